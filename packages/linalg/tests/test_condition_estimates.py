@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import tensor_linalg as tl
 import tensor_runtime as tr
@@ -24,6 +25,23 @@ def column(a: np.ndarray[Any, Any]) -> tr.Tensor:
     return tr.ones((a.shape[0], 1))
 
 
+def bands(a: np.ndarray[Any, Any]) -> tr.Tensor:
+    """The diagonals of a matrix, and what is not to be read beside them."""
+    size = len(a)
+    found = np.full((27, size), 1e9)
+    for (i, j), element in np.ndenumerate(a):
+        found[13 + i - j, j] = element
+    return tr.asarray(found)
+
+
+def toeplitz(a: np.ndarray[Any, Any]) -> tuple[tr.Tensor, tr.Tensor, tr.Tensor]:
+    """A system that is as hopeless as the Hilbert matrix, for that one, and a good one for others."""
+    size = 20
+    c = np.r_[1.0, np.zeros(size - 1)]
+    r = np.r_[7.0, np.full(size - 1, -9.0 if a is HILBERT else -0.01)]  # no zero on its diagonal, and a huge inverse
+    return tr.asarray(c), tr.ones((size, 1)), tr.asarray(r)
+
+
 SOLVERS: dict[str, Callable[..., tr.Tensor]] = {
     "solve": lambda a, **o: tl.solve(tr.asarray(a), column(a), **o),
     "inv": lambda a, **o: tl.inv(tr.asarray(a), **o),
@@ -33,6 +51,10 @@ SOLVERS: dict[str, Callable[..., tr.Tensor]] = {
     "lower triangular_solve": lambda a, **o: tl.triangular_solve(
         tl.lq(tr.asarray(a)).l, column(a), lower=True, adjoint=True, **o
     ),
+    "solve_banded": lambda a, **o: tl.solve_banded((13, 13), bands(a), column(a), **o),
+    "solve_toeplitz": lambda a, **o: tl.solve_toeplitz(*toeplitz(a), **o),
+    "tensorsolve": lambda a, **o: tl.tensorsolve(tr.asarray(a), tr.ones(len(a)), **o),
+    "tensorinv": lambda a, **o: tl.tensorinv(tr.asarray(a), 1, **o),
     "cho_solve": lambda a, **o: tl.cho_solve(tl.qr(tr.asarray(a)).r, column(a), lower=False, **o),
 }
 
@@ -108,3 +130,44 @@ def test_a_condition_is_a_flag() -> None:
     for name in ("triangular_solve", "cho_solve", "lu_solve"):
         with pytest.raises(ArgumentError, match=f"{name}: condition is 2"):
             SOLVERS[name](FINE, condition=2)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+@pytest.mark.parametrize(("lower", "upper", "size"), [(1, 1, 6), (0, 2, 5), (3, 0, 5), (2, 4, 3), (0, 0, 1)])
+def test_structured_matrices_have_the_condition_of_what_they_stand_for(
+    dtype: str, lower: int, upper: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(size)
+
+    def draw(*shape: int) -> Any:
+        x = rng.standard_normal(shape) + (1j * rng.standard_normal(shape) if dtype[0] == "c" else 0)
+        return np.asfortranarray(x.astype(dtype))
+
+    told: list[np.ndarray[Any, Any]] = []
+    monkeypatch.setattr(
+        "tensor_linalg.solving.structured.warn_if_ill_conditioned",
+        lambda operation, norm, inverse: told.append((norm * inverse).to_numpy()),
+    )
+    ab, c, r = draw(lower + upper + 1, size, 2), draw(size, 2), draw(size, 2)
+    ab[upper] += 9
+    c[0] += 9
+    sides = tr.ones((size, 1, 2), dtype=tr.asarray(c).dtype)
+    tl.solve_banded((lower, upper), tr.asarray(ab), sides, condition=True)
+    tl.solve_toeplitz(tr.asarray(c), sides, tr.asarray(r), condition=True)
+    for place in range(2):
+        banded = np.zeros((size, size), dtype)
+        for i, j in np.ndindex(size, size):
+            if -lower <= j - i <= upper:
+                banded[i, j] = ab[upper + i - j, j, place]
+        for found, matrix in zip(told, (banded, scipy.linalg.toeplitz(c[:, place], r[:, place])), strict=True):
+            exact = np.linalg.cond(matrix, 1)
+            assert exact / 3 <= found[place] <= exact * 1.001
+
+
+def test_structured_systems_tell_a_condition_or_a_status() -> None:
+    for call in (
+        lambda: tl.solve_banded((0, 0), tr.ones((1, 2)), tr.ones(2), check="mask", condition=True),  # type: ignore[call-overload]
+        lambda: tl.solve_toeplitz(tr.ones(1), tr.ones(1), check="mask", condition=True),  # type: ignore[call-overload]
+    ):
+        with pytest.raises(ArgumentError, match=r"condition=True and check='mask'"):
+            call()

@@ -266,3 +266,17 @@ def test_a_matrix_has_the_same_bits_and_signs_of_zeros_in_every_place_of_a_batch
         for one, other in zip(here, there, strict=True):
             moved = one.to_numpy()[..., order]
             assert moved.tobytes("C") == other.to_numpy().tobytes("C"), function.__name__
+
+
+def test_columns_without_a_direction_of_their_own_get_one_that_no_place_decides() -> None:
+    a = np.zeros((5, 2, 4))
+    a[0, 0] = 1.0
+    a[:, :, 1] = np.random.default_rng(0).standard_normal((5, 2))
+    whole = tl.qr(tr.asarray(np.asfortranarray(a)))
+    columns = whole.q[:, :1]  # lies in the space of what is there
+    order = [3, 1, 0, 2]
+    q, r = (one.to_numpy() for one in tl.qr_append(*whole, columns))
+    moved = [tr.asarray(np.asfortranarray(one.to_numpy()[..., order])) for one in (*whole, columns)]
+    other_q, other_r = (one.to_numpy() for one in tl.qr_append(*moved))
+    assert other_q.tobytes() == q[..., order].tobytes()
+    assert other_r.tobytes() == r[..., order].tobytes()

@@ -123,7 +123,7 @@ def test_one_matrix_of_a_thousand_that_is_singular_is_named(bad: int) -> None:
     x = identities(10, 100)
     x[:, :, bad % 10, bad // 10] = 1.0
 
-    with pytest.raises(tl.SingularMatrixError, match="is exactly singular; the least-squares solution") as info:
+    with pytest.raises(tl.SingularMatrixError, match=r"is exactly singular; lstsq\(\) gives") as info:
         tl.solve(tr.asarray(x), tr.asarray(np.ones((3, 1, 10, 100))))
     assert info.value.batch_index == (bad % 10, bad // 10)
     with pytest.raises(tl.SingularMatrixError, match=rf"inv: the matrix at .* \({bad % 10}, {bad // 10}\) is exactly"):
@@ -142,7 +142,7 @@ def test_of_several_bad_matrices_the_first_in_storage_order_is_named() -> None:
 def test_a_single_matrix_has_an_empty_batch_index() -> None:
     with pytest.raises(tl.SingularMatrixError, match=r"^solve: the matrix is exactly singular") as singular:
         tl.solve(tr.zeros((2, 2)), tr.zeros((2,)))
-    with pytest.raises(tl.SingularMatrixError, match=r"^inv: the matrix is exactly singular; the pseudo-inverse"):
+    with pytest.raises(tl.SingularMatrixError, match=r"^inv: the matrix is exactly singular; pinv\(\) gives"):
         tl.inv(tr.zeros((2, 2)))
     with pytest.raises(
         tl.NotPositiveDefiniteError, match=r"^cholesky: the leading 1x1 block is not positive definite"
@@ -189,7 +189,7 @@ def test_matrices_that_are_not_square_are_refused(name: str) -> None:
         ShapeError, match=rf"{name}: operand of shape \(2, 3\) holds 2x3 matrices, which are not square"
     ):
         OPERATIONS[name](tr.zeros((2, 3)))
-    with pytest.raises(ShapeError, match="move the leading batch axes to the end"):
+    with pytest.raises(ShapeError, match="moves leading batch axes to the end"):
         OPERATIONS[name](tr.zeros((10, 3, 3)))
 
 

@@ -41,8 +41,23 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "lstsq by qr": lambda a, **options: tl.lstsq(a, a[:, :1], driver="qr", **options),
     "triangular_solve": lambda a, **options: tl.triangular_solve(a, a, **options),
     "cho_solve": lambda a, **options: tl.cho_solve(a, a, **options),
+    "solve_banded": lambda a, **o: tl.solve_banded((0, 0), tr.expand_dims(tl.diagonal(a), 0), a, **o),
+    "solve_toeplitz": lambda a, **o: tl.solve_toeplitz(tr.roll(a[:, 1], -1, 0), a[:, 2:], **o),
+    "expm": tl.expm,
+    "sinm": tl.sinm,
+    "cosm": tl.cosm,
+    "sqrtm": lambda a, **options: tl.sqrtm(tl.matmul(a, a), **options),
+    "logm": lambda a, **options: tl.logm(tl.matmul(a, a), **options),
+    "logm of Hermitian ones": lambda a, **o: tl.logm(tl.matmul(a, tl.mH(a)), hermitian=True, **o),
+    "funm": lambda a, **options: tl.funm(a, tr.exp, **options),
+    "matrix_power": lambda a, **options: tl.matrix_power(a, -2, **options),
+    "cond": lambda a, **options: tl.cond(a, 1, **options),
+    "matrix_rank": tl.matrix_rank,
 }
-ZERO_FAILS = {"lstsq by qr", "triangular_solve", "cho_solve"}
+ZERO_FAILS = {
+    *("lstsq by qr", "triangular_solve", "cho_solve", "solve_banded", "solve_toeplitz"),
+    *("sqrtm", "logm", "logm of Hermitian ones", "matrix_power"),
+}
 """What has no result for a matrix of zeros."""
 
 
@@ -154,7 +169,63 @@ def test_a_status_that_misses_a_matrix_is_mended_by_trying() -> None:
 def test_triangles_from_the_right_and_tolerances_for_each_matrix_have_no_mask() -> None:
     with pytest.raises(ArgumentError, match="side='right'"):
         tl.triangular_solve(tr.eye(2), tr.eye(2), side="right", check="mask")  # type: ignore[call-overload]
+    for call in (lambda **o: tl.lstsq(tr.eye(2), tr.ones(2), **o), lambda **o: tl.pinv(tr.eye(2), **o)):
+        with pytest.raises(ArgumentError, match="tensor for rtol"):
+            call(rtol=tr.tensor(0.1), check="mask")
     with pytest.raises(ArgumentError, match="tensor for rtol"):
-        tl.lstsq(tr.eye(2), tr.ones(2), rtol=tr.tensor(0.1), check="mask")  # type: ignore[call-overload]
+        tl.matrix_rank(tr.eye(2), rtol=tr.tensor(0.1), check="mask")
     with pytest.raises(SingularMatrixError):
         tl.triangular_solve(tr.zeros((2, 2)), tr.ones(2))
+
+
+def test_roots_that_have_no_limit_leave_those_that_have_as_they_are() -> None:
+    rng = np.random.default_rng(5)
+    good = rng.standard_normal((4, 4, 6)) + 1j * rng.standard_normal((4, 4, 6)) + 6 * np.eye(4)[..., None]
+    mixed = np.asfortranarray(good.copy())
+    mixed[..., 2], mixed[..., 4] = np.diag([-1.0, 2.0, 3.0, 0.0]), np.diag([0.0, 1.0, 1.0, 1.0])
+    alone, beside = (tl.sqrtm(tr.asarray(np.asfortranarray(x))).to_numpy() for x in (good, mixed))
+    assert alone[..., [0, 1, 3, 5]].tobytes() == beside[..., [0, 1, 3, 5]].tobytes()
+    np.testing.assert_allclose(np.einsum("ikb,kjb->ijb", beside, beside), mixed, atol=1e-13)
+
+
+def test_the_first_matrix_without_a_root_is_named_whichever_stops_first() -> None:
+    slow = np.array([[-1e-3, 1.0, 0.0], [0.0, -2.0, 1.0], [0.0, 0.0, 5.0]])
+    a = tr.asarray(np.asfortranarray(np.stack([np.eye(3), slow, np.zeros((3, 3))], -1)))
+    with pytest.raises(tr.TensorError, match=r"batch index \(1,\)"):
+        tl.sqrtm(a)
+    assert tl.sqrtm(a, check="mask").status.to_numpy().tolist() == [0, 2, 2]
+
+
+def test_structured_systems_broadcast_under_a_mask_and_tell_their_batch() -> None:
+    bands = np.zeros((3, 4, 2, 1))
+    bands[1, :, 0], bands[0, 1:], bands[2, :3] = 3.0, 1.0, 1.0
+    bands[0, :, 1], bands[2, :, 1] = 0.0, 0.0
+    sides = np.ones((4, 2, 3))
+    sides[2, 1, 2] = np.inf
+    x, status = tl.solve_banded((1, 1), tr.asarray(bands), tr.asarray(sides), check="mask")
+    assert status.to_numpy().tolist() == [[0, 0, 1], [2, 2, 1]]
+    expected = tl.solve_banded((1, 1), tr.asarray(bands[:, :, :1]), tr.ones((4, 2, 1, 2)))
+    np.testing.assert_array_equal(x.to_numpy()[:, :, 0, :2], expected.to_numpy()[:, :, 0])
+    column, rows = np.array([[4.0, 0.0], [1.0, 0.0], [0.5, 0.0]]), np.ones((3, 1, 2))
+    x, status = tl.solve_toeplitz(tr.asarray(column), tr.asarray(rows), check="mask")
+    assert status.to_numpy().tolist() == [0, 2]
+    assert np.isnan(x.to_numpy()[..., 1]).all()
+    np.testing.assert_allclose(
+        x.to_numpy()[:, 0, 0], tl.solve_toeplitz(tr.asarray(column[:, 0]), tr.ones(3)).to_numpy()
+    )
+    assert tl.solve_toeplitz(tr.tensor([float("nan")]), tr.ones(1), check="mask").status.item() == 1
+    assert tl.solve_toeplitz(tr.zeros((0, 2)), tr.zeros((0, 1, 2)), check="mask").status.to_numpy().tolist() == [0, 0]
+
+
+def test_powers_name_themselves_when_a_matrix_has_no_inverse() -> None:
+    with pytest.raises(SingularMatrixError, match=r"matrix_power: the matrix at batch index \(1,\)"):
+        tl.matrix_power(tr.tensor([[[1.0, 0.0]]]), -1)
+
+
+@pytest.mark.parametrize("solved", [tl.triangular_solve, tl.cho_solve])
+def test_substitutions_under_a_mask_refuse_what_they_cannot_do(solved: Any) -> None:
+    a, b = tr.eye(2), tr.ones(2)
+    with pytest.raises(ArgumentError, match="condition=True and check='mask'"):
+        solved(a, b, check="mask", condition=True)
+    with pytest.raises(ArgumentError, match="overwrite"):
+        solved(a, b, check="mask", overwrite="x")

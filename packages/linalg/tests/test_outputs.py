@@ -67,6 +67,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     "polar": lambda **o: tl.polar(tr.asarray(B), **o),
     "randomized_svd": lambda **o: tl.randomized_svd(tr.asarray(B), 1, seed=0, **o),
     "randomized_eigh": lambda **o: tl.randomized_eigh(tr.asarray(A), 1, seed=0, **o),
+    "split": lambda **o: tl.split(tr.expand_dims(tr.asarray(A), 2), (0,), absorb="right", max_rank=2, **o),
+    "split by qr": lambda **o: tl.split(tr.asarray(B), 0, method="qr", **o),
+    "orth": lambda **o: tl.orth(tr.asarray(B), **o),
+    "null_space": lambda **o: tl.null_space(tr.asarray(B.T), **o),
     "det": lambda **o: tl.det(tr.asarray(A), **o),
     "slogdet": lambda **o: tl.slogdet(tr.asarray(A), **o),
     "norm": lambda **o: tl.norm(tr.asarray(B), **o),
@@ -195,3 +199,24 @@ def test_wider_targets_take_narrow_results_and_narrow_ones_refuse_wide() -> None
     assert wide.item() == tl.det(narrow).item()
     with pytest.raises(TensorError, match="out"):
         tl.det(tr.asarray(A), out=tr.zeros((), dtype="F32"))
+
+
+def test_a_truncated_decomposition_goes_to_targets_of_its_rank_and_to_no_others() -> None:
+    a = tr.asarray(A)
+    expected = tl.svd_truncated(a, max_rank=2)
+    u, vh = tr.zeros((3, 2)), tr.zeros((2, 3))
+    found = tl.svd_truncated(a, max_rank=2, out=tl.TruncatedSVDResult(u, None, vh, None, 0))  # type: ignore[arg-type]
+    assert found.u is u
+    assert found.vh is vh
+    assert found.rank == 2
+    for one, wanted in zip(found[:4], expected[:4], strict=True):
+        assert one.to_numpy().tolist() == wanted.to_numpy().tolist()
+    u = tr.zeros((3, 2))
+    with pytest.raises(ShapeError):
+        tl.svd_truncated(a, max_rank=2, out=found._replace(u=u, vh=tr.zeros((1, 3))))
+    assert not u.to_numpy().any()
+    with pytest.raises(ArgumentError, match="accepted: a TruncatedSVDResult"):
+        tl.svd_truncated(a, out=(u, vh))  # type: ignore[arg-type]
+    left = tr.zeros((3, 1))
+    with pytest.raises(ShapeError):
+        tl.split(a, 0, max_rank=2, out=tl.SplitResult(left, None, left, None))  # type: ignore[arg-type]

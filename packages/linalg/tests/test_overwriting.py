@@ -22,13 +22,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "eigh": tl.eigh,
     "gauged eigh": lambda a, **o: tl.eigh(a, gauge="canonical", **o),
     "inv": tl.inv,
+    "lu_factor": tl.lu_factor,
     "qr": tl.qr,
     "complete qr": lambda a, **o: tl.qr(a, mode="complete", **o),
     "svd": tl.svd,
     "full svd": lambda a, **o: tl.svd(a, full=True, **o),
     "svd by gesvd": lambda a, **o: tl.svd(a, driver="gesvd", **o),
 }
-TAKEN = {"cholesky": 0, "eigh": 1, "inv": 0, "qr": 0}
+TAKEN = {"cholesky": 0, "eigh": 1, "inv": 0, "lu_factor": 0, "qr": 0}
 """Which result takes the operand's memory, where a kernel can."""
 
 
@@ -92,6 +93,73 @@ def test_systems_have_the_solutions_of_operands_that_are_kept(dtype: str) -> Non
             assert found.to_numpy().tobytes() == expected.tobytes()
 
 
+SUBSTITUTIONS: dict[str, Callable[..., Any]] = {
+    "upper": tl.triangular_solve,
+    "lower": lambda a, b, **o: tl.triangular_solve(a, b, lower=True, **o),
+    "transpose": lambda a, b, **o: tl.triangular_solve(a, b, transpose=True, **o),
+    "adjoint": lambda a, b, **o: tl.triangular_solve(a, b, lower=True, adjoint=True, **o),
+    "unit diagonal": lambda a, b, **o: tl.triangular_solve(a * 0.05, b, lower=True, unit_diagonal=True, **o),
+    "cho_solve": lambda a, b, **o: tl.cho_solve(tl.cholesky(a), b, **o),
+    "upper cho_solve": lambda a, b, **o: tl.cho_solve(tl.cholesky(a, upper=True), b, lower=False, **o),
+    "lu_solve": lambda a, b, **o: tl.lu_solve(tl.lu_factor(a), b, **o),
+    "transposed lu_solve": lambda a, b, **o: tl.lu_solve(tl.lu_factor(a), b, transpose=True, **o),
+    "conjugate lu_solve": lambda a, b, **o: tl.lu_solve(tl.lu_factor(a), b, conjugate=True, **o),
+}
+
+
+@pytest.mark.parametrize("name", SUBSTITUTIONS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_substitutions_take_right_hand_sides_and_leave_matrices(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    function = SUBSTITUTIONS[name]
+    for size, columns, batch in ((3, 2, ()), (70, 130, ()), (66, 3, (2,)), (3, 0, (2,)), (5, 1, (40,))):
+        a = tr.asarray(positive(dtype, size, *batch))
+        before = a.to_numpy().copy()
+        b = np.asfortranarray(rng.standard_normal((size, columns, *batch)).astype(dtype))
+        sides = tr.copy(tr.asarray(b))
+        expected = function(a, tr.asarray(b)).to_numpy()
+        found = function(a, sides, overwrite=True).to_numpy()
+        assert found.tobytes() == expected.tobytes()
+        assert a.to_numpy().tobytes() == before.tobytes()
+        if size > 65 and AVAILABLE and ("lu" not in name or columns > 64):
+            assert np.shares_memory(found, sides.to_numpy())
+    a = tr.asarray(positive(dtype, 70))
+    vector = tr.ones(70, dtype=a.dtype)
+    expected = function(a, tr.ones(70, dtype=a.dtype)).to_numpy()
+    assert function(a, vector, overwrite=True).to_numpy().tobytes() == expected.tobytes()
+
+
+def test_right_hand_sides_that_are_promoted_broadcast_or_transposed_are_left() -> None:
+    a = tr.asarray(positive("float64", 70))
+    cases: tuple[tuple[tr.Tensor, Any], ...] = (
+        (tr.ones((70, 2), dtype="F32"), {}),
+        (tr.ones((2, 70)), {"side": "right"}),
+    )
+    for sides, options in cases:
+        expected = tl.triangular_solve(a, sides, **options).to_numpy()
+        assert np.array_equal(tl.triangular_solve(a, tr.copy(sides), overwrite=True, **options).to_numpy(), expected)
+    stack = tr.asarray(positive("float64", 70, 3))
+    sides = tr.ones((70, 2))
+    for function in (tl.triangular_solve, lambda x, b, **o: tl.lu_solve(tl.lu_factor(x), b, **o)):
+        expected = function(stack, sides).to_numpy()
+        assert np.array_equal(function(stack, sides, overwrite=True).to_numpy(), expected)
+
+
+def test_substitutions_refuse_what_others_hold_and_what_the_matrix_is() -> None:
+    a = tr.copy(tr.asarray(positive("float64", 70)))
+    for name, function in SUBSTITUTIONS.items():
+        with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view"):
+            function(a, tr.ones((70, 4))[:, 1:3], overwrite=True)
+        with pytest.raises(tr.TensorError, match="overwrite is 'a'"):
+            function(a, tr.ones((70, 4)), overwrite="a")
+        if name in ("upper", "lower"):
+            with pytest.raises(OverlappingViewError):
+                function(a, a, overwrite=True)
+    with pytest.raises(SingularMatrixError):
+        tl.triangular_solve(tr.zeros((70, 70)), a, overwrite=True)
+    assert (a.to_numpy() == positive("float64", 70)).all()
+
+
 def test_columns_of_tall_matrices_take_their_place() -> None:
     a = np.asfortranarray(np.random.default_rng(0).standard_normal((90, 70)))
     expected = [one.to_numpy() for one in tl.qr(tr.asarray(a))]
@@ -134,7 +202,7 @@ def test_what_has_no_result_is_told_with_its_place() -> None:
         with pytest.raises(SingularMatrixError, match=r"batch index \(2,\)"):
             call(tr.asarray(a.copy(order="F")), overwrite=True)
     a[3, 4, 1] = np.nan
-    for name in ("cholesky", "eigh", "inv", "qr", "svd"):
+    for name in ("cholesky", "eigh", "inv", "lu_factor", "qr", "svd"):
         given = tr.asarray(a.copy(order="F"))
         with pytest.raises(NonFiniteError, match=r"element \(3, 4\) of the matrix at batch index \(1,\)"):
             FUNCTIONS[name](given, overwrite=True)

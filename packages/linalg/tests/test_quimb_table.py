@@ -162,3 +162,60 @@ def test_the_page_of_the_table_names_every_row() -> None:
 def test_what_quimb_does_not_ask_for_is_refused() -> None:
     with pytest.raises(ArgumentError, match="cutoff_mode 7"):
         QUIMB["svd_truncated"](tr.ones((2, 3)), cutoff_mode=7)
+
+
+ABSORBED: dict[Any, tuple[str, ...]] = {
+    None: ("u", "s", "v"), 2: ("", "s", ""), -12: ("uq", "", ""), -11: ("", "", "v"), -10: ("us", "", ""),
+    -1: ("us", "", "v"), 0: ("uq", "", "qv"), 1: ("u", "", "sv"), 10: ("u", "", ""), 11: ("", "", "sv"),
+    12: ("", "", "qv"), "rfactor": ("", "", "sv"), "both": ("uq", "", "qv"), "U,s,VH": ("u", "s", "v"),
+}  # fmt: skip
+"""What quimb gives for each word and number: products of vectors, values and roots of values."""
+
+
+@pytest.mark.parametrize("absorb", ABSORBED)
+@pytest.mark.parametrize("name", ["svd_truncated", "svd_via_eig_truncated", "rsvd"])
+def test_what_is_not_wanted_is_none_and_values_go_where_quimb_says(name: str, absorb: Any) -> None:
+    x = random(6, 4)
+    s = np.linalg.svd(x, compute_uv=False)[:3]
+    found = called(name, x, max_bond=3, absorb=absorb)
+    for part, form in zip(found, ABSORBED[absorb], strict=True):
+        assert (part is None) == (not form)
+        if form == "s":
+            np.testing.assert_allclose(part, s, rtol=1e-7)
+        elif form:
+            gram = part.conj().T @ part if "u" in form else part @ part.conj().T
+            power = 2 if "s" in form else 1 if "q" in form else 0
+            np.testing.assert_allclose(gram, np.diag(s**power), atol=1e-6 * s[0] ** power)
+
+
+@pytest.mark.parametrize("absorb", [-1, 0, 1, None])
+@pytest.mark.parametrize("renorm", [1, 2])
+def test_norms_that_are_kept_are_quimbs(absorb: int | None, renorm: int) -> None:
+    x = random(2, 6, 4)
+    s = np.linalg.svd(x, compute_uv=False)
+    info = {"error": None}
+    left, values, right = called("svd_truncated", x, max_bond=2, renorm=renorm, absorb=absorb, info=info)
+    product = left @ right if values is None else (left * values[:, None]) @ right
+    kept = np.linalg.svd(product, compute_uv=False)[:, :2]
+    np.testing.assert_allclose(np.sum(kept**renorm, -1), np.sum(s**renorm, -1), rtol=1e-12)
+    error: Any = info["error"]
+    np.testing.assert_allclose(error.to_numpy(), np.sqrt(np.sum(s[:, 2:] ** 2, -1)), rtol=1e-12)
+
+
+def test_triangles_and_polar_factors_have_quimbs_sides_and_batches() -> None:
+    x = random(2, 5, 3)
+    for absorb, shapes in ((1, ((5, 3), (3, 3))), (-1, ((5, 3), (3, 3))), ("rfactor", (None, (3, 3)))):
+        left, _, right = called("qr_stabilized", x, absorb=absorb)
+        assert (left if left is None else left.shape[1:]) == shapes[0] and right.shape[1:] == shapes[1]
+        if left is not None:
+            np.testing.assert_allclose(left @ right, x, atol=1e-13)
+            isometry = np.swapaxes(left.conj(), 1, 2) @ left if absorb == 1 else right @ np.swapaxes(right.conj(), 1, 2)
+            np.testing.assert_allclose(isometry, np.broadcast_to(np.eye(3), (2, 3, 3)), atol=1e-13)
+    for name in ("polar_right", "polar_left"):
+        left, _, right = called(name, x)
+        np.testing.assert_allclose(left @ right, x, atol=1e-13)
+    for wrong in ({"absorb": 0}, {"absorb": "x"}, {"mode": 1}):
+        with pytest.raises(ArgumentError, match="qr_stabilized: absorb"):
+            QUIMB["qr_stabilized"](tr.ones((2, 3)), **wrong)
+    with pytest.raises(ArgumentError, match="renorm 3"):
+        QUIMB["svd_truncated"](tr.ones((2, 3)), renorm=3)

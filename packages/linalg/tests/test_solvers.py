@@ -277,3 +277,34 @@ def test_integers_are_refused_and_forms_inferred_without_data(call: Any) -> None
     found = tr.infer(call, (tr.F64, (3, 3)))
     found = found[0] if isinstance(found, tuple) else found
     assert (found.dtype, found.shape) == (first.dtype, first.shape)
+
+
+def test_systems_without_right_hand_sides_have_empty_solutions() -> None:
+    for count in (0, 3):
+        for batch in ((), (2,), (0,)):
+            sides = tr.zeros((count, 0, *batch))
+            matrices = tr.zeros((count, count, *batch)) + tr.eye(count).reshape(count, count, *(1,) * len(batch))
+            assert tl.solve(matrices, sides).shape == sides.shape
+            assert tl.triangular_solve(matrices, sides).shape == sides.shape
+            assert tl.solve_banded((0, 0), tr.ones((1, count, *batch)), sides).shape == sides.shape
+            assert tl.solve_toeplitz(tr.ones((count, *batch)), sides).shape == sides.shape
+            assert tl.solve_toeplitz(tr.ones((count, *batch)), sides, check="mask").result.shape == sides.shape
+    with pytest.raises(tl.NonFiniteError, match="solve_toeplitz: operand c"):
+        tl.solve_toeplitz(tr.tensor([float("nan")]), tr.zeros((1, 0)))
+    told = tl.solve_toeplitz(tr.tensor([[1.0, float("nan")]]), tr.zeros((1, 0, 2)), check="mask").status
+    assert told.to_numpy().tolist() == [0, 1]
+
+
+def test_tensor_equations_name_themselves_and_elements_of_the_tensor_given() -> None:
+    a = np.zeros((2, 3, 6))
+    a[1, 2, 4] = np.inf
+    with pytest.raises(tl.NonFiniteError, match=r"tensorinv: operand a holds inf at element \(1, 2, 4\)"):
+        tl.tensorinv(tr.asarray(a))
+    with pytest.raises(tl.NonFiniteError, match=r"tensorsolve: operand a holds inf at element \(4, 1, 2\)"):
+        tl.tensorsolve(tr.asarray(a.transpose(2, 0, 1).copy()), tr.ones((2, 3)), axes=(0,))
+    with pytest.raises(tl.NonFiniteError, match=r"tensorsolve: operand b holds inf at element \(0, 1\)"):
+        tl.tensorsolve(tr.zeros((2, 3, 6)), tr.tensor([[1.0, float("inf"), 1.0]] * 2))
+    with pytest.raises(tl.SingularMatrixError, match="tensorsolve: the matrix is exactly singular; lstsq"):
+        tl.tensorsolve(tr.zeros((2, 3, 6)), tr.ones((2, 3)))
+    with pytest.raises(tl.SingularMatrixError, match="tensorinv: the matrix is exactly singular; pinv"):
+        tl.tensorinv(tr.zeros((2, 3, 6)))

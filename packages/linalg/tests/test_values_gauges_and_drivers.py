@@ -128,12 +128,22 @@ def test_the_canonical_gauge_is_the_same_for_every_driver_and_phase(dtype: str, 
     largest = np.take_along_axis(first.u.to_numpy(), np.abs(first.u.to_numpy()).argmax(0)[None], 0)
 
     assert (largest.real > 0).all()
-    assert near(largest.imag, np.zeros_like(largest.real), dtype)
+    assert (largest.imag == 0).all()
     for other in (second, third):
         assert near(other.u.to_numpy()[:, :3], first.u.to_numpy()[:, :3], dtype, 500)
     assert near(second.vh.to_numpy()[:3], first.vh.to_numpy()[:3], dtype, 500)
     whole = first.u.to_numpy()[:, :3] * first.s.to_numpy() @ first.vh.to_numpy()[:3]
     assert near(whole, x, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_canonical_eigenvectors_have_one_element_that_is_exactly_real(dtype: str) -> None:
+    x = numbers(dtype, 6, 6, 40)
+    vectors = tl.eigh(tr.asarray(x + x.swapaxes(0, 1).conj()), gauge="canonical").eigenvectors.to_numpy()
+    exactly_real = (vectors.imag == 0) & (vectors.real > 0)
+
+    assert exactly_real.any(0).all()
+    assert (np.where(exactly_real, np.abs(vectors), 0).max(0) >= (1 - 1e-3) * np.abs(vectors).max(0)).all()
 
 
 @EACH_DTYPE

@@ -8,6 +8,7 @@ mH`` take every dtype. Every error names the batch index of the matrix that caus
 
 from __future__ import annotations
 
+import tensor_runtime as _tensor_runtime  # noqa: F401  # before its modules: threads wait in one order then
 from tensor_linalg.bridges import (
     batch_first,
     batch_last,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from tensor_core.errors import ShapeError
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.ops.views import permute_axes
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
+@same_dtype
 def batch_first(x: Tensor, n: int, /) -> Tensor:
     """The last ``n`` axes moved to the front in their order, as a view: [core..., B...] gives [B..., core...].
 
@@ -28,6 +30,7 @@ def batch_first(x: Tensor, n: int, /) -> Tensor:
     return permute_axes(x, (*range(core, rank), *range(core)))
 
 
+@same_dtype
 def batch_last(x: Tensor, n: int, /) -> Tensor:
     """The first ``n`` axes moved to the end in their order, as a view: [B..., core...] gives [core..., B...].
 

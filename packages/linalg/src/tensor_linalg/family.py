@@ -25,11 +25,11 @@ _KERNELS: Final = (
     "svd",
     "svdvals",
 )
-_OPTIONS: Final = ("eigh_range", "lu_complete", "qr_complete", "svd_full")
+_OPTIONS: Final = ("eigh_range", "lu_complete", "qr_complete", "svd_full", "triangular_solve_checked")
 """Kernels that options of operations ask for."""
 _FAILING: Final = ("cholesky", "inv", "solve")
 """Operations that have a kernel which tells for which matrices they have no result."""
-_OVERWRITING: Final = (*_FAILING, "eigh", "qr", "svd")
+_OVERWRITING: Final = (*_FAILING, "eigh", "lu_factor", "qr", "svd", "triangular_solve")
 """Operations that have a kernel which may use the memory of its operands."""
 _COMPOSED: Final = (
     "batch_first",

@@ -71,6 +71,7 @@ def masked_result(
     /,
     *,
     status: Status | None = None,
+    harmless: Tensor | None = None,
     out: Any = None,
 ) -> MaskedResult[Any]:
     """What an operation answers to ``check="mask"``: its result, a tensor or a named tuple, and the status.
@@ -78,7 +79,7 @@ def masked_result(
     Args:
         operation: its name.
         run: as :func:`masked` takes it, but that it may give a tensor.
-        a, b, status: see there.
+        a, b, status, harmless: see there.
         out: None, or a :class:`MaskedResult` of targets.
 
     >>> import tensor_runtime as tr
@@ -93,13 +94,18 @@ def masked_result(
         kinds.append(type(found))
         return found if isinstance(found, tuple) else (found,)
 
-    found, codes = masked(several, operation, a, b, status)
+    found, codes = masked(several, operation, a, b, status, harmless)
     result = kinds[-1]._make(found) if issubclass(kinds[-1], tuple) else found[0]
     return delivered(operation, MaskedResult(result, codes), out, a, b)
 
 
 def masked(
-    run: Run, operation: str, a: Tensor, b: Tensor | None = None, status_of: Status | None = None
+    run: Run,
+    operation: str,
+    a: Tensor,
+    b: Tensor | None = None,
+    status_of: Status | None = None,
+    instead: Tensor | None = None,
 ) -> tuple[tuple[Any, ...], Tensor]:
     """Results and status of a function whose operands have passed every check on metadata.
 
@@ -109,6 +115,7 @@ def masked(
         a: shape [M, N, B...].
         b: shape [N, K, B...] or [N], of which the batch axes broadcast against those of ``a``.
         status_of: from operands to I32 [B...], not 0 where ``run`` would raise; asked when it does.
+        instead: [M, N], what takes the place of a bad matrix; None is an identity.
 
     Returns:
         The results, NaN where the status is not 0; and I32 [B...].
@@ -122,7 +129,7 @@ def masked(
     count = prod(batch)
     operands = [a] if b is None else [a, b]
     finite = [all(isfinite(x), tuple(range(min(2, x.rank)))) for x in operands]
-    harmless = [eye(a.shape[0], a.shape[1], dtype=a.dtype, placement=a.placement)]
+    harmless = [eye(a.shape[0], a.shape[1], dtype=a.dtype, placement=a.placement) if instead is None else instead]
     if b is not None:
         harmless.append(zeros(b.shape[:2], dtype=b.dtype, placement=b.placement))
     clean = [

@@ -39,7 +39,8 @@ def floating(operation: str, *operands: Tensor) -> DType:
     """
     dtypes = [unwrap(operation, operand)[0].dtype for operand in operands]
     require_floating(operation, dtypes)
-    return promote(*dtypes)
+    first = dtypes[0]
+    return first if all(dtype is first for dtype in dtypes) else promote(*dtypes)
 
 
 def promoted(operation: str, *operands: Tensor) -> tuple[Tensor, ...]:

@@ -21,7 +21,9 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import conj
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
-from tensor_runtime.ops.views import permute_axes
+from tensor_runtime.ops.views import transpose_view
+from tensor_runtime.static_types.combined import product_dtype
+from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 _FIRST_BATCH_LABEL: Final = 3  # after the labels of rows, inner axis and columns
@@ -80,6 +82,7 @@ VECDOT: Final = ContractionSpec("vecdot", _TrailingProduct((1,), (1,), (), "[K, 
 OUTER: Final = ContractionSpec("outer", _TrailingProduct((0,), (2,), (0, 2), "[M, B...] and [N, B...]"))
 
 
+@product_dtype
 def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
     """Products of matrices, batch axes last.
 
@@ -104,6 +107,7 @@ def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
     return execute_binary(MATMUL, a, b, out)
 
 
+@product_dtype
 def matvec(a: Tensor, x: Tensor, /, out: Out = None) -> Tensor:
     """Products of matrices and vectors, batch axes last.
 
@@ -127,6 +131,7 @@ def matvec(a: Tensor, x: Tensor, /, out: Out = None) -> Tensor:
     return execute_binary(MATVEC, a, x, out)
 
 
+@product_dtype
 def vecdot(x: Tensor, y: Tensor, /, out: Out = None) -> Tensor:
     """Inner products of vectors, sum of conj(x) y over the first axis, batch axes last.
 
@@ -151,6 +156,7 @@ def vecdot(x: Tensor, y: Tensor, /, out: Out = None) -> Tensor:
     return execute_binary(VECDOT, _conjugated(x), y, out)
 
 
+@product_dtype
 def outer(x: Tensor, y: Tensor, /, out: Out = None) -> Tensor:
     """Outer products of vectors, x yᵀ without conjugation, batch axes last.
 
@@ -173,6 +179,7 @@ def outer(x: Tensor, y: Tensor, /, out: Out = None) -> Tensor:
     return execute_binary(OUTER, x, y, out)
 
 
+@same_dtype
 def mT(a: Tensor, /) -> Tensor:  # noqa: N802 - the standard's name
     """Transposed matrices, as a view: [M, N, B...] gives [N, M, B...].
 
@@ -186,11 +193,10 @@ def mT(a: Tensor, /) -> Tensor:  # noqa: N802 - the standard's name
     >>> mT(tr.zeros((2, 3, 7))).shape
     (3, 2, 7)
     """
-    form, _ = unwrap("mT", a)
-    matrix_axes("mT", form.shape)
-    return permute_axes(a, (1, 0, *range(2, form.rank)))
+    return _turned("mT", a)
 
 
+@same_dtype
 def mH(a: Tensor, /) -> Tensor:  # noqa: N802 - beside mT
     """Conjugated and transposed matrices: [M, N, B...] gives [N, M, B...].
 
@@ -207,8 +213,13 @@ def mH(a: Tensor, /) -> Tensor:  # noqa: N802 - beside mT
     >>> mH(tr.tensor([[1.0, 2j]])).to_numpy().tolist()
     [[(1-0j)], [-2j]]
     """
-    matrix_axes("mH", unwrap("mH", a)[0].shape)
-    return _conjugated(mT(a))
+    return _conjugated(_turned("mH", a))
+
+
+def _turned(operation: str, a: Tensor) -> Tensor:
+    form, _ = unwrap(operation, a)
+    matrix_axes(operation, form.shape)
+    return transpose_view(a, (1, 0, *range(2, form.rank)))
 
 
 def _conjugated(x: Tensor) -> Tensor:

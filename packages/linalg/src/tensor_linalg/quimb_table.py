@@ -17,14 +17,14 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | ``scipy.linalg.solve_triangular`` | ``(a, b, trans=0, lower=False, unit_diagonal=False)`` | as SciPy, one matrix |
 | ``scipy.linalg.lu`` | ``(x, permute_l=False)`` | as SciPy: p, l, u; or p l, u; one matrix |
 | ``linalg.householder_product`` | ``(x, tau)``, without batch axes | as PyTorch |
-| ``linalg.pinv``, ``linalg.expm`` | ``(x)`` | as NumPy and SciPy |
+| ``linalg.pinv``, ``linalg.expm``, ``scipy.linalg.expm`` | ``(x)`` | as NumPy and SciPy |
 | ``linalg.lstsq`` | ``(a, b)``, without batch axes | solution, residuals, rank, s |
 | ``linalg.norm`` | ``(x)`` | the square root of the sum of squares |
-| ``svd_truncated`` | ``(x, cutoff, cutoff_mode, max_bond, absorb, renorm)`` | left, s or None, right |
+| ``svd_truncated`` | ``(x, cutoff, cutoff_mode, max_bond, absorb, renorm, info)`` | left, s, right, or None |
 | ``svd_via_eig_truncated`` | the same | the same, by the smaller Gram matrix |
 | ``rsvd`` | the same | the same, of the ``max_bond`` largest values, by products with random vectors |
-| ``qr_stabilized`` | ``(x)`` | q, None, r with a positive diagonal |
-| ``lq_stabilized`` | ``(x)`` | l with a positive diagonal, None, q |
+| ``qr_stabilized`` | ``(x, absorb, stabilized)`` | q, None, r with a positive diagonal; l, None, q by ``absorb`` |
+| ``lq_stabilized`` | the same | l, None, q, unless ``absorb`` says otherwise |
 | ``polar_right``, ``polar_left`` | ``(x)`` | u, None, p; or p, None, u |
 
 Source: J. Gray, quimb, J. Open Source Softw. 3, 819 (2018); its module ``quimb.tensor.decomp``.
@@ -54,13 +54,26 @@ _MODES: Final[dict[int, tuple[float, bool]]] = {
     6: (1, True),
 }
 """quimb's numbers of cutoffs, as ``norm`` and ``relative``: abs, rel, sum2, rsum2, sum1, rsum1."""
-_SIDES: Final[dict[int | None, str | None]] = {-1: "left", 0: "both", 1: "right", None: None}
-"""quimb's numbers of where singular values go."""
+_WORDS: Final = {"abs": 1, "rel": 2, "sum2": 3, "rsum2": 4, "sum1": 5, "rsum1": 6}
+_FORMS: Final[dict[object, tuple[str | None, str]]] = {
+    **dict.fromkeys((None, "U,s,VH"), (None, "lsr")),
+    **dict.fromkeys((2, "s"), (None, "s")),
+    **dict.fromkeys((-12, "lsqrt"), ("both", "l")),
+    **dict.fromkeys((-11, "VH", "rorthog"), ("left", "r")),
+    **dict.fromkeys((-10, "Us", "lfactor"), ("left", "l")),
+    **dict.fromkeys((-1, "Us,VH", "left"), ("left", "lr")),
+    **dict.fromkeys((0, "Usq,sqVH", "both"), ("both", "lr")),
+    **dict.fromkeys((1, "U,sVH", "right"), ("right", "lr")),
+    **dict.fromkeys((10, "U", "lorthog"), ("right", "l")),
+    **dict.fromkeys((11, "sVH", "rfactor"), ("right", "r")),
+    **dict.fromkeys((12, "sqVH", "rsqrt"), ("both", "r")),
+}
+"""quimb's numbers and words of where singular values go, and which of left, s and right it wants."""
 
 _OF_METHOD: Final = {"svd": "svd_truncated", "eigh": "svd_via_eig_truncated", "rsvd": "rsvd"}
 """quimb's name of what decomposes by each method."""
 
-Three = tuple[tr.Tensor, tr.Tensor | None, tr.Tensor]
+Three = tuple[tr.Tensor | None, tr.Tensor | None, tr.Tensor | None]
 
 
 def _trailing(x: tr.Tensor, core: int) -> tr.Tensor:
@@ -105,50 +118,68 @@ def _solve(a: tr.Tensor, b: tr.Tensor) -> tr.Tensor:
 
 
 def _truncated(method: str) -> Callable[..., Three]:
+    name = _OF_METHOD[method]
+
     def function(
         x: tr.Tensor,
         cutoff: float = -1.0,
-        cutoff_mode: int = 3,
+        cutoff_mode: int | str = 4,
         max_bond: int = -1,
-        absorb: int | None = 0,
+        absorb: int | str | None = 0,
         renorm: int = 0,
+        info: dict[str, Any] | None = None,
         **options: Any,
     ) -> Three:
-        name = _OF_METHOD[method]
-        if cutoff_mode not in _MODES or absorb not in _SIDES or options.keys() - {"backend"}:
+        mode: Any = _WORDS.get(cutoff_mode, cutoff_mode) if isinstance(cutoff_mode, str) else cutoff_mode
+        if mode not in _MODES or absorb not in _FORMS or options.keys() - {"backend"} or renorm not in (0, 1, 2):
             raise ArgumentError(
-                f"{name}: cutoff_mode {cutoff_mode!r}, absorb {absorb!r}, {sorted(options)}; accepted: 1 to 6, "
-                "-1, 0, 1 or None, and backend",
+                f"{name}: cutoff_mode {cutoff_mode!r}, absorb {absorb!r}, renorm {renorm!r}, {sorted(options)}; "
+                "accepted: 1 to 6, what quimb calls absorb, renorm 0 to 2, info and backend",
                 operation=name,
             )
-        norm, relative = _MODES[cutoff_mode]
-        if method == "rsvd" and 0 < max_bond < min(x.shape):
+        norm, relative = _MODES[mode]
+        side, wanted = _FORMS[absorb]
+        given, rest = x, None
+        if method == "rsvd" and 0 < max_bond < min(x.shape[-2:]):
             x, rest = _projected(x, max_bond)
-        else:
-            rest = None
-        left, s, right, _ = split(
+        left, s, right, discarded = split(
             x,
-            0,
-            1,
+            x.rank - 2,
+            x.rank - 1,
             method="svd" if method == "rsvd" else method,
-            absorb=_SIDES[absorb],
+            absorb=side,
             max_rank=max_bond if max_bond > 0 else None,
             cutoff=cutoff if cutoff > 0 else None,
             relative=relative,
             norm=norm,
             multiplets="cut",
-            renormalize=renorm > 0,
+            renormalize=renorm == 2,
+            batch_axes=tuple(range(x.rank - 2)),
         )
+        if info is not None and "error" in info:
+            size = tr.norm(_trailing(given, 2), axis=(0, 1)) if relative else 1.0
+            info["error"] = tr.multiply(tr.sqrt(discarded), size)
         left = left if rest is None else matmul(rest, left)
-        return left, s if absorb is None else None, right
+        assert s is not None
+        if renorm == 1:  # the sum of the values, where split keeps that of their squares
+            factor = tr.divide(tr.sum(svdvals(_trailing(x, 2)), axis=0), tr.sum(s, axis=0))
+            share = tr.sqrt(factor) if side == "both" else factor
+            left = tr.multiply(left, share) if side in ("left", "both") else left
+            right = tr.multiply(right, share) if side in ("right", "both") else right
+            s = tr.multiply(s, factor)
+        return (
+            _leading(left, 2) if "l" in wanted else None,
+            _leading(s, 1) if "s" in wanted else None,
+            _leading(right, 2) if "r" in wanted else None,
+        )
 
     return function
 
 
 def _projected(x: tr.Tensor, rank: int) -> tuple[tr.Tensor, tr.Tensor]:
     """A short matrix with the leading singular values, and the orthonormal columns that it is multiplied with."""
-    u, s, vh = randomized_svd(x, rank, seed=0)
-    return tr.multiply(tr.expand_dims(s, 1), vh), u
+    u, s, vh = randomized_svd(_trailing(x, 2), rank, seed=0)
+    return _leading(tr.multiply(tr.expand_dims(s, 1), vh), 2), u
 
 
 def _lu(x: tr.Tensor, permute_l: bool = False) -> tuple[tr.Tensor, ...]:
@@ -185,10 +216,32 @@ def _householder_product(x: tr.Tensor, tau: tr.Tensor) -> tr.Tensor:
     return product
 
 
-def _factors(method: str, absorb: str | None = None, positive: bool = False) -> Callable[..., Three]:
-    def function(x: tr.Tensor, **options: Any) -> Three:
-        left, _, right, _ = split(x, 0, 1, method=method, absorb=absorb, positive=positive)
-        return left, None, right
+def _triangular(default: int) -> Callable[..., Three]:
+    """QR or LQ decomposition: of which side the triangle is, ``absorb`` says."""
+
+    def function(x: tr.Tensor, absorb: int | str | None = default, stabilized: bool = True, **options: Any) -> Three:
+        side, wanted = _FORMS.get(absorb, (None, ""))
+        if side not in ("left", "right") or options.keys() - {"backend"}:
+            raise ArgumentError(
+                f"qr_stabilized: absorb {absorb!r}, {sorted(options)}; accepted: quimb's forms with one isometry, "
+                "stabilized and backend",
+                operation="qr_stabilized",
+            )
+        method = "lq" if side == "left" else "qr"
+        left, _, right, _ = split(
+            x, x.rank - 2, x.rank - 1, method=method, positive=stabilized, batch_axes=tuple(range(x.rank - 2))
+        )
+        return _leading(left, 2) if "l" in wanted else None, None, _leading(right, 2) if "r" in wanted else None
+
+    return function
+
+
+def _polar(side: str) -> Callable[..., Three]:
+    def function(x: tr.Tensor) -> Three:
+        left, _, right, _ = split(
+            x, x.rank - 2, x.rank - 1, method="polar", absorb=side, batch_axes=tuple(range(x.rank - 2))
+        )
+        return _leading(left, 2), None, _leading(right, 2)
 
     return function
 
@@ -205,7 +258,7 @@ QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.cholesky": _one(cholesky, 2),
     "linalg.inv": _one(inv, 2),
     "linalg.pinv": _one(pinv, 2),
-    "linalg.expm": _one(expm, 2),
+    **dict.fromkeys(("linalg.expm", "scipy.linalg.expm"), _one(expm, 2)),
     "linalg.lstsq": lstsq,
     "linalg.det": _one(det, 0),
     "linalg.solve": _solve,
@@ -216,9 +269,9 @@ QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "svd_truncated": _truncated("svd"),
     "svd_via_eig_truncated": _truncated("eigh"),
     "rsvd": _truncated("rsvd"),
-    "qr_stabilized": _factors("qr", positive=True),
-    "lq_stabilized": _factors("lq", positive=True),
-    "polar_right": _factors("polar", "right"),
-    "polar_left": _factors("polar", "left"),
+    "qr_stabilized": _triangular(1),
+    "lq_stabilized": _triangular(-1),
+    "polar_right": _polar("right"),
+    "polar_left": _polar("left"),
 }
 """Each name that quimb asks for, and what answers it."""

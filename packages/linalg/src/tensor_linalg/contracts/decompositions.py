@@ -150,4 +150,4 @@ _KEEPING: Final = declare(
         ),
     ]
 )
-KERNELS: Final = (*_KEEPING, *declare(overwriting(_KEEPING, "cholesky", "eigh", "qr", "svd")))
+KERNELS: Final = (*_KEEPING, *declare(overwriting(_KEEPING, "cholesky", "eigh", "lu_factor", "qr", "svd")))

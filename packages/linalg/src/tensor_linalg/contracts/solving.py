@@ -6,6 +6,8 @@ from typing import Final, NamedTuple
 
 from tensor_linalg.contracts.common import OWNED, SQUARE, STATUS, CheckParams, overwriting
 from tensor_runtime.contracts.contract import Contract, declare
+from tensor_runtime.contracts.linalg import KERNELS as SUBSTITUTING
+from tensor_runtime.contracts.linalg import TriangularSolveParams
 
 
 class BandedParams(NamedTuple):
@@ -63,6 +65,21 @@ _KEEPING: Final = declare(
             "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
             CheckParams,
         ),
+        Contract(
+            "triangular_solve_checked",
+            "X in op(A) X = B by substitution; raises NonFiniteError where an element is not finite, also in the "
+            "other triangle, and SingularMatrixError where the diagonal that is read has a zero.",
+            {**SQUARE, "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix"},
+            "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
+            TriangularSolveParams,
+        ),
     ]
 )
-KERNELS: Final = (*_KEEPING, *declare(overwriting(_KEEPING, "inv", "solve")))
+_SUBSTITUTING: Final = declare(
+    one._replace(
+        kernel=f"{one.kernel}_overwriting",
+        computes=f"As {one.kernel}; b may be changed, and be the memory of the result.",
+    )
+    for one in SUBSTITUTING
+)
+KERNELS: Final = (*_KEEPING, *declare(overwriting(_KEEPING, "inv", "solve")), *_SUBSTITUTING)

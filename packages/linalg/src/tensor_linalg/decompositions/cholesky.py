@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
+from tensor_core.dtypes import TensorScalar
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.products import mH
@@ -15,9 +16,15 @@ from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.views import copy
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
+
+T = TypeVar("T", bound=TensorScalar)
 
 
+@overload
+def cholesky(
+    a: TypedTensor[T], /, *, upper: bool = False, check: bool = True, overwrite: bool = False, out: None = None
+) -> TypedTensor[T]: ...
 @overload
 def cholesky(
     a: Tensor, /, *, upper: bool = False, check: bool = True, overwrite: bool = False, out: Out = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, overload
 
+from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.promotion import promote
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
-from tensor_linalg.decompositions.gauges import RAW, turning
+from tensor_linalg.decompositions.gauges import RAW, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.operands import plain, require_finite, with_batch
 from tensor_linalg.products import mH
@@ -23,16 +24,16 @@ from tensor_runtime.dispatch.arguments import flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_parts, execute_with_params
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.ops.arithmetic import add, multiply
+from tensor_runtime.ops.arithmetic import add
 from tensor_runtime.ops.comparison import greater, less_equal
 from tensor_runtime.ops.complex_parts import real
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, tril
 from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.logic import logical_and
-from tensor_runtime.ops.views import copy, expand_dims
+from tensor_runtime.ops.views import copy
 from tensor_runtime.primitives.linalg import triangular_solve
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 
 class EighResult(NamedTuple):
@@ -149,7 +150,7 @@ def eigh(
     else:
         values, vectors = _pairs(a, subset_by_index, subset_by_value, checked)
     if gauge is not RAW and not (isinstance(gauge, str) and gauge == RAW):
-        vectors = multiply(vectors, expand_dims(turning("eigh", vectors, gauge), 0))
+        vectors, _ = turned("eigh", vectors, gauge)
     found = EighResult(values, vectors)
     return found if out is None else delivered("eigh", found, out, a, b)
 
@@ -255,6 +256,14 @@ def _end(value: int | float | complex | bool | None) -> float:
     raise TypeError
 
 
+@overload
+def eigvalsh(
+    a: TypedTensor[F32] | TypedTensor[C32], /, *, check: bool = True, out: None = None
+) -> TypedTensor[F32]: ...
+@overload
+def eigvalsh(
+    a: TypedTensor[F64] | TypedTensor[C64], /, *, check: bool = True, out: None = None
+) -> TypedTensor[F64]: ...
 @overload
 def eigvalsh(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
 @overload

@@ -15,10 +15,11 @@ from tensor_runtime.ops.creation import eye, ones
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.gather_scatter import take_along_axis
 from tensor_runtime.ops.joining import concatenate
+from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.reduction import max, sum
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.statistics import argmax
-from tensor_runtime.ops.views import broadcast_in_dim, expand_dims, move_axes, squeeze
+from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims, move_axes, reshape, squeeze
 from tensor_runtime.tensors.tensor import Tensor
 
 RAW: Final = "raw"
@@ -38,8 +39,8 @@ def phases(z: Tensor, /) -> Tensor:
     return where(equal(found, 0.0), 1.0, found)
 
 
-def turning(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> Tensor:
-    """The phases by which columns have to be multiplied, for a gauge other than "raw".
+def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Tensor, Tensor]:
+    """Columns in a gauge other than "raw", and the phases by which they were multiplied.
 
     Args:
         operation: the name that errors bear.
@@ -47,15 +48,16 @@ def turning(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> Tensor:
         gauge: "canonical", or a tensor of that shape to which the columns are aligned.
 
     Returns:
-        Shape [K, B...], numbers of magnitude 1.
+        The columns, of which the canonical ones have one element each that is exactly real; and numbers of magnitude 1,
+        shape [K, B...].
 
     Raises:
         ArgumentError: another gauge.
         ShapeError: a tensor of another shape.
 
     >>> from tensor_runtime.ops.creation import tensor
-    >>> turning("svd", tensor([[0.6, 0.8], [-0.8, 0.6]]), "canonical").to_numpy().tolist()
-    [-1.0, 1.0]
+    >>> [part.to_numpy().tolist() for part in turned("svd", tensor([[0.6, 0.8], [-0.8, 0.6]]), "canonical")]
+    [[[-0.6, 0.8], [0.8, 0.6]], [-1.0, 1.0]]
     """
     if isinstance(gauge, Tensor):
         if gauge.shape != vectors.shape:
@@ -64,14 +66,21 @@ def turning(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> Tensor:
                 operation=operation,
                 shapes=(gauge.shape, vectors.shape),
             )
-        return conj(phases(convert(sum(multiply(conj(gauge), vectors), 0), vectors.dtype)))
+        found = conj(phases(convert(sum(multiply(conj(gauge), vectors), 0), vectors.dtype)))
+        return multiply(vectors, expand_dims(found, 0)), found
     choice(operation, "gauge", gauge, (RAW, "canonical"))
     if 0 in vectors.shape:
-        return ones(vectors.shape[1:], dtype=vectors.dtype, placement=vectors.placement)
+        return copy(vectors), ones(vectors.shape[1:], dtype=vectors.dtype, placement=vectors.placement)
     sizes = abs(vectors)
     among_largest = greater_equal(sizes, multiply(max(sizes, 0, keepdims=True), _NEARLY))
     first = argmax(cast(among_largest, I32), 0, keepdims=True)
-    return conj(phases(squeeze(take_along_axis(vectors, first, axis=0), 0)))
+    found = conj(phases(squeeze(take_along_axis(vectors, first, axis=0), 0)))
+    result = multiply(vectors, expand_dims(found, 0))
+    if result.dtype is not result.dtype.component:  # rounding leaves an imaginary part
+        rows = arange(vectors.shape[0], dtype=first.dtype, placement=vectors.placement)
+        chosen = equal(reshape(rows, (vectors.shape[0], *(1,) * (vectors.rank - 1))), first)
+        result = where(chosen, real(result), result)
+    return result, found
 
 
 def with_positive_diagonal(q: Tensor, r: Tensor, /) -> tuple[Tensor, Tensor]:
@@ -88,8 +97,8 @@ def with_positive_diagonal(q: Tensor, r: Tensor, /) -> tuple[Tensor, Tensor]:
     if rows > columns:  # a square q has columns that meet no row of r but zeros
         rest = ones((rows - columns, *r.shape[2:]), dtype=r.dtype, placement=r.placement)
         moved = concatenate([moved, rest], 0)
-    turned = multiply(r, expand_dims(conj(moved), 1))
+    found = multiply(r, expand_dims(conj(moved), 1))
     if r.dtype is not r.dtype.component:  # rounding leaves an imaginary part
         on_diagonal = broadcast_in_dim(eye(rows, columns, dtype=Bool, placement=r.placement), r.shape, (0, 1))
-        turned = where(on_diagonal, real(turned), turned)
-    return multiply(q, expand_dims(moved, 0)), turned
+        found = where(on_diagonal, real(found), found)
+    return multiply(q, expand_dims(moved, 0)), found

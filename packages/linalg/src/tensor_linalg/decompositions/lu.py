@@ -9,7 +9,8 @@ from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.decompositions import LU_COMPLETE, LU_FACTOR
-from tensor_linalg.targets import delivered
+from tensor_linalg.specs.overwriting import LU_FACTOR_OVERWRITING
+from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.ops.creation import eye
@@ -132,12 +133,16 @@ def unpacked(packed: Tensor, short: int, /) -> tuple[Tensor, Tensor]:
 
 
 @overload
-def lu_factor(a: Tensor, /, *, check: bool = True, out: LUFactors | None = None) -> LUFactors: ...
+def lu_factor(
+    a: Tensor, /, *, check: bool = True, overwrite: bool = False, out: LUFactors | None = None
+) -> LUFactors: ...
 @overload
 def lu_factor(
     a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[LUFactors] | None = None
 ) -> MaskedResult[LUFactors]: ...
-def lu_factor(a: Tensor, /, *, check: Check = True, out: Any = None) -> LUFactors | MaskedResult[LUFactors]:
+def lu_factor(
+    a: Tensor, /, *, check: Check = True, overwrite: bool = False, out: Any = None
+) -> LUFactors | MaskedResult[LUFactors]:
     """LU decomposition with partial pivoting, both factors in one matrix, for :func:`lu_solve`.
 
     Args:
@@ -145,6 +150,8 @@ def lu_factor(a: Tensor, /, *, check: Check = True, out: Any = None) -> LUFactor
         check: raise when an element is not finite.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
+        overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
+            and its memory may be a result's, so that a large matrix needs none beside it.
         out: where the results are written, an ``LUFactors`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -162,5 +169,8 @@ def lu_factor(a: Tensor, /, *, check: Check = True, out: Any = None) -> LUFactor
     """
     if check is not True and asks_for_mask(check):
         return masked_result("lu_factor", lambda x: lu_factor(x, check=False), a, out=out)
-    found = LUFactors(*execute_parts(LU_FACTOR, a, flag("lu_factor", "check", check)))
+    spec = LU_FACTOR
+    if overwrite is not False and flag("lu_factor", "overwrite", overwrite):
+        spec, (a,) = LU_FACTOR_OVERWRITING, given_up("lu_factor", a)
+    found = LUFactors(*execute_parts(spec, a, flag("lu_factor", "check", check)))
     return found if out is None else delivered("lu_factor", found, out, a)

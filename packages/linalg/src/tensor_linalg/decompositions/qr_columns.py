@@ -26,7 +26,7 @@ from tensor_runtime.ops.random import normal
 from tensor_runtime.ops.reduction import sum
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.statistics import norm
-from tensor_runtime.ops.views import copy, expand_dims
+from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor
 
 _SEED = 0x5152
@@ -165,8 +165,9 @@ def _extended(q: Tensor, column: Tensor) -> tuple[Tensor, Tensor]:
     size = norm(rest, axis=0, keepdims=True)
     unit = unit_of(q.dtype)
     has_rest = greater(size, multiply(norm(column, axis=0, keepdims=True), rows * unit))
-    any_vector = normal(column.shape, seed=_SEED, stream=rank, dtype=q.dtype, placement=q.placement)
-    spare, _ = _outside(q, any_vector)
+    # One vector for all matrices, so that what a matrix is given does not depend on its place in the batch.
+    vector = normal((rows,), seed=_SEED, stream=rank, dtype=q.dtype, placement=q.placement)
+    spare, _ = _outside(q, broadcast_in_dim(vector, column.shape, (0,)))
     chosen = where(has_rest, divide(rest, where(has_rest, size, 1.0)), spare)
     chosen, _ = _outside(q, chosen)
     fresh = divide(chosen, norm(chosen, axis=0, keepdims=True))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal, NamedTuple, overload
 
+from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import ArgumentError
 from tensor_linalg.composed import failing_as, matrices
-from tensor_linalg.decompositions.gauges import RAW, turning
+from tensor_linalg.decompositions.gauges import RAW, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import fields_text
@@ -21,7 +22,7 @@ from tensor_runtime.ops.arithmetic import add, conj, multiply
 from tensor_runtime.ops.creation import eye, ones
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 _AUTO: Final = "auto"
 DRIVERS: Final = (_AUTO, "gesdd", "gesvd", "jacobi")
@@ -164,13 +165,13 @@ def _masked(a: Tensor, full: bool, driver: str, gauge: Any) -> MaskedSVDResult:
 
 
 def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor) -> tuple[Tensor, Tensor]:
-    phases = turning("svd", u, gauge)
+    u, phases = turned("svd", u, gauge)
     shared = min(u.shape[1], vh.shape[0])
     backs = conj(phases[:shared])
     if vh.shape[0] > shared:  # full: rows that belong to no column of u
         rest = ones((vh.shape[0] - shared, *vh.shape[2:]), dtype=vh.dtype, placement=vh.placement)
         backs = concatenate([backs, rest], 0)
-    return multiply(u, expand_dims(phases, 0)), multiply(vh, expand_dims(backs, 1))
+    return u, multiply(vh, expand_dims(backs, 1))
 
 
 def full_factors(u: Tensor, vh: Tensor, /) -> tuple[Tensor, Tensor]:
@@ -198,6 +199,10 @@ def completed(q: Tensor, /) -> Tensor:
     return concatenate([q, basis[:, columns:]], 1)
 
 
+@overload
+def svdvals(a: TypedTensor[F32] | TypedTensor[C32], /, *, check: bool = True, out: None = None) -> TypedTensor[F32]: ...
+@overload
+def svdvals(a: TypedTensor[F64] | TypedTensor[C64], /, *, check: bool = True, out: None = None) -> TypedTensor[F64]: ...
 @overload
 def svdvals(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
 @overload

@@ -19,9 +19,12 @@ from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.joining import concatenate, stack
 from tensor_runtime.ops.logic import logical_and
 from tensor_runtime.ops.views import expand_dims, move_axes, reshape_view
+from tensor_runtime.static_types.combined import product_dtype
+from tensor_runtime.static_types.results import accumulator_dtype, same_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
+@accumulator_dtype
 def trace(a: Tensor, /, offset: int = 0, *, out: Out = None) -> Tensor:
     """Sums of the elements on a diagonal, batch axes last.
 
@@ -47,6 +50,7 @@ def trace(a: Tensor, /, offset: int = 0, *, out: Out = None) -> Tensor:
     return placed(diagonals.trace(a, offset, 0, 1), out, a)
 
 
+@same_dtype
 def diagonal(a: Tensor, /, offset: int = 0) -> Tensor:
     """The elements on a diagonal, as a view: [M, N, B...] gives [L, B...].
 
@@ -68,6 +72,7 @@ def diagonal(a: Tensor, /, offset: int = 0) -> Tensor:
     return move_axes(extract_diagonal(a, offset), -1, 0)
 
 
+@product_dtype
 def cross(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
     """Cross products of vectors in three dimensions, batch axes last.
 
@@ -102,6 +107,7 @@ def cross(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
     return placed(stack([subtract(multiply(x[i], y[j]), multiply(x[j], y[i])) for i, j in pairs]), out, x, y)
 
 
+@product_dtype
 def kron(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     """Kronecker products of matrices, batch axes last.
 
@@ -175,6 +181,7 @@ def block_diag(*matrices: Tensor, out: Out = None) -> Tensor:
     return placed(concatenate(rows), out, *matrices)
 
 
+@same_dtype_into
 def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False, out: Out = None) -> Tensor:
     """Vandermonde matrices, whose columns are powers of a vector; batch axes last.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
+from tensor_core.dtypes import TensorScalar
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.results import fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
@@ -11,7 +12,9 @@ from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
+
+T = TypeVar("T", bound=TensorScalar)
 
 
 class SlogdetResult(NamedTuple):
@@ -24,6 +27,8 @@ class SlogdetResult(NamedTuple):
         return fields_text(self)
 
 
+@overload
+def det(a: TypedTensor[T], /, *, check: bool = True, out: None = None) -> TypedTensor[T]: ...
 @overload
 def det(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
 @overload

@@ -6,9 +6,10 @@ F32 and C32 are computed in F64 and C64, and rounded once.
 from __future__ import annotations
 
 from math import log
-from typing import Final
+from typing import Any, Final, Literal, TypeVar, overload
 
-from tensor_core.dtypes import C64, F64, DType
+from tensor_core.dtypes import C64, F64, DType, TensorScalar
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import floating, holds, require_finite
 from tensor_linalg.products import matmul, matvec, mT
 from tensor_linalg.solving.condition import one_norm
@@ -27,8 +28,9 @@ from tensor_runtime.ops.reduction import any, max
 from tensor_runtime.ops.rounding import ceil
 from tensor_runtime.ops.selection import maximum, minimum, where
 from tensor_runtime.ops.views import copy
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
+T = TypeVar("T", bound=TensorScalar)
 _PADE: Final = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
@@ -44,7 +46,13 @@ _MOST_DOUBLED: Final = 2.0**150
 """A factor whose sixth power does not overflow."""
 
 
-def expm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def expm(a: TypedTensor[T], /, *, check: bool = True, out: None = None) -> TypedTensor[T]: ...
+@overload
+def expm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def expm(a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None) -> MaskedResult[Tensor]: ...
+def expm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Exponentials of square matrices, by a Padé approximant with scaling and squaring.
 
     Each matrix of a batch is scaled by a power of two of its own, so that it has the digits that it has alone.
@@ -52,6 +60,8 @@ def expm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -71,15 +81,25 @@ def expm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     >>> expm(tr.tensor([[0.0, 1.0], [0.0, 0.0]])).to_numpy().tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("expm", lambda x: expm(x, check=False), a, out=out)
     return placed(cast_back(_exponential(prepared("expm", a, check)), a.dtype), out, a)
 
 
-def cosm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def cosm(a: TypedTensor[T], /, *, check: bool = True, out: None = None) -> TypedTensor[T]: ...
+@overload
+def cosm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def cosm(a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None) -> MaskedResult[Tensor]: ...
+def cosm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Cosines of square matrices, by exponentials of i A.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -95,15 +115,25 @@ def cosm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     >>> cosm(tr.zeros((2, 2))).to_numpy().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("cosm", lambda x: cosm(x, check=False), a, out=out)
     return placed(_circular("cosm", a, check), out, a)
 
 
-def sinm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def sinm(a: TypedTensor[T], /, *, check: bool = True, out: None = None) -> TypedTensor[T]: ...
+@overload
+def sinm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def sinm(a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None) -> MaskedResult[Tensor]: ...
+def sinm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Sines of square matrices, by exponentials of i A.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -119,10 +149,12 @@ def sinm(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
     >>> sinm(tr.zeros((2, 2))).to_numpy().tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("sinm", lambda x: sinm(x, check=False), a, out=out)
     return placed(_circular("sinm", a, check), out, a)
 
 
-def prepared(operation: str, a: Tensor, check: bool) -> Tensor:
+def prepared(operation: str, a: Tensor, check: Check) -> Tensor:
     """The operand in F64 or C64, after the checks that all functions of square matrices make.
 
     >>> import tensor_runtime as tr
@@ -159,7 +191,7 @@ def identities(a: Tensor, /) -> Tensor:
     return one.reshape(*one.shape, *(1,) * (a.rank - 2))
 
 
-def _circular(operation: str, a: Tensor, check: bool) -> Tensor:
+def _circular(operation: str, a: Tensor, check: Check) -> Tensor:
     wide = prepared(operation, a, check)
     sine = operation == "sinm"
     forward = _exponential(multiply(wide, 1j), sine)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
+from typing import Any, Literal, overload
 
+from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import ArgumentError, ShapeError, shortened
+from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import svdvals
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import floating, plain, require_finite
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
@@ -14,19 +17,22 @@ from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
+from tensor_runtime.errors import SingularMatrixError
 from tensor_runtime.ops import statistics
 from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.reduction import max, min, sum
 from tensor_runtime.ops.selection import where
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.static_types.results import inexact_component_dtype
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 Order = float | str
 
 _OF_SINGULAR_VALUES = (2, -2, "nuc")
 
 
+@inexact_component_dtype
 def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
     """Norms of vectors over the first axis, batch axes last.
 
@@ -56,6 +62,7 @@ def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
     return statistics.norm(x, ord if order is None else order, 0, out=out)
 
 
+@inexact_component_dtype
 def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Out = None) -> Tensor:
     """Norms of matrices, batch axes last.
 
@@ -107,6 +114,7 @@ def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Ou
     return placed((max if order in (1, inf) else min)(sums, 0), out, a)
 
 
+@inexact_component_dtype
 def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True, out: Out = None) -> Tensor:
     """Norm of one vector, or norms of matrices, batch axes last.
 
@@ -137,7 +145,23 @@ def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True, out: Out
     return vector_norm(a, 2 if ord is None else ord, out=out)
 
 
-def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def cond(
+    a: TypedTensor[F32] | TypedTensor[C32], /, p: Order | None = None, *, check: bool = True, out: None = None
+) -> TypedTensor[F32]: ...
+@overload
+def cond(
+    a: TypedTensor[F64] | TypedTensor[C64], /, p: Order | None = None, *, check: bool = True, out: None = None
+) -> TypedTensor[F64]: ...
+@overload
+def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def cond(
+    a: Tensor, /, p: Order | None = None, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def cond(
+    a: Tensor, /, p: Order | None = None, *, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Condition numbers of matrices: by how much a relative error may grow in a solution.
 
     Args:
@@ -145,6 +169,8 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True, out: Out =
         p: the norm, as for :func:`matrix_norm`; None and 2 give the largest singular value divided by the smallest,
             -2 the reciprocal of that; others the product of the norms of A and of its inverse.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -163,6 +189,8 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True, out: Out =
     >>> cond(tr.tensor([[2.0, 0.0], [0.0, 0.5]])).item(), cond(tr.zeros((2, 2)), 1).item()
     (4.0, inf)
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("cond", lambda x: cond(x, p, check=False), a, out=out)
     operation = "cond"
     check = flag(operation, "check", check)
     rows, columns, _ = matrix_axes(operation, unwrap(operation, a)[0].shape)
@@ -176,14 +204,21 @@ def cond(a: Tensor, /, p: Order | None = None, *, check: bool = True, out: Out =
             operation=operation,
             shape=a.shape,
         )
-    if check:
-        require_finite(operation, "a", a)
     if order in (2, -2):
-        values = svdvals(a, check=False)
+        with failing_as(operation):
+            values = svdvals(a, check=check)
         first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
         found = divide(first, last)
         return placed(where(equal(values[0], 0.0), inf, found), out, a)
-    inverse, status = inv(a, check="mask")
+    if check:
+        require_finite(operation, "a", a)
+    try:
+        inverse = inv(a, check=False)
+    except SingularMatrixError:
+        inverse, status = inv(a, check="mask")
+    else:
+        sizes = matrix_norm(a, order, check=False), matrix_norm(inverse, order, check=False)
+        return placed(multiply(*sizes), out, a)
     singular = greater(status, 1)
     inverse = where(singular, 0.0, inverse)
     found = multiply(matrix_norm(a, order, check=False), matrix_norm(inverse, order, check=False))

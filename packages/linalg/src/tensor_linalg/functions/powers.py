@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, Literal, TypeVar, overload
 
+from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_linalg.composed import failing_as
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import with_batch
 from tensor_linalg.products import matmul
 from tensor_linalg.solving.inverses import inv
@@ -15,10 +19,20 @@ from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+
+T = TypeVar("T", bound=TensorScalar)
 
 
-def matrix_power(a: Tensor, n: int, /, *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def matrix_power(a: TypedTensor[T], n: int, /, *, check: bool = True, out: None = None) -> TypedTensor[T]: ...
+@overload
+def matrix_power(a: Tensor, n: int, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def matrix_power(
+    a: Tensor, n: int, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
     """Powers of square matrices by repeated squaring, batch axes last.
 
     Args:
@@ -26,6 +40,8 @@ def matrix_power(a: Tensor, n: int, /, *, check: bool = True, out: Out = None) -
             C64 for negative powers.
         n: the exponent; 0 gives identities, negative ones powers of the inverse.
         check: for negative ``n``, raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -45,12 +61,17 @@ def matrix_power(a: Tensor, n: int, /, *, check: bool = True, out: Out = None) -
     >>> matrix_power(tr.tensor([[1, 1], [1, 0]]), 10).to_numpy().tolist()
     [[89, 55], [55, 34]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("matrix_power", lambda x: matrix_power(x, n, check=False), a, out=out)
     name = "matrix_power"
     size, batch = square_axes(name, unwrap(name, a)[0].shape)
     exponent, check = whole(name, "n", n), flag(name, "check", check)
     if exponent == 0:
         return placed(copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
-    square = inv(a, check=check) if exponent < 0 else a
+    square = a
+    if exponent < 0:
+        with failing_as(name):
+            square = inv(a, check=check)
     exponent = abs(exponent)
     found: Tensor | None = None
     while True:

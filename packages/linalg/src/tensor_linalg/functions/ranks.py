@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, overload
+
 from tensor_core.dtypes import I64
 from tensor_core.errors import ShapeError
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigvalsh, svd, svdvals
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
-from tensor_linalg.solving.least_squares import counted
+from tensor_linalg.solving.least_squares import counted, one_tolerance
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
@@ -19,18 +22,30 @@ from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.reduction import sum
 from tensor_runtime.ops.views import copy
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 
+@overload
+def matrix_rank(
+    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True, out: None = None
+) -> TypedTensor[I64]: ...
+@overload
+def matrix_rank(
+    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True, out: Out = None
+) -> Tensor: ...
+@overload
 def matrix_rank(
     a: Tensor,
     /,
     *,
     rtol: float | Tensor | None = None,
     hermitian: bool = False,
-    check: bool = True,
-    out: Out = None,
-) -> Tensor:
+    check: Literal["mask"],
+    out: MaskedResult[Tensor] | None = None,
+) -> MaskedResult[Tensor]: ...
+def matrix_rank(
+    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Ranks of matrices: how many singular values are above a tolerance.
 
     Args:
@@ -39,6 +54,8 @@ def matrix_rank(
             [B...]. None is max(M, N) times the dtype's rounding unit.
         hermitian: take the matrices to be Hermitian, of which the lower triangle is read; this is faster.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the rank, that of an identity where a
+            matrix has none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -57,6 +74,11 @@ def matrix_rank(
     >>> matrix_rank(tr.tensor([[1.0, 2.0], [2.0, 4.0]])).item()
     1
     """
+    if check is not True and asks_for_mask(check):
+        one_tolerance("matrix_rank", rtol)
+        return masked_result(
+            "matrix_rank", lambda x: matrix_rank(x, rtol=rtol, hermitian=hermitian, check=False), a, out=out
+        )
     operation = "matrix_rank"
     hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
     rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)
@@ -70,13 +92,15 @@ def matrix_rank(
     return placed(sum(counted(operation, sizes, (rows, columns), rtol), 0), out, a)
 
 
-def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -> Tensor:
+def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: Out = None) -> Tensor:
     """Orthonormal basis of the range of one matrix.
 
     Args:
         a: shape [M, N], without batch axes, as ranks differ from matrix to matrix; F32, F64, C32 or C64.
         rtol: as for :func:`matrix_rank`.
         check: raise when an element is not finite.
+        out: where the result is written, of the rank that is found, which may be known beforehand; see
+            ``tensor_runtime.add``.
 
     Returns:
         Shape [M, rank], the left singular vectors that count; owned, compact. The rank is a value, which the
@@ -94,19 +118,21 @@ def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -> Tens
     """
     _prepare("orth", a, check, rtol)
     if 0 in a.shape:
-        return zeros((a.shape[0], 0), dtype=a.dtype, placement=a.placement)
+        return placed(zeros((a.shape[0], 0), dtype=a.dtype, placement=a.placement), out, a)
     u, s, _ = svd(a, check=False)
     rank = nonzero(counted("orth", s, (a.shape[0], a.shape[1]), rtol))[0].shape[0]
-    return copy(u[:, :rank])
+    return placed(copy(u[:, :rank]), out, a)
 
 
-def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -> Tensor:
+def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: Out = None) -> Tensor:
     """Orthonormal basis of the vectors that one matrix takes to zero.
 
     Args:
         a: shape [M, N], without batch axes, as ranks differ from matrix to matrix; F32, F64, C32 or C64.
         rtol: as for :func:`matrix_rank`.
         check: raise when an element is not finite.
+        out: where the result is written, of the rank that is found, which may be known beforehand; see
+            ``tensor_runtime.add``.
 
     Returns:
         X of shape [N, N - rank] with A X ≈ 0, the right singular vectors that do not count; owned, compact. The rank is
@@ -125,12 +151,13 @@ def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True) -
     _prepare("null_space", a, check, rtol)
     rows, columns = a.shape
     if 0 in a.shape:
-        return eye(columns, dtype=a.dtype, placement=a.placement)
+        return placed(eye(columns, dtype=a.dtype, placement=a.placement), out, a)
+    given = a
     if rows < columns:  # rows of zeros leave the null space as it is, and make the thin decomposition a full one
         a = concatenate([a, zeros((columns - rows, columns), dtype=a.dtype, placement=a.placement)])
     _, s, vh = svd(a, check=False)
     rank = nonzero(counted("null_space", s, (rows, columns), rtol))[0].shape[0]
-    return copy(mH(vh[rank:]))
+    return placed(copy(mH(vh[rank:])), out, given)
 
 
 def _prepare(operation: str, a: Tensor, check: bool, rtol: float | None) -> None:

@@ -6,12 +6,14 @@ F32 and C32 are computed in F64 and C64, and rounded once, but for functions of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final, Literal, overload
 
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigh, schur
 from tensor_linalg.functions.determinants import slogdet
 from tensor_linalg.functions.exponentials import cast_back, identities, prepared
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import first, floating, holds, require_finite, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
@@ -29,7 +31,7 @@ from tensor_runtime.ops.comparison import equal, greater, less, less_equal
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.joining import concatenate, stack
-from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.logic import logical_not, logical_or
 from tensor_runtime.ops.reduction import all, any, max
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import maximum, where
@@ -55,7 +57,15 @@ _REMEDY: Final = (
 _REMEDY_COMPLEX: Final = "accepted: complex matrices that are not singular; hermitian=True for Hermitian ones"
 
 
-def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def sqrtm(
+    a: Tensor, /, *, hermitian: bool = False, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def sqrtm(
+    a: Tensor, /, *, hermitian: bool = False, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Principal square roots of square matrices, whose eigenvalues have no negative real parts.
 
     Args:
@@ -65,6 +75,8 @@ def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out
         hermitian: take the matrices to be Hermitian and positive semidefinite, of which the lower triangle is read;
             they may be singular.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -88,6 +100,8 @@ def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out
     >>> sqrtm(tr.tensor([[4.0, 5.0], [0.0, 9.0]])).to_numpy().round(12).tolist()
     [[2.0, 1.0], [0.0, 3.0]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("sqrtm", lambda x: sqrtm(x, hermitian=hermitian, check=False), a, out=out)
     wide = prepared("sqrtm", a, check)
     if flag("sqrtm", "hermitian", hermitian):
         found = _of_positive("sqrtm", wide, exponential.sqrt, unit_of(a.dtype))
@@ -96,7 +110,15 @@ def sqrtm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out
     return placed(cast_back(found, a.dtype), out, a)
 
 
-def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def logm(
+    a: Tensor, /, *, hermitian: bool = False, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def logm(
+    a: Tensor, /, *, hermitian: bool = False, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Principal logarithms of square matrices, whose eigenvalues have imaginary parts from -π, excluded, to π.
 
     Args:
@@ -104,6 +126,8 @@ def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out 
             on the negative real axis; complex ones may have such, whose logarithms have the imaginary part π.
         hermitian: take the matrices to be Hermitian and positive definite, of which the lower triangle is read.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -126,6 +150,8 @@ def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out 
     >>> abs(logm(tr.tensor([[1.0, 3.0], [0.0, 1.0]]))).to_numpy().round(12).tolist()
     [[0.0, 3.0], [0.0, 0.0]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("logm", lambda x: logm(x, hermitian=hermitian, check=False), a, out=out)
     wide = prepared("logm", a, check)
     if flag("logm", "hermitian", hermitian):
         return placed(cast_back(_of_positive("logm", wide, exponential.log, None), a.dtype), out, a)
@@ -149,7 +175,20 @@ def logm(a: Tensor, /, *, hermitian: bool = False, check: bool = True, out: Out 
     return placed(cast_back(found if factor is None else multiply(found, factor), a.dtype), out, a)
 
 
-def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def funm(
+    a: Tensor,
+    function: Callable[[Tensor], Tensor],
+    /,
+    *,
+    check: Literal["mask"],
+    out: MaskedResult[Tensor] | None = None,
+) -> MaskedResult[Tensor]: ...
+def funm(
+    a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """A function of Hermitian matrices, V f(w) Vᴴ, by their eigenvalues and eigenvectors.
 
     Args:
@@ -157,6 +196,8 @@ def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = Tr
         function: from the eigenvalues, a real tensor [N, B...], to a floating or complex tensor of that shape, element
             by element, such as ``tensor_runtime.exp``.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -177,6 +218,8 @@ def funm(a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: bool = Tr
     >>> funm(tr.tensor([[2.0, 1.0], [1.0, 2.0]]), tr.log).to_numpy().round(6).tolist()
     [[0.549306, 0.549306], [0.549306, 0.549306]]
     """
+    if check is not True and asks_for_mask(check):
+        return masked_result("funm", lambda x: funm(x, function, check=False), a, out=out)
     check = flag("funm", "check", check)
     if not callable(function):
         raise ArgumentError(
@@ -233,39 +276,48 @@ def _root(operation: str, a: Tensor) -> Tensor:
     """By Denman and Beavers' iteration; of complex matrices for which it has no limit by Schur's decomposition."""
     if 0 in a.shape:
         return copy(a)
-    x, lost = _iterated_root(a)
+    with failing_as(operation):
+        x, lost = _iterated_root(a)
     if lost is None:
         return x
     if a.dtype.kind != "complex":
         raise _without_root(operation, lost, _REMEDY)
-    x, lost = _schur_root(a, singular=operation == "sqrtm")
-    if lost is not None:
-        raise _without_root(operation, lost, _REMEDY_COMPLEX)
-    return x
+    others, without = _schur_root(where(lost, a, identities(a)), singular=operation == "sqrtm")
+    if without is not None:
+        raise _without_root(operation, without, _REMEDY_COMPLEX)
+    return where(lost, others, x)
 
 
 def _iterated_root(a: Tensor) -> tuple[Tensor, Tensor | None]:
-    """X goes to the root, and M, X times its partner, to the identity; and which have no limit, or None."""
+    """X goes to the root, and M, X times its partner, to the identity; and which have no limit, or None.
+
+    Those without limit go on as identities, and those that are found stay as they are, so that each has the steps that
+    it has alone.
+    """
     size = a.shape[0]
     one = identities(a)
     x = m = a
-    near = unfinished = less(one_norm(a), 0.0)  # of no matrix
+    near = lost = less(one_norm(a), 0.0)  # of no matrix
+    unfinished = logical_not(near)
     for _ in range(_MOST_STEPS):
         sign, logarithm = slogdet(m, check=False)
-        lost = logical_not(greater(abs(sign), 0.5))  # 0 or NaN: no inverse, so no limit
-        if holds(any(lost)):
-            return x, lost
+        stopped = logical_not(greater(abs(sign), 0.5))  # 0 or NaN: no inverse, so no limit
+        if holds(any(stopped)):
+            lost = logical_or(lost, stopped)
+            x, m = where(stopped, one, x), where(stopped, one, m)
+            logarithm = where(stopped, 0.0, logarithm)
         # scaling by the determinant helps far from the limit, and disturbs near it
         scaled = where(near, 1.0, exponential.exp(multiply(logarithm, -0.5 / size)))
         square = multiply(scaled, scaled)
         inverse = divide(inv(m, check=False), square)
-        x = multiply(matmul(x, add(inverse, one)), multiply(scaled, 0.5))
-        m = multiply(add(one, multiply(add(multiply(m, square), inverse), 0.5)), 0.5)
+        x = where(unfinished, multiply(matmul(x, add(inverse, one)), multiply(scaled, 0.5)), x)
+        m = where(unfinished, multiply(add(one, multiply(add(multiply(m, square), inverse), 0.5)), 0.5), m)
         away = one_norm(subtract(m, one))
         near, unfinished = less(away, 1e-2), logical_not(less_equal(away, size * 2.0**-50))
         if not holds(any(unfinished)):
-            return x, None
-    return x, unfinished
+            break
+    lost = logical_or(lost, unfinished)
+    return x, lost if holds(any(lost)) else None
 
 
 def _schur_root(a: Tensor, singular: bool) -> tuple[Tensor, Tensor | None]:

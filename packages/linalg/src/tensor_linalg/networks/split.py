@@ -15,6 +15,7 @@ from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.operands import holds, require_finite
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_text
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
 
 
@@ -51,6 +52,7 @@ def split(
     positive: bool = False,
     batch_axes: Sequence[int] | int = (),
     check: bool = True,
+    out: SplitResult | None = None,
 ) -> SplitResult:
     """Split a tensor in two, between two groups of its axes: left [left axes..., K], right [K, right axes...].
 
@@ -83,6 +85,8 @@ def split(
             the factors of a matrix of full rank are unique.
         batch_axes: axes of independent tensors; they come last in all results.
         check: raise when an element is not finite.
+        out: where the results are written, a ``SplitResult`` of tensors, None for what is to be fresh; see
+            ``tensor_linalg.targets``. Targets of another K than the one found are refused, and nothing is written.
 
     Returns:
         left [left axes..., K, batch axes...]; s [K, batch axes...], whether it is absorbed or not, None where the
@@ -145,7 +149,7 @@ def split(
         discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)
     left = tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch))
     right = tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch))
-    return SplitResult(left, s, right, discarded)
+    return delivered("split", SplitResult(left, s, right, discarded), out, tensor)
 
 
 def _unraveled(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import tensor_runtime as tr
+from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.results import fields_text
+from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 
 
@@ -36,6 +38,7 @@ def svd_truncated(
     multiplets: str = "keep",
     renormalize: bool = False,
     check: bool = True,
+    out: TruncatedSVDResult | None = None,
 ) -> TruncatedSVDResult:
     """Singular value decomposition without the smallest values: the best approximation of its rank.
 
@@ -62,6 +65,9 @@ def svd_truncated(
             either case; with "drop" it discards the multiplet that it would part, unless that is the first.
         renormalize: scale what is kept so that the sum of squares is that of all values, as states are.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+        out: where the results are written, a ``TruncatedSVDResult`` of tensors, of which ``rank`` is not read and
+            others may be None; see ``tensor_linalg.targets``. Targets of another rank than the one found are refused,
+            and nothing is written; ``max_rank`` alone gives the smallest of itself, M and N.
 
     Returns:
         u [M, R, B...], s [R, B...] and vh [R, N, B...], as ``svd`` has them; ``discarded`` [B...], the sum of squares
@@ -71,6 +77,7 @@ def svd_truncated(
 
     Raises:
         ArgumentError: an option that is none of those above.
+        ReadOnlyError, OverlappingViewError, LossyConversionError, PlacementError: of ``out``.
         DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as ``svd``.
 
     Source: C. Eckart and G. Young, Psychometrika 1, 211 (1936); U. Schollwöck, Ann. Phys. 326, 96 (2011), §4.1.
@@ -90,7 +97,25 @@ def svd_truncated(
     )
     check = flag("svd_truncated", "check", check)
     with failing_as("svd_truncated"):
-        return truncated(svd(a, check=check), how)
+        found = truncated(svd(a, check=check), how)
+    if out is None:
+        return found
+    given: object = out
+    if not isinstance(given, tuple) or len(given) != len(found):
+        raise ArgumentError(
+            f"svd_truncated: out is {shortened(out)}; accepted: a TruncatedSVDResult of tensors, with any rank",
+            operation="svd_truncated",
+        )
+    return TruncatedSVDResult(*delivered("svd_truncated", _Tensors(*found[:-1]), given[:-1], a), found.rank)
+
+
+class _Tensors(NamedTuple):
+    """What of a result is a tensor."""
+
+    u: tr.Tensor
+    s: tr.Tensor
+    vh: tr.Tensor
+    discarded: tr.Tensor
 
 
 def truncated(whole: SVDResult, how: Truncation, /) -> TruncatedSVDResult:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tensor_core.dtypes import I64, DType
+from tensor_core.errors import ArgumentError
 from tensor_linalg.operands import first, holds, unit_of
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.form import Shape
@@ -38,6 +39,21 @@ _STEPS: Final = 2
 
 class IllConditionedWarning(RuntimeWarning):
     """A matrix is so close to a singular one that its inverse or a solution may have no correct digit."""
+
+
+def refuse_with_mask(operation: str, condition: bool, /) -> None:
+    """Raise an error where a warning is asked for beside a mask: a warning names one matrix, a mask all of them.
+
+    Raises:
+        ArgumentError: ``condition`` is true.
+
+    >>> refuse_with_mask("solve", False)
+    """
+    if condition:
+        raise ArgumentError(
+            f"{operation}: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",
+            operation=operation,
+        )
 
 
 def warn_if_ill_conditioned(operation: str, norm: Tensor, norm_of_inverse: Tensor, depth: int = 4, /) -> None:

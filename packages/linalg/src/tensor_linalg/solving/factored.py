@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.promotion import promote
@@ -11,6 +11,7 @@ from tensor_linalg.decompositions.lu import LUFactors, unpacked
 from tensor_linalg.operands import require_regular, with_batch
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import Apply, estimated_one_norm, warn_if_ill_conditioned
+from tensor_linalg.solving.triangular import replaced, taken
 from tensor_linalg.specs.solving import solve_shape
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
@@ -19,11 +20,15 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.gather_scatter import take_along_axis
+from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.reduction import any
 from tensor_runtime.ops.sort import argsort
 from tensor_runtime.ops.views import expand_dims, reshape_view
 from tensor_runtime.primitives.linalg import triangular_solve
 from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+_STRIP: Final = 64
+"""Columns whose rows are put in another order together."""
 
 
 def lu_solve(
@@ -35,6 +40,7 @@ def lu_solve(
     conjugate: bool = False,
     check: bool = True,
     condition: bool = False,
+    overwrite: bool = False,
     out: Out = None,
 ) -> Tensor:
     """The x with op(A) x = b, from the factors of A; op may transpose and conjugate.
@@ -48,6 +54,8 @@ def lu_solve(
         check: raise when a pivot is exactly 0; without it the solution then has infinities or NaN.
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; it is estimated with six vectors and the factors.
+        overwrite: give up ``b``, an owned tensor or a mutable view: its elements are unspecified afterwards, and its
+            memory may be the result's, so that a large system needs little beside it.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -86,29 +94,44 @@ def lu_solve(
         )
     if flag("lu_solve", "check", check):
         zero = any(equal(extract_diagonal(packed), 0.0), -1)
-        require_regular("lu_solve", zero, "is exactly singular", "the least-squares solution comes from lstsq")
+        require_regular("lu_solve", zero, "is exactly singular", "lstsq() gives the least-squares solution")
+    b, gives_up = taken("lu_solve", overwrite, packed, b)
     dtype = promote(form_a.dtype, form_b.dtype)
     vector = len(shape) == 1
     columns = expand_dims(b, 1) if vector else b
     batch = shape[2:]
     wide = with_batch(convert(packed, dtype), 2, batch)
     order = with_batch(permutation, 1, batch)
-    x = _substituted(wide, order, with_batch(convert(columns, dtype), 2, batch), transposes, conjugates)
     if flag("lu_solve", "condition", condition) and 0 not in packed.shape:
         warn_of_factors("lu_solve", factors, None, transposes)
+    own = gives_up and columns.dtype is dtype and columns.shape[2:] == batch
+    x = _substituted(wide, order, with_batch(convert(columns, dtype), 2, batch), transposes, conjugates, own)
     return placed(reshape_view(x, shape) if vector else x, out, packed, permutation, b)
 
 
-def _substituted(packed: Tensor, permutation: Tensor, b: Tensor, transpose: bool, conjugate: bool) -> Tensor:
-    """op(A)⁻¹ b, all of one batch shape."""
+def _substituted(
+    packed: Tensor, permutation: Tensor, b: Tensor, transpose: bool, conjugate: bool, own: bool = False
+) -> Tensor:
+    """op(A)⁻¹ b, all of one batch shape; in the memory of b where that is ours."""
     order = expand_dims(permutation, 1)
     upper = {"lower": False, "unit_diagonal": False, "transpose": transpose, "conjugate": conjugate}
     unit = {**upper, "lower": True, "unit_diagonal": True}
     if not transpose:
-        b = take_along_axis(b, order, axis=0)
-        return triangular_solve(packed, triangular_solve(packed, b, **unit), **upper)
-    x = triangular_solve(packed, triangular_solve(packed, b, **upper), **unit)
-    return take_along_axis(x, argsort(order, axis=0), axis=0)
+        b = _in_order(b, order, own)
+        return replaced(packed, replaced(packed, b, **unit), **upper)
+    half = (replaced if own else triangular_solve)(packed, b, **upper)
+    return _in_order(replaced(packed, half, **unit), argsort(order, axis=0), own)
+
+
+def _in_order(x: Tensor, order: Tensor, own: bool) -> Tensor:
+    """The rows in another order; a few columns at a time where their memory is ours, which takes no other for all."""
+    columns = x.shape[1]
+    if not own or columns <= _STRIP:
+        return take_along_axis(x, order, axis=0)
+    for start in range(0, columns, _STRIP):
+        strip = x[:, start : start + _STRIP]
+        mutable_view(x)[:, start : start + _STRIP] = take_along_axis(strip, order, axis=0)
+    return x
 
 
 def warn_of_factors(operation: str, factors: LUFactors, norm: Tensor | None, transpose: bool = False, /) -> None:

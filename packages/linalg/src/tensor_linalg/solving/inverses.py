@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
-from tensor_core.errors import ArgumentError
+from tensor_core.dtypes import TensorScalar
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.solving.condition import one_norm, warn_if_ill_conditioned
+from tensor_linalg.solving.condition import one_norm, refuse_with_mask, warn_if_ill_conditioned
 from tensor_linalg.specs.overwriting import INV_OVERWRITING
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.specs.solving import INV
@@ -16,9 +16,15 @@ from tensor_linalg.targets import given_up, placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+
+T = TypeVar("T", bound=TensorScalar)
 
 
+@overload
+def inv(
+    a: TypedTensor[T], /, *, check: bool = True, condition: bool = False, overwrite: bool = False, out: None = None
+) -> TypedTensor[T]: ...
 @overload
 def inv(
     a: Tensor, /, *, check: bool = True, condition: bool = False, overwrite: bool = False, out: Out = None
@@ -70,11 +76,7 @@ def inv(
         return execute_with_params(INV, a, True, out)
     condition = flag("inv", "condition", condition)
     if asks_for_mask(check):
-        if condition:
-            raise ArgumentError(
-                "inv: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",
-                operation="inv",
-            )
+        refuse_with_mask("inv", condition)
         square_axes("inv", unwrap("inv", a)[0].shape)
         status = partial(execute_unary, INV_STATUS)
         return masked_result("inv", lambda each: inv(each, check=False), a, status=status, out=out)

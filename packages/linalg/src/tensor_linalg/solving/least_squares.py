@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
-from tensor_core.dtypes import I64
+from tensor_core.dtypes import I64, TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigh, qr, svd
+from tensor_linalg.decompositions.svd import SVDResult
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import holds, number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
@@ -30,7 +31,9 @@ from tensor_runtime.ops.reduction import any, max, sum
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import expand_dims, squeeze
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+
+T = TypeVar("T", bound=TensorScalar)
 
 
 class LstsqResult(NamedTuple):
@@ -45,6 +48,16 @@ class LstsqResult(NamedTuple):
         return fields_text(self)
 
 
+@overload
+def pinv(
+    a: TypedTensor[T],
+    /,
+    *,
+    rtol: float | Tensor | None = None,
+    hermitian: bool = False,
+    check: bool = True,
+    out: None = None,
+) -> TypedTensor[T]: ...
 @overload
 def pinv(
     a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True, out: Out = None
@@ -94,6 +107,7 @@ def pinv(
     [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     if check is not True and asks_for_mask(check):
+        one_tolerance("pinv", rtol)
         return masked_result("pinv", lambda x: pinv(x, rtol=rtol, hermitian=hermitian, check=False), a, out=out)
     operation = "pinv"
     hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
@@ -113,7 +127,7 @@ def pinv(
             sizes, left, right = values, mH(vh), mH(u)
     kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
-    return placed(matmul(multiply(left, expand_dims(inverted, 0)), right), out, given)
+    return placed(matmul(multiply(left, inverted[None]), right), out, given)
 
 
 @overload
@@ -193,8 +207,13 @@ def lstsq(
     a, b = promoted(operation, a, b)
     rows, columns, batch = matrix_axes(operation, a.shape)
     _require_fitting(operation, a.shape, b.shape)
-    if check:
+    parts: SVDResult | None = None
+    if not by_qr and 0 not in (rows, columns):
+        with failing_as(operation):
+            parts = svd(a, check=check)
+    elif check:
         require_finite(operation, "a", a)
+    if check:
         require_finite(operation, "b", b, min(2, b.rank))
     vector = b.rank == 1
     sides = expand_dims(b, 1) if vector else b
@@ -204,13 +223,13 @@ def lstsq(
         solution = zeros((columns, sides.shape[1], *shape), dtype=a.dtype, placement=a.placement)
         rank: Tensor = zeros(batch, dtype=I64, placement=a.placement)
         values = zeros((0, *batch), dtype=a.dtype.component, placement=a.placement)
-    elif by_qr:
+    elif parts is None:
         solution = _by_qr(operation, a, sides)
         rank, values = full(batch, min(columns, rows), dtype=I64, placement=a.placement), None
     else:
-        u, values, vh = svd(a, check=False)
+        u, values, vh = parts
         kept = counted(operation, values, (rows, columns), rtol)
-        inverted = expand_dims(where(kept, divide(1.0, values), 0.0), 0)
+        inverted = where(kept, divide(1.0, values), 0.0)[None]
         solution = matmul(multiply(mH(vh), inverted), matmul(mH(u), sides))
         rank = sum(kept, 0)
     near = matmul(a, solution)
@@ -221,10 +240,20 @@ def lstsq(
     return delivered(operation, LstsqResult(solution, residuals, rank, None if by_qr else values), out, *given)
 
 
+def one_tolerance(operation: str, rtol: Any, /) -> None:
+    """Refuse tolerances of each matrix where parts of a batch are computed alone.
+
+    >>> one_tolerance("pinv", 1e-8)
+    """
+    if isinstance(rtol, Tensor):
+        raise ArgumentError(
+            f'{operation}: check="mask" with a tensor for rtol; accepted: a number', operation=operation
+        )
+
+
 def _lstsq_masked(a: Tensor, b: Tensor, driver: str, rtol: Any) -> tuple[Callable[..., LstsqResult], Tensor, Tensor]:
     """What runs on parts of the batch, and the operands, of which each has every batch axis."""
-    if isinstance(rtol, Tensor):
-        raise ArgumentError('lstsq: check="mask" with a tensor for rtol; accepted: a number', operation="lstsq")
+    one_tolerance("lstsq", rtol)
     a, b = promoted("lstsq", a, b)
     batch = matrix_axes("lstsq", a.shape)[2]
     _require_fitting("lstsq", a.shape, b.shape)

@@ -3,25 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal, overload
 
+from tensor_core.dtypes import I32
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.contracts.solving import BandedParams
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted, require_finite, with_batch
+from tensor_linalg.solving.condition import estimated_one_norm, refuse_with_mask, warn_if_ill_conditioned
 from tensor_linalg.specs.shapes import broadcast_batches
-from tensor_linalg.specs.solving import SOLVE_BANDED, SOLVE_TOEPLITZ
-from tensor_linalg.targets import placed
+from tensor_linalg.specs.solving import SOLVE_BANDED, SOLVE_TOEPLITZ, banded_shape
+from tensor_linalg.targets import delivered, placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.call import execute_pair
+from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NonFiniteError
-from tensor_runtime.ops.arithmetic import conj
-from tensor_runtime.ops.creation import zeros
-from tensor_runtime.ops.joining import concatenate
-from tensor_runtime.ops.views import reverse_view
+from tensor_runtime.ops.arithmetic import abs, add, conj
+from tensor_runtime.ops.comparison import equal, greater_equal, less
+from tensor_runtime.ops.creation import eye, zeros
+from tensor_runtime.ops.joining import concatenate, roll, stack
+from tensor_runtime.ops.logic import logical_and, logical_not
+from tensor_runtime.ops.ranges import arange
+from tensor_runtime.ops.reduction import all, max
+from tensor_runtime.ops.rounding import isfinite
+from tensor_runtime.ops.scan import cumsum
+from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, reshape, reverse_view, squeeze
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def solve_banded(
+    bandwidths: Sequence[int],
+    ab: Tensor,
+    b: Tensor,
+    /,
+    *,
+    check: bool = True,
+    condition: bool = False,
+    out: Out = None,
+) -> Tensor: ...
+@overload
+def solve_banded(
+    bandwidths: Sequence[int],
+    ab: Tensor,
+    b: Tensor,
+    /,
+    *,
+    check: Literal["mask"],
+    out: MaskedResult[Tensor] | None = None,
+) -> MaskedResult[Tensor]: ...
+def solve_banded(
+    bandwidths: Sequence[int],
+    ab: Tensor,
+    b: Tensor,
+    /,
+    *,
+    check: Check = True,
+    condition: bool = False,
+    out: Any = None,
+) -> Tensor | MaskedResult[Tensor]:
     """The x with A x = b for banded matrices, by LU decomposition with partial pivoting within the band.
 
     Args:
@@ -31,16 +73,23 @@ def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: 
         b: shape [N, M, B...] of any of these dtypes, or [N] when ``ab`` is [l + u + 1, N]. The batch shapes are equal
             or broadcast among themselves, aligned at the last axis.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; it is estimated with six vectors.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. The residual
         b - A x is a few rounding units of the dtype times l + u + 1 times the norms of A and x.
 
+    Warns:
+        IllConditionedWarning: on request, for the first such matrix.
+
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: shapes that do not fit, or no column axis.
-        ArgumentError: bandwidths that are not two ints from 0 on.
+        ArgumentError: bandwidths that are not two ints from 0 on; both ``condition`` and ``check="mask"``.
         NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
         SingularMatrixError: the matrix at ``batch_index`` has an exactly zero pivot.
         PlacementError: the operands live in different places.
@@ -62,10 +111,95 @@ def solve_banded(bandwidths: Sequence[int], ab: Tensor, b: Tensor, /, *, check: 
             f"{operation}: bandwidths is {shortened(bandwidths)}; accepted: two ints from 0 on, (lower, upper)",
             operation=operation,
         )
-    return execute_pair(SOLVE_BANDED, ab, b, BandedParams(lower, upper, flag(operation, "check", check)), out)
+    tells = flag(operation, "condition", condition)
+    if asks_for_mask(check):
+        refuse_with_mask(operation, tells)
+        ab, b = promoted(operation, ab, b)
+        banded_shape(operation, ab.shape, b.shape, BandedParams(lower, upper, False))
+        return masked_result(
+            operation,
+            lambda x, y: solve_banded((lower, upper), x, y, check=False),
+            ab,
+            b,
+            harmless=_row_of_ones(upper, ab),
+            out=out,
+        )
+    params = BandedParams(lower, upper, flag(operation, "check", check))
+    if not tells:
+        return execute_pair(SOLVE_BANDED, ab, b, params, out)
+    x = execute_pair(SOLVE_BANDED, ab, b, params)
+    if x.size and 0 not in ab.shape:
+        _warn_of_bands(operation, ab, lower, upper)
+    return placed(x, out, ab, b)
 
 
-def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: bool = True, out: Out = None) -> Tensor:
+def _warn_of_bands(operation: str, ab: Tensor, lower: int, upper: int) -> None:
+    """Warn where banded matrices are ill-conditioned."""
+    size, *batch = ab.shape[1:]
+    columns = reshape(arange(size, placement=ab.placement), (size, *(1,) * len(batch)))
+    sums: Tensor | None = None
+    adjoint: list[Tensor] = []
+    for number in range(lower + upper + 1):
+        above = upper - number  # the diagonal
+        inside = logical_and(greater_equal(columns, above), less(columns, size + above))
+        line = where(inside, ab[number], 0.0)
+        sums = abs(line) if sums is None else add(sums, abs(line))
+        adjoint.insert(0, roll(conj(line), -above, 0))
+    turned = stack(adjoint, 0)
+    assert sums is not None
+    inverse = estimated_one_norm(
+        lambda x: solve_banded((lower, upper), ab, x, check="mask").result,
+        lambda x: solve_banded((upper, lower), turned, x, check="mask").result,
+        *(size, tuple(batch), ab.dtype, ab.placement),
+    )
+    warn_if_ill_conditioned(operation, max(sums, 0), inverse)
+
+
+def _warn_of_toeplitz(operation: str, c: Tensor, row: Tensor) -> None:
+    """Warn where Toeplitz matrices, of one batch shape, are ill-conditioned."""
+    size, *batch = c.shape
+    first = equal(reshape(arange(size, placement=c.placement), (size, *(1,) * len(batch))), 0)
+    sums = add(reverse_view(cumsum(abs(c), 0), 0), cumsum(where(first, 0.0, abs(row)), 0))
+    inverse = estimated_one_norm(
+        lambda x: solve_toeplitz(c, x, row, check="mask").result,
+        lambda x: solve_toeplitz(where(first, conj(c), conj(row)), x, conj(c), check="mask").result,
+        *(size, tuple(batch), c.dtype, c.placement),
+    )
+    warn_if_ill_conditioned(operation, max(sums, 0), inverse)
+
+
+def _row_of_ones(row: int, like: Tensor) -> Tensor:
+    """[M, N] of ones in one row and zeros in the others."""
+    rows, columns = like.shape[:2]
+    chosen = eye(rows, dtype=like.dtype, placement=like.placement)[:, row : row + 1]
+    return copy(broadcast_to(chosen, (rows, columns)))
+
+
+@overload
+def solve_toeplitz(
+    c: Tensor,
+    b: Tensor,
+    /,
+    r: Tensor | None = None,
+    *,
+    check: bool = True,
+    condition: bool = False,
+    out: Out = None,
+) -> Tensor: ...
+@overload
+def solve_toeplitz(
+    c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def solve_toeplitz(
+    c: Tensor,
+    b: Tensor,
+    /,
+    r: Tensor | None = None,
+    *,
+    check: Check = True,
+    condition: bool = False,
+    out: Any = None,
+) -> Tensor | MaskedResult[Tensor]:
     """The x with T x = b for Toeplitz matrices, T[i, j] = c[i - j] or r[j - i], by Levinson's recursion.
 
     It takes N² operations where :func:`solve` takes N³, all batches at once, and is stable for positive definite
@@ -78,14 +212,22 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
             among themselves, aligned at the last axis.
         r: first rows [N, B...], of which the first element is not read; None is the conjugate of ``c``.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
+        condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
+            correct digit; it is estimated with six vectors.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype.
 
+    Warns:
+        IllConditionedWarning: on request, for the first such matrix.
+
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: shapes that do not fit, or no column axis.
+        ArgumentError: both ``condition`` and ``check="mask"``.
         NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
         SingularMatrixError: the matrix at ``batch_index`` has a leading block that is exactly singular.
         PlacementError: the operands live in different places.
@@ -97,7 +239,10 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
     [1.0, 1.0, 1.0]
     """
     operation = "solve_toeplitz"
-    check = flag(operation, "check", check)
+    masks = asks_for_mask(check)
+    checked, tells = not masks and flag(operation, "check", check), flag(operation, "condition", condition)
+    if masks:
+        refuse_with_mask(operation, tells)
     given = (c, b) if r is None else (c, b, r)
     c, b, *rows = promoted(operation, *given)
     for name, one in (("c", c), *(("r", row) for row in rows)):
@@ -118,14 +263,33 @@ def solve_toeplitz(c: Tensor, b: Tensor, /, r: Tensor | None = None, *, check: b
     row = rows[0] if rows else conj(c)
     columns_batch = b.shape[2:] if b.rank > 1 else ()
     batch = broadcast_batches(operation, broadcast_batches(operation, c.shape[1:], row.shape[1:]), columns_batch)
-    if not size:
-        return placed(zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement), out, *given)
+    if 0 in (*b.shape[:2], *batch):
+        for name, one in (("c", c), *(("r", own) for own in rows)) if checked else ():
+            require_finite(operation, name, one, 1)
+        nothing = zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement)
+        if masks:
+            wrong = logical_not(logical_and(all(isfinite(c), 0), all(isfinite(row), 0)))
+            status = copy(broadcast_to(cast(wrong, I32), batch))
+            return delivered(operation, MaskedResult(nothing, status), out, *given)
+        return placed(nothing, out, *given)
     if c.shape != row.shape:
         c, row = with_batch(c, 1, batch), with_batch(row, 1, batch)
     diagonals = concatenate([reverse_view(row[1:], 0), c]) if size > 1 else c
+    if masks:
+        found = masked_result(
+            operation,
+            lambda x, y: execute_pair(SOLVE_TOEPLITZ, squeeze(x, 1), y, True),  # which refuses what is singular
+            expand_dims(diagonals, 1),
+            b,
+            harmless=eye(2 * size - 1, dtype=b.dtype, placement=b.placement)[:, size - 1 : size],
+        )
+        return delivered(operation, found, out, *given)
     try:
-        return placed(execute_pair(SOLVE_TOEPLITZ, diagonals, b, check), out, *given)
+        x = execute_pair(SOLVE_TOEPLITZ, diagonals, b, checked)
     except NonFiniteError:
         for name, one, rank in (("c", c, 1), ("b", b, min(2, b.rank)), *(("r", own, 1) for own in rows)):
             require_finite(operation, name, one, rank)
         raise
+    if tells:
+        _warn_of_toeplitz(operation, c, row)
+    return placed(x, out, *given)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
-from tensor_core.errors import ArgumentError
+from tensor_core.dtypes import TensorScalar
 from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted
-from tensor_linalg.solving.condition import one_norm
+from tensor_linalg.solving.condition import one_norm, refuse_with_mask
 from tensor_linalg.solving.factored import warn_of_factors
 from tensor_linalg.specs.overwriting import SOLVE_OVERWRITING
 from tensor_linalg.specs.solving import SOLVE, solve_shape
@@ -18,9 +18,22 @@ from tensor_linalg.targets import given_up, placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_binary, execute_pair
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
+
+T = TypeVar("T", bound=TensorScalar)
 
 
+@overload
+def solve(
+    a: TypedTensor[T],
+    b: TypedTensor[T],
+    /,
+    *,
+    check: bool = True,
+    condition: bool = False,
+    overwrite: bool = False,
+    out: None = None,
+) -> TypedTensor[T]: ...
 @overload
 def solve(
     a: Tensor, b: Tensor, /, *, check: bool = True, condition: bool = False, overwrite: bool = False, out: Out = None
@@ -79,11 +92,7 @@ def solve(
         return execute_pair(SOLVE, a, b, True, out)
     condition = flag("solve", "condition", condition)
     if asks_for_mask(check):
-        if condition:
-            raise ArgumentError(
-                "solve: condition=True and check='mask'; accepted: one of them, and cond() for each matrix",
-                operation="solve",
-            )
+        refuse_with_mask("solve", condition)
         a, b = promoted("solve", a, b)
         solve_shape("solve", a.shape, b.shape, False)
         status = partial(execute_binary, SOLVE_STATUS)

@@ -7,18 +7,32 @@ from math import prod
 
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import normalize_axes
-from tensor_linalg.operands import promoted
+from tensor_linalg.composed import failing_as
+from tensor_linalg.decompositions.lu import lu_factor
+from tensor_linalg.operands import promoted, require_finite
+from tensor_linalg.solving.condition import one_norm, warn_if_ill_conditioned
+from tensor_linalg.solving.factored import warn_of_factors
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.systems import solve
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole, wholes
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.views import permute_axes, reshape
+from tensor_runtime.static_types.combined import product_dtype
+from tensor_runtime.static_types.results import same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor
 
 
+@product_dtype
 def tensorsolve(
-    a: Tensor, b: Tensor, /, axes: Sequence[int] | None = None, *, check: bool = True, out: Out = None
+    a: Tensor,
+    b: Tensor,
+    /,
+    axes: Sequence[int] | None = None,
+    *,
+    check: bool = True,
+    condition: bool = False,
+    out: Out = None,
 ) -> Tensor:
     """The tensor x with ``tensordot(a, x, x.rank) == b``.
 
@@ -28,16 +42,21 @@ def tensorsolve(
         b: the right-hand side, any shape.
         axes: axes of ``a`` that are moved to its end first, in this order.
         check: raise when an element is not finite.
+        condition: warn where the condition number of the matrix, in the 1-norm, is so large that the result may have no
+            correct digit; as for :func:`solve`.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         x of the shape [unknowns...]; owned, compact, of the promoted dtype, with the bound of :func:`solve`.
 
+    Warns:
+        IllConditionedWarning: on request.
+
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: the first axes of ``a`` are not those of ``b``, or there are not as many unknowns as equations.
         AxisError: an axis out of range or named twice.
-        NonFiniteError: NaN or an infinity.
+        NonFiniteError: NaN or an infinity, with ``operand`` and ``element_index``.
         SingularMatrixError: an exactly zero pivot.
         PlacementError: the operands live in different places.
 
@@ -52,6 +71,7 @@ def tensorsolve(
     check = flag(operation, "check", check)
     given = a, b
     a, b = promoted(operation, a, b)
+    whole_a = a
     if axes is not None:
         last = normalize_axes(wholes(operation, "axes", axes), a.rank, operation)
         a = permute_axes(a, (*(axis for axis in range(a.rank) if axis not in last), *last))
@@ -64,11 +84,19 @@ def tensorsolve(
             shapes=(a.shape, b.shape),
         )
     size = prod(b.shape)
-    found = reshape(solve(reshape(a, (size, size)), reshape(b, (size,)), check=check), unknowns)
-    return placed(found, out, *given)
+    if check:
+        require_finite(operation, "a", whole_a, whole_a.rank)
+        require_finite(operation, "b", b, b.rank)
+    with failing_as(operation):
+        matrix = reshape(a, (size, size))
+        found = solve(matrix, reshape(b, (size,)), check=False)
+    if flag(operation, "condition", condition) and size:
+        warn_of_factors(operation, lu_factor(matrix, check=False), one_norm(matrix))
+    return placed(reshape(found, unknowns), out, *given)
 
 
-def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True, out: Out = None) -> Tensor:
+@same_dtype_into
+def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True, condition: bool = False, out: Out = None) -> Tensor:
     """The tensor x with which ``tensordot(x, b, ind)`` solves ``tensorsolve(a, b)``.
 
     Args:
@@ -76,10 +104,15 @@ def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True, out: Out = None
             are no batch axes.
         ind: how many of the axes are those of the equations.
         check: raise when an element is not finite.
+        condition: warn where the condition number of the matrix, in the 1-norm, is so large that the result may have no
+            correct digit.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
         Shape [unknowns..., equations...]; owned, compact, with the bound of :func:`inv`.
+
+    Warns:
+        IllConditionedWarning: on request.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -111,4 +144,11 @@ def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True, out: Out = None
             operation=operation,
             shape=a.shape,
         )
-    return placed(reshape(inv(reshape(a, (size, size)), check=check), (*unknowns, *equations)), out, given)
+    if check:
+        require_finite(operation, "a", a, a.rank)
+    with failing_as(operation):
+        matrix = reshape(a, (size, size))
+        found = inv(matrix, check=False)
+    if flag(operation, "condition", condition) and size:
+        warn_if_ill_conditioned(operation, one_norm(matrix), one_norm(found), 3)
+    return placed(reshape(found, (*unknowns, *equations)), out, given)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
-from tensor_core.dtypes import I32, Bool
+from tensor_core.dtypes import I32, Bool, TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_linalg.composed import failing_as
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
 from tensor_linalg.products import matmul, mH, mT
-from tensor_linalg.solving.condition import Apply, estimated_one_norm, one_norm, warn_if_ill_conditioned
-from tensor_linalg.specs.solving import solve_shape
-from tensor_linalg.targets import placed
+from tensor_linalg.solving.condition import (
+    Apply,
+    estimated_one_norm,
+    one_norm,
+    refuse_with_mask,
+    warn_if_ill_conditioned,
+)
+from tensor_linalg.specs.overwriting import TRIANGULAR_SOLVE_OVERWRITING
+from tensor_linalg.specs.solving import TRIANGULAR_SOLVE_CHECKED, solve_shape
+from tensor_linalg.targets import given_up, placed
 from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.dispatch.conversion import cast
-from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.out import Out, check_distinct
 from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import eye
@@ -24,9 +33,27 @@ from tensor_runtime.ops.reduction import any
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, squeeze
 from tensor_runtime.primitives.linalg import triangular_solve as substitute
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+
+T = TypeVar("T", bound=TensorScalar)
 
 
+@overload
+def triangular_solve(
+    a: TypedTensor[T],
+    b: TypedTensor[T],
+    /,
+    *,
+    lower: bool = False,
+    transpose: bool = False,
+    adjoint: bool = False,
+    unit_diagonal: bool = False,
+    side: str = "left",
+    check: bool = True,
+    condition: bool = False,
+    overwrite: bool = False,
+    out: None = None,
+) -> TypedTensor[T]: ...
 @overload
 def triangular_solve(
     a: Tensor,
@@ -40,6 +67,7 @@ def triangular_solve(
     side: str = "left",
     check: bool = True,
     condition: bool = False,
+    overwrite: bool = False,
     out: Out = None,
 ) -> Tensor: ...
 @overload
@@ -67,6 +95,7 @@ def triangular_solve(
     side: str = "left",
     check: Check = True,
     condition: bool = False,
+    overwrite: bool = False,
     out: Any = None,
 ) -> Tensor | MaskedResult[Tensor]:
     """The x with op(A) x = b, or x op(A) = b, where A is triangular; by substitution.
@@ -89,6 +118,8 @@ def triangular_solve(
             none, and a ``status`` of each, I32 [B...].
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; it is estimated with six vectors.
+        overwrite: give up ``b``, an owned tensor or a mutable view: its elements are unspecified afterwards, and its
+            memory may be the result's, so that a large system needs none beside it.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -125,6 +156,8 @@ def triangular_solve(
         raise ArgumentError(f"{operation}: both transpose and adjoint; accepted: one of them", operation=operation)
     left = choice(operation, "side", side, ("left", "right")) == "left"
     if asks_for_mask(masks):
+        flag(operation, "overwrite", overwrite)  # a hint, which is dropped
+        refuse_with_mask(operation, flag(operation, "condition", condition))
         if not left:
             raise ArgumentError(
                 f"{operation}: check='mask' with side='right'; accepted: side='left'", operation=operation
@@ -133,8 +166,10 @@ def triangular_solve(
         return _masked(operation, a, b, lambda x, y: substituted(operation, x, y, *options, True), out, unit_diagonal)
     if flag(operation, "condition", condition):
         _warn(operation, a, lower, unit_diagonal, False)
+    b, gives_up = taken(operation, overwrite, a, b)
     if left:
-        found = substituted(operation, a, b, lower, transpose or adjoint, adjoint, unit_diagonal, check)
+        options = lower, transpose or adjoint, adjoint, unit_diagonal
+        found = substituted(operation, a, b, *options, check, gives_up)
         return placed(found, out, a, b)
     if unwrap(operation, b)[0].rank < 2:
         raise ShapeError(
@@ -150,14 +185,42 @@ def triangular_solve(
 
 @overload
 def cho_solve(
-    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: bool = True, condition: bool = False, out: Out = None
+    factor: TypedTensor[T],
+    b: TypedTensor[T],
+    /,
+    *,
+    lower: bool = True,
+    check: bool = True,
+    condition: bool = False,
+    overwrite: bool = False,
+    out: None = None,
+) -> TypedTensor[T]: ...
+@overload
+def cho_solve(
+    factor: Tensor,
+    b: Tensor,
+    /,
+    *,
+    lower: bool = True,
+    check: bool = True,
+    condition: bool = False,
+    overwrite: bool = False,
+    out: Out = None,
 ) -> Tensor: ...
 @overload
 def cho_solve(
     factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
 ) -> MaskedResult[Tensor]: ...
 def cho_solve(
-    factor: Tensor, b: Tensor, /, *, lower: bool = True, check: Check = True, condition: bool = False, out: Any = None
+    factor: Tensor,
+    b: Tensor,
+    /,
+    *,
+    lower: bool = True,
+    check: Check = True,
+    condition: bool = False,
+    overwrite: bool = False,
+    out: Any = None,
 ) -> Tensor | MaskedResult[Tensor]:
     """The x with A x = b, given the Cholesky factor of A.
 
@@ -171,6 +234,8 @@ def cho_solve(
             none, and a ``status`` of each, I32 [B...].
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; it is estimated with twelve vectors and the factor.
+        overwrite: give up ``b``, an owned tensor or a mutable view: its elements are unspecified afterwards, and its
+            memory may be the result's, so that a large system needs none beside it.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -193,17 +258,34 @@ def cho_solve(
     """
     operation = "cho_solve"
     if check is not True and asks_for_mask(check):
+        flag(operation, "overwrite", overwrite)  # a hint, which is dropped
+        refuse_with_mask(operation, flag(operation, "condition", condition))
         return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower), out, False)
     lower, check = flag(operation, "lower", lower), flag(operation, "check", check)
-    half = substituted(operation, factor, b, lower, not lower, not lower, False, check)
+    b, gives_up = taken(operation, overwrite, factor, b)
     if flag(operation, "condition", condition):
         _warn(operation, factor, lower, False, True)
-    return placed(substituted(operation, factor, half, lower, lower, lower, False, False), out, factor, b)
+    half = substituted(operation, factor, b, lower, not lower, not lower, False, check, gives_up)
+    return placed(substituted(operation, factor, half, lower, lower, lower, False, False, True), out, factor, b)
+
+
+def taken(operation: str, overwrite: bool, a: Tensor, b: Tensor, /) -> tuple[Tensor, bool]:
+    """The right-hand sides, and whether their memory may be taken, which ``a`` must not share then.
+
+    >>> import tensor_runtime as tr
+    >>> taken("cho_solve", True, tr.eye(1), tr.ones(1))[1]
+    True
+    """
+    if overwrite is False or not flag(operation, "overwrite", overwrite):
+        return b, False
+    (b,) = given_up(operation, b)
+    check_distinct(b, a)
+    return b, True
 
 
 def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: bool) -> None:
     """Warn where triangles are ill-conditioned, or where what they are a Cholesky factor of is."""
-    if 0 in a.shape:
+    if 0 in unwrap(operation, a)[0].shape:
         return
     part = (tril if lower else triu)(a, -1 if lower else 1, axes=(0, 1))
     diagonal = broadcast_to(with_batch(eye(a.shape[0], dtype=Bool, placement=a.placement), 2, a.shape[2:]), a.shape)
@@ -252,26 +334,33 @@ def substituted(
     conjugate: bool,
     unit_diagonal: bool,
     check: bool,
+    gives_up: bool = False,
 ) -> Tensor:
     """The x with op(A) x = b for the shapes and batches that ``solve`` accepts, and with its errors.
+
+    Where b is given up, its memory may be that of x.
 
     >>> import tensor_runtime as tr
     >>> a, b = tr.tensor([[2.0]]), tr.tensor([4.0])
     >>> substituted("cho_solve", a, b, True, False, False, False, True).to_numpy().tolist()
     [2.0]
     """
+    if check and not gives_up:
+        params = lower, transpose, conjugate, unit_diagonal
+        if operation == TRIANGULAR_SOLVE_CHECKED.name:
+            return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
+        with failing_as(operation):
+            return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
     a, b = promoted(operation, a, b)
     shape = solve_shape(operation, a.shape, b.shape, check)
     if check:
-        require_finite(operation, "a", a)
-        require_finite(operation, "b", b, min(2, b.rank))
-        if not unit_diagonal:
-            zero = any(equal(extract_diagonal(a), 0.0), -1)
-            require_regular(operation, zero, "has a zero on its diagonal", "pinv() and lstsq() solve without")
+        check_triangle(operation, a, b, unit_diagonal)
     if b.rank == 1:
         b = expand_dims(b, 1)
     batch = shape[2:]
-    found = substitute(
+    own = gives_up and b.shape[2:] == batch
+    found = replaced if own else substitute
+    x = found(
         with_batch(a, 2, batch),
         with_batch(b, 2, batch),
         lower=lower,
@@ -279,4 +368,31 @@ def substituted(
         conjugate=conjugate,
         unit_diagonal=unit_diagonal,
     )
-    return squeeze(found, 1) if len(shape) == 1 else found
+    return squeeze(x, 1) if len(shape) == 1 else x
+
+
+def check_triangle(operation: str, a: Tensor, b: Tensor, unit_diagonal: bool) -> None:
+    """Raise where an element is not finite, or the diagonal that is read has a zero.
+
+    Raises:
+        NonFiniteError, SingularMatrixError: as :func:`triangular_solve`.
+
+    >>> import tensor_runtime as tr
+    >>> check_triangle("cho_solve", tr.eye(2), tr.ones(2), False)
+    """
+    require_finite(operation, "a", a)
+    require_finite(operation, "b", b, min(2, b.rank))
+    if not unit_diagonal:
+        zero = any(equal(extract_diagonal(a), 0.0), -1)
+        require_regular(operation, zero, "has a zero on its diagonal", "pinv() and lstsq() solve without")
+
+
+def replaced(a: Tensor, b: Tensor, /, *, lower: bool, transpose: bool, conjugate: bool, unit_diagonal: bool) -> Tensor:
+    """What the primitive ``triangular_solve`` gives, whose memory may be that of ``b``, which is given up.
+
+    >>> import tensor_runtime as tr
+    >>> options = {"lower": True, "transpose": False, "conjugate": False, "unit_diagonal": False}
+    >>> replaced(tr.tensor([[2.0]]), tr.tensor([[4.0]]), **options).to_numpy().tolist()
+    [[2.0]]
+    """
+    return execute_pair(TRIANGULAR_SOLVE_OVERWRITING, a, b, (lower, transpose, conjugate, unit_diagonal))

@@ -26,11 +26,13 @@ from tensor_linalg.specs.overwriting import (
     CHOLESKY_OVERWRITING,
     EIGH_OVERWRITING,
     INV_OVERWRITING,
+    LU_FACTOR_OVERWRITING,
     QR_OVERWRITING,
     SOLVE_OVERWRITING,
     SVD_OVERWRITING,
+    TRIANGULAR_SOLVE_OVERWRITING,
 )
-from tensor_linalg.specs.solving import INV, SOLVE, SOLVE_BANDED
+from tensor_linalg.specs.solving import INV, SOLVE, SOLVE_BANDED, TRIANGULAR_SOLVE_CHECKED
 from tensor_linalg.specs.status import CHOLESKY_STATUS, INV_STATUS, SOLVE_STATUS
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "LDL",
     "LU_COMPLETE",
     "LU_FACTOR",
+    "LU_FACTOR_OVERWRITING",
     "QR",
     "QR_OVERWRITING",
     "QR_COMPLETE",
@@ -64,4 +67,6 @@ __all__ = [
     "SVD_OVERWRITING",
     "SVDVALS",
     "SVD_FULL",
+    "TRIANGULAR_SOLVE_CHECKED",
+    "TRIANGULAR_SOLVE_OVERWRITING",
 ]

@@ -14,7 +14,8 @@ from tensor_runtime.protocols import Operand, Result
 
 
 def _not_finite(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str | None:
-    return f"{kernel} refuses elements that are not finite" if params.check else None
+    checks = getattr(params, "check", True)  # those that have no such parameter always do
+    return f"{kernel} refuses elements that are not finite" if checks else None
 
 
 def _no_result(kernel: str, operands: tuple[Any, ...], result: Result, params: Any, /) -> str:

@@ -37,7 +37,7 @@ def square_axes(operation: str, shape: Shape, /) -> tuple[int, Shape]:
     rows, columns, batch = matrix_axes(operation, shape)
     if rows != columns:
         leading = len(shape) > 2 and shape[-1] == shape[-2]
-        advice = "; move the leading batch axes to the end with permute_axes()" if leading else ""
+        advice = f"; batch_last(x, {len(shape) - 2}) moves leading batch axes to the end" if leading else ""
         raise ShapeError(
             f"{operation}: operand of shape {shape} holds {rows}x{columns} matrices, which are not square; "
             f"accepted: [N, N, B...], batch axes last{advice}",

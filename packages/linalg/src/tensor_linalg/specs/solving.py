@@ -8,6 +8,7 @@ from tensor_core.errors import ShapeError
 from tensor_linalg.contracts.solving import BandedParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
+from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.form import Shape
 
 
@@ -44,6 +45,15 @@ def solve_shape(operation: str, a: Shape, b: Shape, check: bool, /) -> Shape:
     return (size, b[1], *broadcast_batches(operation, batch, b[2:]))
 
 
+def substitution_shape(operation: str, a: Shape, b: Shape, params: TriangularSolveParams, /) -> Shape:
+    """As for ``solve``.
+
+    >>> substitution_shape("triangular_solve", (3, 3), (3,), TriangularSolveParams(True, False, False, False))
+    (3,)
+    """
+    return solve_shape(operation, a, b, True)
+
+
 def banded_shape(operation: str, ab: Shape, b: Shape, params: BandedParams, /) -> Shape:
     """``[N, M, B...]``, or ``[N]`` when ``b`` is a vector; batch shapes broadcast among themselves.
 
@@ -77,3 +87,6 @@ INV: Final = LinalgSpec("inv", result_shape=inv_shape)
 """The params of each is ``check``: whether the elements are first checked to be finite."""
 SOLVE_BANDED: Final = LinalgSpec("solve_banded", result_shape=banded_shape)
 SOLVE_TOEPLITZ: Final = LinalgSpec("solve_toeplitz", result_shape=toeplitz_shape)
+TRIANGULAR_SOLVE_CHECKED: Final = LinalgSpec(
+    "triangular_solve", kernel="triangular_solve_checked", result_shape=substitution_shape
+)

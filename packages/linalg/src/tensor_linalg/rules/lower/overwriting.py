@@ -7,10 +7,13 @@ from typing import Any
 from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.eigh import eigh
+from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.systems import solve
+from tensor_runtime.contracts.linalg import TriangularSolveParams
+from tensor_runtime.primitives.linalg import triangular_solve
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -44,6 +47,16 @@ def inv_overwriting(a: Tensor, params: CheckParams, /) -> Tensor:
     return inv(a, check=params.check)
 
 
+def lu_factor_overwriting(a: Tensor, params: CheckParams, /) -> tuple[Tensor, ...]:
+    """The factors in other memory.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> lu_factor_overwriting(tensor([[4.0]]), CheckParams(True))[0].item()
+    4.0
+    """
+    return tuple(lu_factor(a, check=params.check))
+
+
 def qr_overwriting(a: Tensor, params: CheckParams, /) -> tuple[Tensor, ...]:
     """The factors in other memory.
 
@@ -72,3 +85,14 @@ def svd_overwriting(a: Tensor, params: CheckParams, /) -> tuple[Any, ...]:
     4.0
     """
     return tuple(svd(a, check=params.check))
+
+
+def triangular_solve_overwriting(a: Tensor, b: Tensor, params: TriangularSolveParams, /) -> Tensor:
+    """The solution in other memory.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> upper = TriangularSolveParams(False, False, False, False)
+    >>> triangular_solve_overwriting(tensor([[4.0]]), tensor([[8.0]]), upper).item()
+    2.0
+    """
+    return triangular_solve(a, b, **params._asdict())

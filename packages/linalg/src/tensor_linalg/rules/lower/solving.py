@@ -1,4 +1,4 @@
-"""``solve_banded`` by dense systems, ``solve_toeplitz`` step by step."""
+"""``solve_banded`` by dense systems, ``solve_toeplitz`` step by step, ``triangular_solve_checked`` after checks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.contracts.solving import BandedParams
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
 from tensor_linalg.solving.systems import solve
+from tensor_linalg.solving.triangular import check_triangle, substituted
 from tensor_linalg.specs.shapes import broadcast_batches
+from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.ops.arithmetic import add, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import zeros
@@ -56,6 +58,20 @@ def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tens
         return copy(squeeze(_levinson(diagonals, expand_dims(b, 1), params.check), 1))
     batch = broadcast_batches(operation, diagonals.shape[1:], b.shape[2:])
     return _levinson(with_batch(diagonals, 1, batch), with_batch(b, 2, batch), params.check)
+
+
+def triangular_solve_checked(a: Tensor, b: Tensor, params: TriangularSolveParams, /) -> Tensor:
+    """The primitive after a look at all elements.
+
+    >>> from tensor_runtime import tensor
+    >>> upper = TriangularSolveParams(False, False, False, False)
+    >>> triangular_solve_checked(tensor([[2.0]]), tensor([4.0]), upper).to_numpy().tolist()
+    [2.0]
+    """
+    operation = "triangular_solve"
+    a, b = promoted(operation, a, b)
+    check_triangle(operation, a, b, params.unit_diagonal)
+    return substituted(operation, a, b, *params, False)
 
 
 def _levinson(diagonals: Tensor, b: Tensor, check: bool) -> Tensor:

@@ -217,7 +217,8 @@ def _transcendental() -> Iterator[Case]:
 
 
 def _condition(order: Any, a: Tensor) -> Tensor:
-    return cond(a, order)
+    condition: Tensor = cond(a, order)
+    return condition
 
 
 def _infinite_first(first: float, value: float, index: Index) -> float:

@@ -10,12 +10,13 @@ from typing import Any, Final, Literal
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64
 from tensor_core.errors import DTypeError, ShapeError, TensorError
 from tensor_core.host.tensor import HostTensor
-from tensor_linalg.decompositions import cholesky, eigh, qr, svd
+from tensor_linalg.decompositions import LUFactors, cholesky, eigh, lu_factor, qr, svd
 from tensor_linalg.masking import MaskedResult
 from tensor_linalg.solving import (
     cho_solve,
     inv,
     lstsq,
+    lu_solve,
     pinv,
     solve,
     solve_banded,
@@ -201,6 +202,7 @@ def _given_up() -> Iterator[Case]:
             ("qr", qr, lambda a, q, r: product(q, r), a),
             ("eigh", eigh, lambda a, w, v: product(multiply(v, expand_dims(w, 0)), adjoint(v)), a),
             ("svd", svd, lambda a, u, s, vh: product(multiply(u, expand_dims(s, 0)), vh), a),
+            ("lu_factor", lu_factor, lambda a, lu, pivots: product(a, lu_solve(LUFactors(lu, pivots), a)), a),
         )
         for name, function, parts, wanted in rows:
             operands = (a, a) if name == "solve" else (a,)
