@@ -6,6 +6,7 @@ a search of our own, from opt_einsum or cotengra, or from the caller; only steps
 
 from __future__ import annotations
 
+import tensor_runtime as _tensor_runtime  # noqa: F401  # before its modules: threads wait in one order then
 from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, PlotError, SubscriptsError
 from tensor_einsum.execution.progress import Progress
