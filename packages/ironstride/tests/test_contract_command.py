@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ironstride.contract
-from ironstride.main import main
+import ironstride.program.contract
+from ironstride.program.main import main
 
 PRODUCT: dict[str, Any] = {
     "format_string": "ij,jk->ik",
@@ -210,7 +210,7 @@ def test_a_plan_that_does_not_fit_into_memory_is_refused_with_the_numbers(
         "dtype": "float64",
         "paths": {"only": {"path": [[0, 1], [0, 1]]}},
     }
-    monkeypatch.setattr(ironstride.contract, "make_operands", pytest.fail)
+    monkeypatch.setattr(ironstride.program.contract, "make_operands", pytest.fail)
 
     line = refused(capsys, "contract", write(tmp_path / "outer.json", outer))
 
@@ -227,7 +227,7 @@ def test_operands_that_do_not_fit_into_memory_are_no_reason_to_try_another_path(
         "dtype": "float64",
         "paths": {"only": {"path": [[0, 1]]}},
     }
-    monkeypatch.setattr(ironstride.contract, "make_operands", pytest.fail)
+    monkeypatch.setattr(ironstride.program.contract, "make_operands", pytest.fail)
 
     line = refused(capsys, "contract", write(tmp_path / "dot.json", dot))
 
@@ -293,7 +293,7 @@ def test_an_interrupt_between_two_steps_leaves_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
     interrupting_bar: Callable[[int], type],
 ) -> None:
-    monkeypatch.setattr(ironstride.contract, "tqdm", interrupting_bar(1))
+    monkeypatch.setattr(ironstride.program.contract, "tqdm", interrupting_bar(1))
     files = ["-o", str(tmp_path / "out.npy"), "--plot", str(tmp_path / "plan.svg")]
 
     assert main(["contract", chain, *files]) == 130

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironstride.network_file import (
+from ironstride.program.network_file import (
     Drawn,
     NetworkFileError,
     NotANetworkError,

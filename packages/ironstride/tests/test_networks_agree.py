@@ -17,9 +17,9 @@ import numpy as np
 import opt_einsum
 import pytest
 
-from ironstride.main import main
-from ironstride.network_file import read_network
-from ironstride.operands import make_operands
+from ironstride.program.main import main
+from ironstride.program.network_file import read_network
+from ironstride.program.operands import make_operands
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 SMALL = ("matrix_chain", "graphical_model", "language_model")

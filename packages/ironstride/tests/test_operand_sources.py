@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironstride.network_file import NetworkFileError, read_network
-from ironstride.operands import make_operands
+from ironstride.program.network_file import NetworkFileError, read_network
+from ironstride.program.operands import make_operands
 
 
 def operands(folder: Path, shapes: list[list[int]], entries: Any, dtype: str = "float64") -> list[np.ndarray]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ironstride.contract
-from ironstride.main import main
+import ironstride.program.contract
+from ironstride.program.main import main
 from tensor_einsum import Plan, read_calibration
 from tensor_runtime import threads
 
@@ -230,7 +230,7 @@ def test_a_stopped_sum_of_slices_goes_on(
     sliced = ["contract", "ij,jk->ik", "6x8", "8x5", "--slices", "j"]
     assert main([*sliced, "-o", str(whole)]) == 0
     with monkeypatch.context() as patched:
-        patched.setattr(ironstride.contract, "tqdm", interrupting_bar(3))
+        patched.setattr(ironstride.program.contract, "tqdm", interrupting_bar(3))
         assert main([*sliced, "--checkpoint", str(kept), "-o", str(stopped)]) == 130
     assert kept.exists() and not stopped.exists()
     assert capsys.readouterr().err == "ironstride: interrupted\n"

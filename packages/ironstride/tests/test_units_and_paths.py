@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ironstride.output_paths import OutputPathError, check_output_path, make_folder
-from ironstride.units import power_text, scientific, table
+from ironstride.program.output_paths import OutputPathError, check_output_path, make_folder
+from ironstride.program.units import power_text, scientific, table
 from tensor_core.formatting import readable_bytes
 
 

@@ -1,3 +1,67 @@
-"""Contract tensor networks from the command line: `ironstride contract`, `plan`, `calibrate`, `doctor`."""
+"""Everything in one namespace, loaded on first use.
+
+Tensors and their operations are those of ``tensor_runtime``, ``plan`` and its relatives those of ``tensor_einsum``;
+``linalg`` is ``tensor_linalg``, and ``core`` is ``tensor_core``.
+
+>>> import ironstride as it
+>>> a = it.tensor([[4.0, 2.0], [2.0, 3.0]])
+>>> it.einsum("ij,ij->", a, a).item()
+33.0
+>>> it.linalg.det(a).item()
+8.0
+"""
+
+from importlib import import_module
 
 from ironstride.version import __version__ as __version__
+
+TYPE_CHECKING = False  # importing typing takes longer than this package
+
+_MODULES = {"core": "tensor_core", "linalg": "tensor_linalg"}
+_SOURCES = ("tensor_runtime", "tensor_einsum")
+"""Where the other names come from; the first that has one gives it, but for the names below."""
+_OF_EINSUM = ("einsum",)  # tensor_runtime's loads tensor_einsum and calls this one
+
+if TYPE_CHECKING:
+    import tensor_core as core
+    import tensor_einsum
+    import tensor_linalg as linalg
+    import tensor_runtime
+    from tensor_einsum import *  # noqa: F403
+    from tensor_runtime import *  # type: ignore[no-redef]  # noqa: F403
+
+    __all__ = ["core", "linalg"]
+    __all__ += tensor_runtime.__all__
+    __all__ += tensor_einsum.__all__
+else:  # hidden from the type checker, which would believe that every name exists
+
+    def __getattr__(name):
+        if name == "__all__":
+            return _public()
+        found = None if name.startswith("__") else _found(name)
+        if found is None:
+            raise AttributeError(_missing(name), name=name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return [*_public(), "__version__"]
+
+
+def _public() -> list[str]:
+    return sorted({name for source in _SOURCES for name in import_module(source).__all__} | _MODULES.keys())
+
+
+def _found(name: str) -> object:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    sources = _SOURCES[::-1] if name in _OF_EINSUM else _SOURCES
+    return next((getattr(import_module(one), name) for one in sources if name in import_module(one).__all__), None)
+
+
+def _missing(name: str) -> str:
+    message = f"module 'ironstride' has no attribute {name!r}"
+    if not name.startswith("__") and name in import_module("tensor_linalg").__all__:
+        return f"{message}; did you mean: 'linalg.{name}'?"
+    return message

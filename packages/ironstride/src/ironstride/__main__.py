@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ironstride.main import main
+from ironstride.program.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 import tensor_runtime as tr
-from ironstride.network_file import Drawn, Network, NetworkFileError, Stored, Values, printable
+from ironstride.program.network_file import Drawn, Network, NetworkFileError, Stored, Values, printable
 from tensor_core.dtypes import COMPLEX, DType, Element
 from tensor_core.errors import TensorError
 from tensor_core.scalar_conversion import to_element

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tensor_einsum
-from ironstride.network_file import Network, NetworkFileError, printable, read_text
-from ironstride.output_paths import check_output_path
+from ironstride.program.network_file import Network, NetworkFileError, printable, read_text
+from ironstride.program.output_paths import check_output_path
 from tensor_core.errors import TensorError
 from tensor_runtime.io.atomic_write import write_atomically
 
@@ -56,7 +56,7 @@ def check_options(options: PlanOptions) -> None:
 
     >>> check_options(PlanOptions(path="best", seconds=1.0))
     Traceback (most recent call last):
-    ironstride.planning.OptionError: --path and --seconds are two ways to a plan; give one of them
+    ironstride.program.planning.OptionError: --path and --seconds are two ways to a plan; give one of them
     """
     ways = [
         name
@@ -92,14 +92,14 @@ def make_plan(network: Network, options: PlanOptions) -> Planned:
         OptionError: a label to slice that the network has not.
 
     >>> import tempfile
-    >>> from ironstride.network_file import read_network
+    >>> from ironstride.program.network_file import read_network
     >>> file = Path(tempfile.mkdtemp()) / "product.json"
     >>> _ = file.write_text('{"format_string": "ij,jk->ik", "shapes": [[2, 3], [3, 4]], "dtype": "F64"}')
     >>> make_plan(read_network(file), PlanOptions()).plan.flops
     48
     >>> make_plan(read_network(file), PlanOptions(path="best"))
     Traceback (most recent call last):
-    ironstride.planning.PathError: --path best: the file has no such path; its paths: none
+    ironstride.program.planning.PathError: --path best: the file has no such path; its paths: none
     """
     begun = time.perf_counter()
     plan, origin = _found(network, options)

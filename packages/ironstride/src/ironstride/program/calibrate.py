@@ -9,8 +9,8 @@ from tqdm import tqdm
 
 import tensor_einsum
 import tensor_runtime as tr
-from ironstride.output_paths import check_output_path, make_folder
-from ironstride.units import table
+from ironstride.program.output_paths import check_output_path, make_folder
+from ironstride.program.units import table
 from tensor_einsum.search.calibration import default_path
 from tensor_runtime.io.atomic_write import write_atomically
 

@@ -158,7 +158,7 @@ def read_text(file: Path) -> str:
 
     >>> read_text(Path("missing.json"))
     Traceback (most recent call last):
-    ironstride.network_file.NetworkFileError: cannot be read: No such file or directory
+    ironstride.program.network_file.NetworkFileError: cannot be read: No such file or directory
     """
     try:
         status = file.stat()

@@ -11,8 +11,8 @@ from statistics import median
 
 import tensor_einsum
 import tensor_runtime as tr
-from ironstride.network_file import Drawn, Network, Reference, printable
-from ironstride.units import count_text, scientific, table
+from ironstride.program.network_file import Drawn, Network, Reference, printable
+from ironstride.program.units import count_text, scientific, table
 from tensor_core.dtypes import COMPLEX, F64, FLOATING
 from tensor_core.formatting import readable_bytes
 

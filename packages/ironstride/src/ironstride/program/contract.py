@@ -19,12 +19,12 @@ from tqdm import tqdm
 
 import tensor_einsum
 import tensor_runtime as tr
-from ironstride import json_report, report
-from ironstride.network_file import Network, printable
-from ironstride.operands import make_operands
-from ironstride.output_paths import check_output_path, make_folder
-from ironstride.planning import OptionError, Planned, PlanOptions, check_options, make_plan, save_plan
-from ironstride.sources import read_source
+from ironstride.program import json_report, report
+from ironstride.program.network_file import Network, printable
+from ironstride.program.operands import make_operands
+from ironstride.program.output_paths import check_output_path, make_folder
+from ironstride.program.planning import OptionError, Planned, PlanOptions, check_options, make_plan, save_plan
+from ironstride.program.sources import read_source
 from tensor_core.errors import TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.pictures import drawing
@@ -110,7 +110,7 @@ def show_plan(source: Path | Network, options: Options) -> bool:
     Raises:
         TensorError: the file, the plan or an output path cannot be used.
 
-    >>> from ironstride.sources import networks_of
+    >>> from ironstride.program.sources import networks_of
     >>> show_plan(networks_of(["ij,jk->ik", "2x3", "3x4"])[0], Options())
     equation: 2 operands, F64 (float64), 144 B
     plan (our planner)
@@ -133,7 +133,7 @@ def plan_source(source: Path | Network, options: Options, *, operands: bool = Tr
     Raises:
         TensorError: the file, the plan or an output path cannot be used.
 
-    >>> from ironstride.sources import networks_of
+    >>> from ironstride.program.sources import networks_of
     >>> plan_source(networks_of(["i,i->", "3", "3"])[0], Options(json=True))[1].plan.flops
     6
     """
@@ -180,7 +180,7 @@ def check_memory(network: Network, plan: tensor_einsum.Plan, available: int | No
     >>> check_memory(network, plan, available=208)
     >>> check_memory(network, plan, available=207)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ironstride.contract.TooLargeError: the plan needs at least 208 B (144 B for the operands, 64 B at the peak ...
+    ironstride.program.contract.TooLargeError: the plan needs at least 208 B (144 B for the operands, 64 B at ...
     """
     needed = plan.peak_bytes + network.operand_bytes
     if available is None or needed <= available:

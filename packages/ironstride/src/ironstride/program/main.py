@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from ironstride.arguments import DONE, REFUSED, parser_of
+from ironstride.program.arguments import DONE, REFUSED, parser_of
 
 MISSED: Final = 1
 INTERRUPTED: Final = 130
@@ -86,10 +86,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
         return doctor.main()
     if arguments.command == "calibrate":
-        from ironstride.calibrate import calibrate
+        from ironstride.program.calibrate import calibrate
 
         return _guarded("calibrate", lambda: calibrate(arguments.output, arguments.seconds, arguments.threads))
-    from ironstride.sources import SourceError, networks_of
+    from ironstride.program.sources import SourceError, networks_of
 
     try:
         sources = networks_of(arguments.sources)
@@ -106,9 +106,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _each(sources: Sequence[Any], arguments: argparse.Namespace) -> int:
     """Contract or plan one network after the other; the worst status counts."""
-    from ironstride.contract import Options, contract_source, show_plan
-    from ironstride.network_file import NotANetworkError
-    from ironstride.planning import PlanOptions
+    from ironstride.program.contract import Options, contract_source, show_plan
+    from ironstride.program.network_file import NotANetworkError
+    from ironstride.program.planning import PlanOptions
 
     planning = PlanOptions(**{field.name: getattr(arguments, field.name) for field in fields(PlanOptions)})
     given = {field.name: getattr(arguments, field.name) for field in fields(Options) if hasattr(arguments, field.name)}
@@ -129,7 +129,7 @@ def _each(sources: Sequence[Any], arguments: argparse.Namespace) -> int:
 
 def _guarded(name: object, work: Callable[[], bool]) -> int:
     """The status of some work: an error becomes one line; False is a reference that was missed."""
-    from ironstride.network_file import NotANetworkError
+    from ironstride.program.network_file import NotANetworkError
     from tensor_core.errors import TensorError
 
     try:

@@ -10,16 +10,16 @@ from typing import Any
 
 import tensor_einsum
 import tensor_runtime as tr
-from ironstride.network_file import Network
-from ironstride.planning import Planned
-from ironstride.report import norm
+from ironstride.program.network_file import Network
+from ironstride.program.planning import Planned
+from ironstride.program.report import norm
 
 
 def plan_document(network: Network, planned: Planned) -> dict[str, Any]:
     """Network and plan, and how the plan was searched.
 
-    >>> from ironstride.planning import PlanOptions, make_plan
-    >>> from ironstride.sources import networks_of
+    >>> from ironstride.program.planning import PlanOptions, make_plan
+    >>> from ironstride.program.sources import networks_of
     >>> network = networks_of(["ij,jk->ik", "2x3", "3x4"])[0]
     >>> plan_document(network, make_plan(network, PlanOptions()))["plan"]["flops"]
     48

@@ -29,7 +29,7 @@ def check_output_path(option: str, file: Path, endings: Sequence[str]) -> None:
 
     >>> check_output_path("-o", Path("sum.txt"), [".npy"])
     Traceback (most recent call last):
-    ironstride.output_paths.OutputPathError: -o sum.txt: the ending must be .npy
+    ironstride.program.output_paths.OutputPathError: -o sum.txt: the ending must be .npy
     """
     if endings and file.suffix.lower() not in endings:
         raise OutputPathError(f"{option} {file}: the ending must be {' or '.join(endings)}")

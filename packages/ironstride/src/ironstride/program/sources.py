@@ -13,7 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from ironstride.network_file import MAX_RANK, Drawn, Network, NetworkFileError, printable, read_network, read_text
+from ironstride.program.network_file import (
+    MAX_RANK,
+    Drawn,
+    Network,
+    NetworkFileError,
+    printable,
+    read_network,
+    read_text,
+)
 from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError
 

@@ -1,0 +1,85 @@
+"""``import ironstride as it``: every name of the packages, loaded on first use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import ironstride as it
+import tensor_core
+import tensor_einsum
+import tensor_linalg
+import tensor_runtime
+
+
+def run(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout
+
+
+def test_every_public_name_of_the_packages_is_there() -> None:
+    for name in tensor_einsum.__all__:
+        assert getattr(it, name) is getattr(tensor_einsum, name)
+    for name in {*tensor_runtime.__all__} - {*tensor_einsum.__all__}:
+        assert getattr(it, name) is getattr(tensor_runtime, name)
+
+
+def test_families_keep_their_namespaces() -> None:
+    assert it.linalg is tensor_linalg
+    assert it.core is tensor_core
+    assert it.matmul is tensor_runtime.matmul, "the one of the array libraries; linalg.matmul has batches behind"
+
+
+def test_completion_shows_public_names_only() -> None:
+    names = {*tensor_runtime.__all__, *tensor_einsum.__all__, "core", "linalg", "__version__"}
+    assert set(dir(it)) == names
+    for name in names:
+        assert getattr(it, name) is not None
+
+
+def test_importing_loads_nothing_and_a_family_loads_when_it_is_named() -> None:
+    assert (
+        run(
+            "import sys, ironstride as it\n"
+            "print(*(name in sys.modules for name in ('tensor_core', 'numpy', 'typing')))\n"
+            "it.zeros; print(*(f'tensor_{name}' in sys.modules for name in ('runtime', 'einsum', 'linalg')))\n"
+            "it.plan; it.linalg; print(*(f'tensor_{name}' in sys.modules for name in ('einsum', 'linalg')))\n"
+        ).split()
+        == ["False"] * 3 + ["True", "False", "False"] + ["True"] * 2
+    )
+
+
+def test_a_star_import_brings_what_completion_shows() -> None:
+    assert (
+        run("from ironstride import *\nprint(einsum('ii->', eye(3)).item(), linalg.det(eye(2)).item())") == "3.0 1.0\n"
+    )
+
+
+def test_a_name_that_is_not_there_says_where_it_is() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'svd'; did you mean: 'linalg\.svd'\?"):
+        it.svd  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
+        it.nonsense  # type: ignore[attr-defined]
+    with pytest.raises(ImportError, match="cannot import name 'nonsense'"):
+        from ironstride import nonsense  # type: ignore[attr-defined]  # noqa: F401
+
+
+def test_threads_may_name_packages_for_the_first_time_at_once() -> None:
+    assert (
+        run(
+            "import sys, threading, ironstride as it\n"
+            "sys.setswitchinterval(1e-6)\n"
+            "names = ('linalg', 'tensor', 'plan', 'core', 'einsum', 'fuse')\n"
+            "start, found = threading.Barrier(len(names)), []\n"
+            "def name(one):\n"
+            "    start.wait()\n"
+            "    found.append(getattr(it, one))\n"
+            "threads = [threading.Thread(target=name, args=(one,)) for one in names]\n"
+            "for thread in threads: thread.start()\n"
+            "for thread in threads: thread.join()\n"
+            "print(len(found))\n"
+        )
+        == "6\n"
+    )
