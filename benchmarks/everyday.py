@@ -178,6 +178,30 @@ def _order() -> Iterator[Row]:
         name = f"take_along_axis 1000×1000, axis {1 - axis}"
         yield _row(name, ORDER, "take_along_axis(x, y, axis=axis)", both, False, along, axis)
 
+    yield from _indexing()
+
+
+def _indexing() -> Iterator[Row]:
+    """Indexing by tensors, sums at indices, distinct elements: rows and columns change places in our words."""
+    for size in ("1e3", "1e5", "1e6"):
+        count = SIZES[size]
+        line, places = Operand((count,)), Operand((count,), f"below {count}", "I64")
+        yield _row(f"x[y] {size}", ORDER, "x[y]", (line, places))
+        yield _row(f"x[x > 0.5] {size}", ORDER, "x[x > 0.5]", (line,))
+        yield _row(f"searchsorted {size}", ORDER, "searchsorted(sort(x), x)", (line,), False, {"torch": _SEARCHED})
+        for dtype in ("I64", "F64"):
+            distinct = {"": "unique_values(x)", "torch": "unique(x)", "jax": "unique(x)"}
+            yield _row(f"unique {dtype} {size}", ORDER, "", (Operand((count,), KINDS[dtype], dtype),), False, distinct)
+        added = {"": 'scatter(x, y, z, mode="add")', "numpy": "bincount(y, weights=z, minlength=x.size) + x"}
+        added |= {"torch": "x.index_add(0, y, z)", "jax": "x.at[y].add(z)"}
+        yield _row(f"scatter add {size}", ORDER, "", (line, places, line), False, added)
+    wide, many = Operand((1000, 1000)), Operand((500_000,), "below 1000", "I64")
+    both = {"": "x[z, y]", "numpy": "x[y, z]", "torch": "x[y, z]", "jax": "x[y, z]"}
+    yield _row("x[y, z] 5e5 of 1000×1000", ORDER, "", (wide, many, many), False, both)
+
+
+_SEARCHED: Final = "searchsorted(sort(x)[0], x)"
+
 
 def _others() -> Iterator[Row]:
     scaled = (Operand((1000, 1000)), Operand((1000, 1)))
@@ -203,7 +227,7 @@ def _along(name: str, shape: tuple[int, ...], axis: int | None, dtype: str = "F6
     called = {library: calls.get(name, f"{name}(x, axis=axis)") for library, calls in _CONTEXT.items()}
     ours = f"{name}(x, axis=axis)"
     if name == "layer norm":
-        ours = "(x - mean(x, axis=axis, keepdims=True)) / sqrt(var(x, axis=axis, keepdims=True) + 1e-5)"
+        ours = "layer_norm(x, axis=axis)"
     if name == "sort":
         called["torch"] = "sort(x, dim=axis)[0]"
     if name == "argsort":
@@ -215,7 +239,8 @@ def _along(name: str, shape: tuple[int, ...], axis: int | None, dtype: str = "F6
     where = "all axes" if axis is None else f"axis {len(shape) - 1 - axis}"
     words = f"{name} {dtype} {_of(shape)}, {where}"
     kept = 1.0 if group in (SCANS, ORDER) or name in ("softmax", "log_softmax", "layer norm") else 0.0
-    return _row(words, group, ours, (Operand(shape, KINDS[dtype], dtype),), False, called, axis, kept)
+    kind = "signed" if name == "layer norm" else KINDS[dtype]  # what is near the mean cancels
+    return _row(words, group, ours, (Operand(shape, kind, dtype),), False, called, axis, kept)
 
 
 def _row(

@@ -46,6 +46,7 @@ ROWS: Final = (
     Everyday("lib.exp(a)", "lib.exp(a)", 1.5),
     Everyday("lib.where(mask, a, b)", "lib.where(mask, a, b)", 1.5),
     Everyday("lib.concatenate([a, b])", "lib.concatenate([a, b])", 1.5),
+    Everyday("lib.concatenate([a, b], out=tall)", "lib.concatenate([a, b], out=tall)", 1.5),
     Everyday("lib.norm(a)", "lib.linalg.norm(a)", 1.5),
     Everyday('lib.einsum("ii->", a)', 'lib.einsum("ii->", a)', 1.5),
     Everyday("lib.copy(a)", "a.copy()", 1.5),
@@ -57,7 +58,16 @@ def watches() -> Iterator[tuple[Everyday, Stopwatch, Stopwatch | None]]:
     random = np.random.default_rng(0)
     a, b, one = random.random((4, 4)), random.random((4, 4)), np.array([2.5])
     shared: dict[str, Any] = {"nested": [[1.0, 2.0], [3.0, 4.0]], "columns": np.asfortranarray(a)}
-    theirs = {"lib": np, "a": a, "b": b, "one": one, "o": np.zeros((4, 4)), "mask": a < b, **shared}
+    theirs = {
+        "lib": np,
+        "a": a,
+        "b": b,
+        "one": one,
+        "o": np.zeros((4, 4)),
+        "tall": np.zeros((8, 4)),
+        "mask": a < b,
+        **shared,
+    }
     tensors = {name: tr.asarray(value, copy=True) for name, value in theirs.items() if isinstance(value, np.ndarray)}
     ours: dict[str, Any] = {"lib": tr, **tensors, **shared}
     for row in ROWS:

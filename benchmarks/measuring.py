@@ -56,6 +56,8 @@ class Outcome(NamedTuple):
     compile_seconds: dict[str, float]
     errors: Mapping[str, Mapping[str, float]] = MappingProxyType({})
     """Of ours and of the reference, in rounding units, by their names (``benchmarks.accuracy``)."""
+    estimate: float | None = None
+    """Seconds of ours in one thread, as cost models think; None where they do not know all of it."""
 
     def best(self) -> str | None:
         """The peer with the lowest median, among those that make a fresh result."""
@@ -217,6 +219,8 @@ def _measure_row(
                 outcome.missing[contender] = f"{' and '.join(lacking)} not installed"
                 continue
             answer = right if contender == reference else _load(crew[contender], row, seed, files)
+            if contender == OURS:
+                outcome = outcome._replace(estimate=answer.get("estimate"))
             if compile_seconds := answer.get("compile_seconds"):
                 outcome.compile_seconds[contender] = compile_seconds
             if reason := answer.get("error") or answer.get("not_offered"):

@@ -15,7 +15,7 @@ from benchmarks.rows import BEST, Limit, Operand, Row, Target
 
 CONTENDERS: Final = ("ours", "numpy", "torch", "jax")
 STACKS, OTHERS = "stacks", "others"
-KINDS: Final = {"F64": "uniform", "F32": "single", "C64": "complex"}
+KINDS: Final = {"F64": "uniform", "F32": "uniform", "C64": "signed"}
 _BYTES: Final = {"F64": 8, "F32": 4, "C64": 16}
 _PRODUCT: Final = {"": "matmul(x, y)", "ours": "linalg.matmul(y, x)"}
 _SIDE_BY_SIDE: Final = {
@@ -73,7 +73,7 @@ def _row(
     depth: int,
     result: tuple[int, ...],
 ) -> Row:
-    operands = tuple(Operand(shape, KINDS[dtype]) for shape in shapes)
+    operands = tuple(Operand(shape, KINDS[dtype], dtype) for shape in shapes)
     moved = sum(map(prod, (*shapes, result))) * _BYTES[dtype]
     flops = 2.0 * prod(result) * depth * (4 if dtype == "C64" else 1)
     targets = (Target(BEST, {1: 1.0, 2: 1.0}),)

@@ -79,7 +79,8 @@ def as_markdown(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ())
         "Medians. Ratios of ours to another's time: median (95 % interval), turn by turn; best is the fastest "
         "peer that makes a fresh result (`numpy out=` does not). "
         "Limit: a warm copy of the bytes that are read and written, or the work at the rate of a large product; of a "
-        "network the sum over its steps, each at the rates that its own sizes reach."
+        "network the sum over its steps, each at the rates that its own sizes reach. "
+        "Estimate: what the cost model says by which a contraction's kernel is chosen, in one thread."
     ]
     if any(outcome.errors for outcome in outcomes):
         parts.append(
@@ -100,7 +101,9 @@ def _table(group: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
     found = dict.fromkeys(name for outcome in outcomes for name in outcome.samples)
     names = [OURS, *(name for name in found if name not in (OURS, LIMIT)), *([LIMIT] if LIMIT in found else [])]
     errors = dict.fromkeys(name for outcome in outcomes for of_one in outcome.errors.values() for name in of_one)
+    estimated = any(outcome.threads == 1 and outcome.estimate for outcome in outcomes)
     header = [group, "threads", *names, "ours/best", "best", *(["ours/limit"] if LIMIT in found else []), *errors]
+    header += ["estimate/ours"] if estimated else []
     header.append("verdict")
     yield "| " + " | ".join(header) + " |"
     yield "|---|" + "---:|" * (len(header) - 2) + "---|"
@@ -110,6 +113,7 @@ def _table(group: str, outcomes: Sequence[Outcome]) -> Iterator[str]:
         cells += [str(outcome.spread(BEST) or "–"), outcome.best() or "–"]
         cells += [str(outcome.spread(LIMIT) or "–")] if LIMIT in found else []
         cells += [_beside(outcome, error) for error in errors]
+        cells += [_estimate(outcome)] if estimated else []
         yield "| " + " | ".join([*cells, "; ".join(map(_said, judged(outcome)))]) + " |"
 
 
@@ -117,6 +121,13 @@ def _beside(outcome: Outcome, error: str) -> str:
     """An error of ours in rounding units, and that of the reference."""
     found = [of_one[error] for of_one in outcome.errors.values() if error in of_one]
     return " / ".join(f"{value:.2g}" for value in found) or "–"
+
+
+def _estimate(outcome: Outcome) -> str:
+    """What a cost model thought, over what it took, in one thread."""
+    if outcome.estimate is None or outcome.threads != 1 or OURS not in outcome.samples:
+        return "–"
+    return f"{outcome.estimate / median(outcome.samples[OURS]):.2f}"
 
 
 def _said(judgement: dict[str, Any]) -> str:
@@ -169,6 +180,7 @@ def as_json(outcomes: Sequence[Outcome], groups: Sequence[GroupTarget] = ()) -> 
             "missing": outcome.missing,
             "compile_seconds": outcome.compile_seconds,
             "errors": outcome.errors,
+            "estimate": outcome.estimate,
         }
         for outcome in outcomes
     ]

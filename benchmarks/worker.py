@@ -64,7 +64,12 @@ class Server:
             by_element = all(drawn == "uniform" for _, drawn, _ in operands)
             with np.load(reference) as expected:
                 seconds = self._compare(list(expected.values()), row["tolerance"], by_element)
-        return {"compile_seconds": self._prepared.compile_seconds, "seconds": seconds}
+        estimate = self._prepared.estimate
+        return {
+            "compile_seconds": self._prepared.compile_seconds,
+            "seconds": seconds,
+            "estimate": None if estimate is None else estimate(),
+        }
 
     def _compare(self, expected: list[Any], tolerance: float, by_element: bool) -> float:
         found, seconds = self._first_run()

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import calls, einsum, elementwise, everyday, linalg, networks, own_paths, permute, products, reduction
-from benchmarks.drawing import draw, require_agreement
+from benchmarks.drawing import NUMPY_DTYPES, draw, require_agreement
 from benchmarks.rows import BEST, CONTENDERS, LIMIT, Operand, Row
 from benchmarks.step_limits import Limits, path_works, work_of
 
@@ -66,6 +66,13 @@ def test_names_of_rows_are_unique() -> None:
 def test_every_row_can_be_sent_and_names_known_contenders(row: Row) -> None:
     assert json.loads(json.dumps(row.as_request()))["operation"] == row.operation
     assert {target.against for target in row.targets} <= {BEST, LIMIT, *CONTENDERS}
+
+
+def test_the_operands_of_every_row_can_be_drawn() -> None:
+    for kind, dtype in {(operand.kind, operand.dtype) for row in ROWS for operand in row.operands}:
+        (drawn,) = draw([((2, 2), kind, dtype)], 0)
+
+        assert drawn.dtype == NUMPY_DTYPES[dtype]
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.operation != "einsum"], ids=lambda row: row.name)

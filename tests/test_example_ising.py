@@ -12,8 +12,8 @@ from types import ModuleType
 
 import pytest
 
-from ironstride.main import main
-from ironstride.network_file import read_network
+from ironstride.program.main import main
+from ironstride.program.network_file import read_network
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 TEMPERATURES = [1.5, 2 / math.log(1 + math.sqrt(2)), 5.0]  # below, at and above the critical one

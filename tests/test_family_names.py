@@ -19,7 +19,8 @@ from tensor_runtime.testing.completeness import declared_specs
 ROOT: Final = Path(__file__).parents[1]
 RUNTIME: Final = ROOT / "packages/tensor_runtime/src/tensor_runtime"
 HELPERS: Final = frozenset({
-    "advanced_indexing", "host_data", "methods", "native_calls", "numpy_names", "philox", "slice_geometry", "windows"
+    "advanced_indexing", "advanced_writing", "exchange", "host_data", "in_place", "methods", "native_calls",
+    "numpy_names", "philox", "slice_geometry", "windows",
 })  # fmt: skip
 """Modules of ``ops`` that hold no operations of their own."""
 

@@ -34,6 +34,8 @@ ALLOWED: Final = {
     "tensor_runtime.backends.xp_tables.elementwise.UNARY": "what computes a kernel in an array namespace",
     "tensor_runtime.backends.xp_tables.elementwise.REDUCTIONS": "what computes a kernel in an array namespace",
     "tensor_linalg.family._KERNELS": "what the family has, told without importing it; its own test compares",
+    "tensor_linalg.family._OPTIONS": "as above",
+    "tensor_linalg.family._OVERWRITING": "as above",
     "tensor_runtime.primitives.comparison._COMPARISONS": "specs, made in a loop",
 }
 """Where kernels may be listed, each with what the list says that no spec does."""

@@ -48,7 +48,12 @@ def test_listing_the_backends_loads_none() -> None:
 
 
 def test_the_program_answers_a_wrong_command_before_anything_heavy_is_loaded() -> None:
-    assert not top_names(modules_after("import ironstride.main")) & {"numpy", "scipy", "matplotlib", "tensor_cpu"}
+    assert not top_names(modules_after("import ironstride.program.main")) & {
+        "numpy",
+        "scipy",
+        "matplotlib",
+        "tensor_cpu",
+    }
 
 
 def test_the_gpu_backend_says_that_it_is_not_in_this_release() -> None:

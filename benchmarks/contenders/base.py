@@ -18,13 +18,15 @@ class Prepared(NamedTuple):
     """An operation bound to its operands, everything that is done once behind it.
 
     ``run`` is timed and returns the native result, finished; ``read`` turns a native result into row-major arrays that
-    can be compared with the reference. ``parts`` are what a decomposition consists of, for its errors.
+    can be compared with the reference. ``parts`` are what a decomposition consists of, for its errors. ``estimate`` is
+    how many seconds a run takes in one thread, as cost models think; None where none says.
     """
 
     run: Callable[[], Any]
     read: Callable[[Any], Sequence[Any]]
     compile_seconds: float | None = None
     parts: Callable[[Any], Sequence[Any]] | None = None
+    estimate: Callable[[], float | None] | None = None
 
 
 Prepare = Callable[[Mapping[str, Any], list[Array]], Prepared]

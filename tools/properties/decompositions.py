@@ -285,7 +285,48 @@ def _failing(rng: Random, function: Any, name: str, stack: Array, whole: Array, 
     assert result.to_numpy()[..., good].tobytes() == whole[..., good].tobytes()
 
 
+_PLACED: Final[Mapping[str, Callable[[tr.Tensor], Any]]] = {
+    "svd": tl.svd,
+    "qr": tl.qr,
+    "eigh": tl.eigh,
+    **_WHOLE,
+    "complete qr": lambda a: tl.qr(a, mode="complete"),
+    "full svd": lambda a: tl.svd(a, full=True),
+    "eig": tl.eig,
+    "lu": tl.lu,
+    "ldl": tl.ldl,
+    "schur": tl.schur,
+    "pivoted qr": tl.qr_pivoted,
+    "exponential": tl.expm,
+    "root": tl.sqrtm,
+    "logarithm": tl.logm,
+    "triangle": lambda a: tl.triangular_solve(a, a[:, :1]),
+    "factored": lambda a: tl.lu_solve(tl.lu_factor(a), a[:, :1]),
+    "columns": lambda a: tl.qr_append(*tl.qr(a[:, :1]), a[:, :1]),
+}
+"""Functions of Hermitian positive definite matrices whose results do not depend on what else is in the batch."""
+
+
+def places(rng: Random) -> None:
+    """A matrix has the same bits at every place of a batch, beside whatever others, on one thread and on two."""
+    draw = np.random.default_rng(rng.getrandbits(64))
+    name, dtype = rng.choice(list(_PLACED)), rng.choice(_DTYPES)
+    size, count = rng.choice((1, 2, 3, 4, 7, 8, 13, 16, 17, 24, 33, 50, 64)), rng.choice((6, 9, 17, 40))
+    noise = _noise(draw, (size, size, count), dtype) / np.sqrt(size)
+    stack = np.einsum("ijb,kjb->ikb", noise, noise.conj()) + np.eye(size)[..., None]
+    stack = np.asfortranarray((stack * 10.0 ** draw.integers(-3, 4, count)).astype(dtype))
+    order = draw.permutation(count)
+    found = []
+    for threads, given in ((1, stack), (2, np.asfortranarray(stack[..., order]))):
+        with tr.set_threads(threads):
+            parts = _PLACED[name](tr.asarray(given))
+        found.append([part.to_numpy() for part in (parts if isinstance(parts, tuple) else (parts,))])
+    for whole, moved in zip(*found, strict=True):
+        assert np.array_equal(whole[..., order], moved, equal_nan=True), (name, dtype, size, count)
+
+
 PROPERTIES: Final = (
     Property("linalg-factors", "factors give the matrix back, in order and orthonormal", factors, 50, 57_600),
     Property("linalg-batches", "a batch has the results and failures of its matrices alone", batches, 20, 10_000),
+    Property("linalg-places", "neither place nor threads change a bit of a result", places, 30, 10_000),
 )
