@@ -9,7 +9,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core import DTYPES, DType, DTypeError, ExchangeError, PlacementError
-from tensor_core.errors import ArgumentError
+from tensor_core.errors import ArgumentError, BackendUnavailableError
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 LAYOUTS: dict[str, Any] = {
@@ -118,3 +118,40 @@ def test_a_device_that_lends_nothing_says_so(device: SimulatedBackend) -> None:
     for ask in (x.__dlpack__, x.__dlpack_device__):
         with pytest.raises(PlacementError, match="use to\\(x, 'cpu'\\) first"):
             ask()
+
+
+class Lender:
+    """An array of a library that speaks DLPack and nothing else, such as Arrow's."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> object:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+def test_asarray_borrows_what_speaks_dlpack_alone() -> None:
+    array = np.arange(6.0).reshape(2, 3, order="F")
+    shared = tr.asarray(Lender(array))
+    assert shared.tolist() == array.tolist()
+    assert np.shares_memory(shared.to_numpy(), array)
+    assert not np.shares_memory(tr.asarray(Lender(array), copy=True).to_numpy(), array)
+    assert tr.asarray(Lender(array), dtype=tr.C64).dtype is tr.C64
+    with pytest.raises(ArgumentError, match="row-major"):
+        tr.asarray(Lender(np.arange(6.0).reshape(2, 3)), copy=False)
+    with pytest.raises(ArgumentError, match="F64 to F32 needs a copy"):
+        tr.asarray(Lender(array), dtype=tr.F32, copy=False)
+
+
+def test_asarray_puts_a_tensor_where_it_is_told_and_leaves_it_elsewhere(device: SimulatedBackend) -> None:
+    there = tr.asarray([[1, 2], [3, 4]], placement=device.placement())
+    assert there.placement is device.placement()
+    assert tr.asarray(there) is there
+    assert tr.asarray(there, placement="cpu").tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(ArgumentError, match="needs a copy, and copy=False"):
+        tr.asarray(there, placement="cpu", copy=False)
+    with pytest.raises(BackendUnavailableError, match="no backend serves device 'nowhere'"):
+        tr.asarray([1], placement="nowhere:0")

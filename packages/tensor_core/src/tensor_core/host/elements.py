@@ -73,6 +73,11 @@ class HostElements(ViewMethods[V]):
     def __array_interface__(self) -> dict[str, Any]:
         return export_interface(self._storage, self._layout)
 
+    def __buffer__(self, flags: int, /) -> memoryview[Any]:
+        from tensor_core.host.buffers import exported
+
+        return exported(self._storage, self._layout)  # the interpreter refuses what the flags do not allow
+
     def __dlpack__(
         self,
         *,

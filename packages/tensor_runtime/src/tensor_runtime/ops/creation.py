@@ -141,31 +141,42 @@ def from_flat(
 
 
 @typed_asarray
-def asarray(x: object, /, dtype: DTypeLike | None = None, *, copy: bool | None = None) -> Tensor:
-    """Tensor on ``cpu`` of an array, a nested list or a number; shares memory where it can.
+def asarray(
+    x: object,
+    /,
+    dtype: DTypeLike | None = None,
+    *,
+    copy: bool | None = None,
+    placement: Placement | str | None = None,
+) -> Tensor:
+    """Tensor of an array, a nested list or a number; shares memory where it can.
 
     Column-major data is borrowed as it is: memory whose strides, of whatever sign, do not shrink from axis to axis.
     Row-major data is copied once, so that what follows is fast. Data whose dtype is not one of the seven (unsigned, 8
     or 16 bits, half precision, swapped bytes) is converted where ``dtype`` holds all its values, and refused otherwise.
 
     Args:
-        x: a tensor, an array (``__array_interface__``, ``__array__`` or the buffer protocol), nested lists, or a
-            number.
+        x: a tensor, an array of the host (``__array_interface__``, ``__array__``, ``__dlpack__`` or the buffer
+            protocol), nested lists, or a number.
         dtype: checked conversion, as by ``convert``, decided from the dtypes alone. Unsigned integers of 64 bits go to
             F64 and C64, which round beyond 2**53 as for I64.
         copy: True always copies, False never (an error if it must), None only when it must.
+        placement: where the tensor goes. None leaves tensors where they are, and all else on ``cpu``.
 
     Raises:
         ArgumentError: a copy is needed and ``copy=False``.
         DTypeError: no tensor can hold the data; a masked array, whose mask no tensor has.
         LossyConversionError: ``dtype`` cannot hold the values.
+        PlacementError: memory of a device lent through DLPack; it is not moved silently.
+        BackendUnavailableError: nothing serves ``placement``.
 
     >>> import numpy as np
     >>> a = np.array([[1.0, 2.0]])
     >>> np.shares_memory(asarray(a).to_numpy(), a)
     True
     """
-    return _asarray_call(x, dtype, copy)
+    found = _asarray_call(x, dtype, copy)
+    return found if placement is None else host_data.placed(found, placement, copy)
 
 
 def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:

@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from tensor_core.errors import PlacementError
-from tensor_core.host.dlpack.borrowing import check_on_host
 from tensor_core.host.dlpack.lending import HOST, is_unversioned, must_copy
 from tensor_core.host.tensor import HostTensorView
 from tensor_core.layout import TensorLayout, is_injective
-from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.ops.host_data import as_tensor
-from tensor_runtime.placement import CPU
-from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+from tensor_runtime.ops.host_data import as_tensor, lent_by_dlpack
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 from tensor_runtime.tensors.transfer import lend
 
 
@@ -43,14 +40,7 @@ def from_dlpack(x: object, /, *, copy: bool | None = None) -> Tensor:
     >>> from_dlpack(np.array([[1.0, 2.0], [3.0, 4.0]]))[0, 1].item()
     2.0
     """
-    if isinstance(x, Tensor):
-        return as_tensor(x, None, copy)
-    check_on_host(x, copy)
-    backend: Any = registry.backend_for(CPU)
-    if not hasattr(backend, "borrow_dlpack"):
-        return as_tensor(HostTensorView.from_dlpack(x, copy=False if copy is False else None), None, copy)
-    array, form = call_translated("from_dlpack", None, backend.borrow_dlpack, x, copy)
-    return wrap(form, array)
+    return as_tensor(x, None, copy) if isinstance(x, Tensor) else lent_by_dlpack(x, copy)
 
 
 def lend_capsule(

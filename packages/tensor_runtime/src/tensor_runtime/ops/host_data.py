@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from tensor_core.dtypes import C64, F64, I64, Bool, DType, as_dtype
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError
-from tensor_core.host.tensor import HostTensor
+from tensor_core.host.dlpack.borrowing import check_on_host
+from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import flag
@@ -65,6 +66,18 @@ def as_tensor(x: Any, dtype: Any, copy: bool | None, /) -> Tensor:
     return copied(found) if copy and shared else found
 
 
+def placed(x: Tensor, placement: Any, copy: bool | None, /) -> Tensor:
+    """The tensor where ``asarray`` was asked to put it.
+
+    >>> placed(new_tensor([1], None, CPU), "cpu", False).placement
+    cpu
+    """
+    target = as_placement(placement)
+    if copy is False and x.placement is not target:
+        raise ArgumentError(f"asarray: from {x.placement} to {target} needs a copy, and copy=False; pass copy=None")
+    return to(x, target)
+
+
 def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, bool]:
     """A tensor of foreign data, and whether it still shares memory with it."""
     if isinstance(x, range):
@@ -75,12 +88,28 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
         return upload(HostTensor.from_nested(x, dtype), CPU), False
     backend: Any = registry.backend_for(CPU)
     lent = call_translated("asarray", None, backend.borrow, x, copy, dtype)
+    if lent is None and hasattr(x, "__dlpack__"):
+        return lent_by_dlpack(x, copy), copy is not True
     if lent is None:
         raise DTypeError(
             f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"
         )
     array, form = lent
     return wrap(form, array), copy is not True
+
+
+def lent_by_dlpack(x: Any, copy: bool | None, /) -> Tensor:
+    """As ``ops.exchange.from_dlpack``, of what is no tensor.
+
+    >>> lent_by_dlpack(HostTensor.from_nested([1, 2]), None).tolist()
+    [1, 2]
+    """
+    check_on_host(x, copy)
+    backend: Any = registry.backend_for(CPU)
+    if not hasattr(backend, "borrow_dlpack"):
+        return as_tensor(HostTensorView.from_dlpack(x, copy=False if copy is False else None), None, copy)
+    array, form = call_translated("from_dlpack", None, backend.borrow_dlpack, x, copy)
+    return wrap(form, array)
 
 
 def as_numpy(x: Tensor, /) -> Any:

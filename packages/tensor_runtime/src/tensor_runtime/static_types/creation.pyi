@@ -88,9 +88,19 @@ class _Borrowed(Protocol):
     __name__: str
 
     @overload
-    def __call__(self, x: object, /, dtype: type[T], *, copy: bool | None = None) -> TypedTensor[T]: ...
+    def __call__(
+        self, x: object, /, dtype: type[T], *, copy: bool | None = None, placement: Placement | str | None = None
+    ) -> TypedTensor[T]: ...
     @overload
-    def __call__(self, x: object, /, dtype: DTypeLike | None = None, *, copy: bool | None = None) -> Tensor: ...
+    def __call__(
+        self,
+        x: object,
+        /,
+        dtype: DTypeLike | None = None,
+        *,
+        copy: bool | None = None,
+        placement: Placement | str | None = None,
+    ) -> Tensor: ...
 
 class _Flat(Protocol):
     """``from_flat``."""

@@ -89,18 +89,21 @@ class Buffer(ctypes.Structure):
     )
 
 
-def _of_python(name: str, result: Any, *arguments: Any) -> Any:
+def python_function(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of Python's C interface, called with the interpreter's lock held."""
     return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
-new_capsule: Final = _of_python("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-name_of: Final = _of_python("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
-pointer_of: Final = _of_python("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-rename: Final = _of_python("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
-get_buffer: Final = _of_python(
+new_capsule: Final = python_function(
+    "PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+)
+name_of: Final = python_function("PyCapsule_GetName", ctypes.c_char_p, ctypes.py_object)
+pointer_of: Final = python_function("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+rename: Final = python_function("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)
+get_buffer: Final = python_function(
     "PyObject_GetBuffer", ctypes.c_int, ctypes.py_object, ctypes.POINTER(Buffer), ctypes.c_int
 )
-release_buffer: Final = _of_python("PyBuffer_Release", None, ctypes.POINTER(Buffer))
+release_buffer: Final = python_function("PyBuffer_Release", None, ctypes.POINTER(Buffer))
 Deleter: Final = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
