@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import doctest
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-@pytest.mark.parametrize(("page", "least"), [("batches.md", 10), ("exchange.md", 7)])
+@pytest.mark.parametrize(("page", "least"), [("batches.md", 10), ("coming-from.md", 3), ("exchange.md", 7), ("first-hour.md", 28)])
 def test_every_example_gives_what_the_page_says(page: str, least: int) -> None:
     found = doctest.testfile(str(DOCS / page), module_relative=False)
     assert found.attempted >= least
     assert found.failed == 0
+
+
+def test_every_cell_of_what_to_write_here_runs(tmp_path: Path) -> None:
+    text = (DOCS / "coming-from.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict[str, Any] = {"path": tmp_path / "x.npy"}
+    for example in doctest.DocTestParser().get_examples(blocks[0]):
+        exec(example.source, names)
+    rows = [line.split("|")[2] for line in text.splitlines() if line.startswith("|") and "---" not in line]
+    cells = [code for row in rows for code in re.findall(r"`(\w[^`]*)`", row)]
+    assert len(cells) > 60
+    for code in cells:
+        try:
+            exec(code, names)
+        except Exception as error:
+            raise AssertionError(f"{code}: {error!r}") from error
