@@ -12,7 +12,7 @@ OURS := --no-deps --no-build-isolation
 CODE := packages tests tools examples benchmarks conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pythons test-long check format bench lock clean
+.PHONY: help setup run test test-pythons test-long check format docs bench lock clean
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
@@ -23,6 +23,7 @@ help:
 	@echo "               Hypothesis with 2,000 examples for each test that leaves their number to it"
 	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
+	@echo "make docs    the documentation as a site, out/site/html/index.html"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
 	@echo "make bench-NAME  one of them: calls, permute, elementwise, everyday, products, reduction, linalg, einsum, environments,"
 	@echo "               planner, first, drawn, own_paths, steps, fresh, sweeps, sliced, overhead, stages, imports"
@@ -92,6 +93,13 @@ format: $(VENV)/.dev
 	$(VENV)/bin/ruff check --fix $(CODE)
 	$(VENV)/bin/ruff format $(CODE)
 
+$(VENV)/.docs: $(VENV)/.run requirements/docs.txt
+	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/docs.txt
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(VENV)/bin/python tools/docs_site.py
+
 $(BENCH_VENV)/.made: requirements/build.txt requirements/run.txt requirements/bench.txt $(PROJECTS) $(NATIVE)
 	$(PYTHON) -m venv $(BENCH_VENV)
 	$(BENCH_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/build.txt -r requirements/run.txt
@@ -114,7 +122,7 @@ COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 
 # In this order: each file is bound to the versions of those before. The file that is there says which versions stay.
 lock: $(VENV)/.made
 	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/lock.txt
-	@set -e; before=; for group in run build test dev lock; do \
+	@set -e; before=; for group in run build test dev docs lock; do \
 		$(COMPILE) $(LOCK_OPTIONS) --group $$group $$before -o requirements/$$group.txt; \
 		before="$$before -c requirements/$$group.txt"; \
 	done
