@@ -12,7 +12,9 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-@pytest.mark.parametrize(("page", "least"), [("batches.md", 10), ("coming-from.md", 3), ("exchange.md", 7), ("first-hour.md", 28)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("batches.md", 10), ("coming-from.md", 3), ("exchange.md", 7), ("first-hour.md", 28)]
+)
 def test_every_example_gives_what_the_page_says(page: str, least: int) -> None:
     found = doctest.testfile(str(DOCS / page), module_relative=False)
     assert found.attempted >= least
@@ -33,3 +35,10 @@ def test_every_cell_of_what_to_write_here_runs(tmp_path: Path) -> None:
             exec(code, names)
         except Exception as error:
             raise AssertionError(f"{code}: {error!r}") from error
+
+
+def test_the_index_names_every_page() -> None:
+    index = (DOCS / "index.md").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        name = page.relative_to(DOCS).as_posix()
+        assert name == "index.md" or f"({name})" in index or name.startswith("decisions/0"), name

@@ -55,6 +55,16 @@ def outward(text: str, page: Path, /) -> str:
     return _LINK.sub(replaced, text)
 
 
+def as_page(text: str, /) -> str:
+    r"""The text of a page for the site: links say the titles of pages, and no example ends with an empty line.
+
+    >>> as_page("[a.md](a.md): [b](b.md)\n```python\n>>> 1\n1\n\n```")
+    '[](a.md): [b](b.md)\n```python\n>>> 1\n1\n```'
+    """
+    text = re.sub(r"\[([\w/-]+\.md)\]\((?=\1)", "[](", text).replace("\n\n```", "\n```")
+    return text.replace("```mermaid", "```text")  # which the repository's pages draw
+
+
 def contents(index: str, /) -> Iterator[tuple[str, list[str]]]:
     r"""The sections of the index, and the pages that each names, in order.
 
@@ -90,6 +100,8 @@ def as_rst(lines: list[str], /) -> list[str]:
     >>> as_rst(["| a | b |", "|---|---|", "| 1 | 2 |"])[:5]
     ['.. list-table::', '   :header-rows: 1', '', '   * - a', '     - b']
     """
+    if lines and lines[0].startswith("Alias for field number"):
+        return []  # what a named tuple says of its fields
     written: list[str] = []
     in_table = False
     for line in lines:
@@ -188,8 +200,7 @@ def write_source(folder: Path, /) -> None:
             text += toctree("Functions and classes", (f"api/{package}" for package in PACKAGES))
         if page == DOCS / "decisions" / "README.md":
             text += toctree("", sorted(other.stem for other in page.parent.glob("0*.md")))
-        text = text.replace("```mermaid", "```text")  # drawn by the repository's own pages
-        (folder / page.relative_to(DOCS)).write_text(text, encoding="utf-8")
+        (folder / page.relative_to(DOCS)).write_text(as_page(text), encoding="utf-8")
     write_reference(folder / "api")
 
 
