@@ -42,3 +42,15 @@ def test_the_index_names_every_page() -> None:
     for page in DOCS.rglob("*.md"):
         name = page.relative_to(DOCS).as_posix()
         assert name == "index.md" or f"({name})" in index or name.startswith("decisions/0"), name
+
+
+def test_the_gallery_names_every_example_and_its_picture() -> None:
+    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"examples/[\w/]+\.\w+", text))
+    assert all((DOCS.parent / name).is_file() for name in named)
+    assert {f"examples/{path.name}" for path in (DOCS.parent / "examples").glob("*.py")} - named == {
+        "examples/ising.py",  # writes networks
+        "examples/small_networks.py",  # a measurement
+    }
+    pictures = re.findall(r"\]\((gallery/[\w.]+)\)", text)
+    assert len(pictures) == 8 and all((DOCS / picture).is_file() for picture in pictures)
