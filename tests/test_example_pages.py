@@ -9,11 +9,16 @@ from typing import Any
 
 import pytest
 
+import tensor_linalg  # noqa: F401  # brings errors of its own
+from tensor_core.errors import MissingAttributeError, TensorError
+from tensor_einsum import PlotError
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("batches.md", 10), ("coming-from.md", 3), ("exchange.md", 7), ("first-hour.md", 28)]
+    ("page", "least"),
+    [("batches.md", 10), ("coming-from.md", 3), ("exchange.md", 7), ("first-hour.md", 28), ("semantics.md", 15)],
 )
 def test_every_example_gives_what_the_page_says(page: str, least: int) -> None:
     found = doctest.testfile(str(DOCS / page), module_relative=False)
@@ -54,3 +59,16 @@ def test_the_gallery_names_every_example_and_its_picture() -> None:
     }
     pictures = re.findall(r"\]\((gallery/[\w.]+)\)", text)
     assert len(pictures) == 8 and all((DOCS / picture).is_file() for picture in pictures)
+
+
+def test_the_semantics_name_every_error_of_the_tree() -> None:
+    text = (DOCS / "semantics.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "Error`" in line]
+    named = {name: row for row in rows for name in re.findall(r"`(\w+Error)`", row.split("|")[2])}
+    packages = ("tensor_core", "tensor_runtime", "tensor_einsum", "tensor_linalg")
+    errors = {error.__name__: error for error in TensorError.__subclasses__() if error.__module__.startswith(packages)}
+    for error in list(errors.values()):
+        assert error in (MissingAttributeError, PlotError) or f"`{error.__name__}`" in text, error
+        errors.update((derived.__name__, derived) for derived in error.__subclasses__())
+    for name, row in named.items():
+        assert any(f"`{base.__name__}`" in row.split("|")[3] for base in errors[name].__mro__), name
