@@ -1,19 +1,28 @@
-/* Arrays one after the other along an axis of a new one: one strided copy each, into the result. */
+/* Arrays one after the other along an axis of a new one: one strided copy each, into the result; or, where the axis is
+ * the innermost one and each array has one element there, all of them by turns. */
 #include "core/arguments.h"
 #include "core/kernel.h"
 #include "core/topics.h"
+#include "core/threads.h"
 #include "copy/permute.h"
 
 #include <stdlib.h>
 
-enum { MOST_JOINED = 64 };
+enum { MOST_JOINED = 64, ROWS = 256, WORTH_A_THREAD = 1 << 15 }; /* bytes */
 
 typedef struct {
     ArrayForm result;
     int count;
     CopyPlan *copies[MOST_JOINED]; /* NULL for an array without elements */
     Index starts[MOST_JOINED];     /* bytes */
+    Index rows;                    /* of one element of each array, which have no gaps; 0: each is copied by itself */
 } JoinedPlan;
+
+typedef struct {
+    const JoinedPlan *plan;
+    char *const *sources;
+    char *target;
+} Job;
 
 static void release(void *memory) {
     JoinedPlan *plan = memory;
@@ -22,7 +31,33 @@ static void release(void *memory) {
     free(plan);
 }
 
+static void take_turns(void *context, Index begin, Index end) {
+    const Job *job = context;
+    const JoinedPlan *plan = job->plan;
+    const Index item = ELEMENT_BYTES[plan->result.type];
+    const CopyKernels *kernels = SIMD_CHOICE(copy_kernels);
+    const int width = __builtin_ctz((unsigned)item);
+    const CopyTileFunction copy =
+        plan->count <= MOST_INTERLEAVED ? kernels->interleave[width] : kernels->transpose[width];
+    Index places[MOST_JOINED], rows[ROWS];
+    for (int k = 0; k < plan->count; k++) places[k] = job->sources[k] - job->sources[0];
+    for (Index row = 0; row < ROWS; row++) rows[row] = row * plan->count * item;
+    for (Index row = begin * ROWS; row < smaller(end * ROWS, plan->rows); row += ROWS) {
+        const CopyTile tile = {.columns = plan->count,
+                               .rows = smaller(plan->rows - row, ROWS),
+                               .column_source = places,
+                               .row_target = rows};
+        copy(&tile, job->sources[0] + row * item, job->target + row * plan->count * item, false);
+    }
+}
+
 static void join(const JoinedPlan *plan, char *const *sources, char *target) {
+    if (plan->rows > 0) {
+        Job job = {plan, sources, target};
+        const Index piece = ROWS * plan->count * ELEMENT_BYTES[plan->result.type];
+        parallel_for(pieces(plan->rows, ROWS), 1 + WORTH_A_THREAD / piece, take_turns, &job);
+        return;
+    }
     for (int k = 0; k < plan->count; k++)
         if (plan->copies[k] != NULL) copy_run(plan->copies[k], sources[k], target + plan->starts[k]);
 }
@@ -82,6 +117,23 @@ static bool read_part(JoinedPlan *plan, PyObject *pair, Index axis, Index *done,
     return true;
 }
 
+/* Whether each array is one element of every row, and lies without gaps: then so many rows, else 0. */
+static Index rows_by_turns(const JoinedPlan *plan, PyObject *parts, Index axis) {
+    const ArrayForm *result = &plan->result;
+    Index extents[MAX_RANK], strides[MAX_RANK];
+    if (axis != result->rank - 1 || plan->count < 2 || plan->count != result->shape[axis]) return 0;
+    for (int part = 0; part < plan->count; part++) {
+        PyObject *pair = PyTuple_GET_ITEM(parts, part);
+        indices_read(extents, MAX_RANK, PyTuple_GET_ITEM(pair, 0)); /* both were read before */
+        indices_read(strides, MAX_RANK, PyTuple_GET_ITEM(pair, 1));
+        Index step = 1;
+        for (int k = result->rank - 2; k >= 0; step *= extents[k--])
+            if (extents[k] != 1 && strides[k] != step) return 0;
+        if (extents[axis] != 1) return 0;
+    }
+    return result->size / plan->count;
+}
+
 /* bind_joined(shape, dtype, axis, ((extents, strides), ...)), which lie one after the other along the axis; None for more
  * arrays than a kernel takes. */
 static PyObject *bind_joined(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
@@ -109,6 +161,7 @@ static PyObject *bind_joined(PyObject *module, PyObject *const *arguments, Py_ss
         release(plan);
         return NULL;
     }
+    plan->rows = rows_by_turns(plan, arguments[3], axis);
     PyObject *kernel = kernel_makes(kernel_new("joined", call, plan, release), &plan->result, false);
     return kernel_with_operands(kernel, operands, parts);
 }

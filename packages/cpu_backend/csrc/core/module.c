@@ -27,6 +27,7 @@ static PyMethodDef *const TOPICS[] = {
     places_functions,
     products_functions,
     reduce_functions,
+    search_functions,
     semiring_functions,
     sequence_functions,
     stack_functions,

@@ -26,6 +26,7 @@ extern PyMethodDef reduce_functions[];
 extern PyMethodDef sequence_functions[];
 extern PyMethodDef lines_functions[];
 extern PyMethodDef order_functions[];
+extern PyMethodDef search_functions[];
 extern PyMethodDef places_functions[];
 extern PyMethodDef taking_functions[];
 extern PyMethodDef normalization_functions[];

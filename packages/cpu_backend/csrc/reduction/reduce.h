@@ -30,6 +30,19 @@ enum {
     MOST_IN_LINE = ROWS_AT_ONCE * WIDE_ROW,
 };
 
+/* Does a step for the places k below half, which is half of the number, a power of 2 up to 32, then a quarter of it, and
+ * so on to 1: loops of constants, which the compiler makes into straight lines. */
+#define HALVED_ONCE(number, most, ...)                                                                                 \
+    for (int k = 0, half = (most); (number) > (most) && k < half; k++) {                                               \
+        __VA_ARGS__;                                                                                                   \
+    }
+#define HALVED(number, ...)                                                                                            \
+    HALVED_ONCE(number, 16, __VA_ARGS__)                                                                               \
+    HALVED_ONCE(number, 8, __VA_ARGS__)                                                                                \
+    HALVED_ONCE(number, 4, __VA_ARGS__)                                                                                \
+    HALVED_ONCE(number, 2, __VA_ARGS__)                                                                                \
+    HALVED_ONCE(number, 1, __VA_ARGS__)
+
 typedef struct {
     /* Folds a few rows into so many folds, one per column, which hold something already when they are begun. The stride
      * from row to row counts elements. */

@@ -124,8 +124,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "fusion": {"elementwise_program": Row("elementwise.fused", (_PROGRAM,))},
     "gather_scatter": {
         **dict.fromkeys(("take", "put_along_axis"), Row("gather_scatter.gather", ("gather_scatter.places",))),
-        "nonzero": Row("gather_scatter.gather"),
-        "take_along_axis": Row("gather_scatter.gather", ("gather_scatter.native",)),
+        **dict.fromkeys(("nonzero", "take_along_axis"), Row("gather_scatter.gather", ("gather_scatter.native",))),
         **dict.fromkeys(("gather", "scatter"), Row("gather_scatter.scatter", ("gather_scatter.places",))),
     },
     "indexing": {
@@ -171,8 +170,8 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "slicing": dict.fromkeys(("dynamic_slice", "dynamic_update_slice"), Row("slicing")),
     "sort": {
-        **dict.fromkeys(("sort", "searchsorted_left", "searchsorted_right", "unique"), Row("sort.numpy")),
-        "argsort": Row("sort.numpy", ("sort.native",)),
+        **dict.fromkeys(("sort", "unique"), Row("sort.numpy")),
+        **dict.fromkeys(("argsort", "searchsorted_left", "searchsorted_right"), Row("sort.numpy", ("sort.native",))),
     },
     "statistics": dict.fromkeys(
         ("mean", "var", "std", "norm", "argmax", "argmin"), Row("statistics.numpy", ("statistics.native",))

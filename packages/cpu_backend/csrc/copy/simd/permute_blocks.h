@@ -3,6 +3,12 @@
  * The vector versions interleave pairs of rows, then pairs of pairs, as every in-register transposition does; the
  * comments name what a register holds, rc for the element of row r and column c.
  */
+#include "core/common.h"
+
+#include <string.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 typedef struct {
     uint64_t half[2];

@@ -55,7 +55,7 @@ static void NAME(SIMD_JOIN(FIND, along))(Index lines, Index length, const void *
     }
     for (Index line = 0, count; line < lines; line += count) {
         count = smaller(lines - line, LINES_AT_ONCE);
-        NAME(turn)(count, length, a + line * length, tile);
+        NAME(turn)(lines - line, length, a + line * length, tile);
         NAME(SIMD_JOIN(FIND, across))(length, count, LINES_AT_ONCE, tile, d + line, scratch);
     }
 }

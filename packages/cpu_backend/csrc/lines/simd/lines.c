@@ -2,6 +2,7 @@
 #include "lines/lines.h"
 
 #include "core/simd/nan_rules.h"
+#include "copy/simd/permute_blocks.h"
 #include "elementwise/simd/exponential_types.h"
 #include "reduction/reduce.h"
 

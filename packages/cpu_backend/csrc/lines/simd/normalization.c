@@ -1,6 +1,7 @@
 /* The loops that normalise lines; see ../normalization.h. */
 #include "lines/normalization.h"
 
+#include "copy/simd/permute_blocks.h"
 #include "reduction/reduce.h"
 
 #include <float.h>

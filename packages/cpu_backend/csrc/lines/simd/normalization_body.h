@@ -62,9 +62,9 @@ INLINE bool NAME(normalize_lines)(Index lines, Index length, double epsilon, con
         T *tile = (T *)scratch + 3 * MOST_COLUMNS * 8 / sizeof(T), *normalized = tile + SHORT_LINE * LINES_AT_ONCE;
         for (Index line = 0, count; line < lines; line += count) {
             count = smaller(lines - line, LINES_AT_ONCE);
-            NAME(turn)(count, length, a + line * length, tile);
+            NAME(turn)(lines - line, length, a + line * length, tile);
             good &= NAME(normalize_columns)(length, count, LINES_AT_ONCE, epsilon, tile, normalized, scratch, centred);
-            NAME(turn_back)(count, length, normalized, d + line * length);
+            NAME(turn_back)(lines - line, length, normalized, d + line * length);
         }
         return good;
     }

@@ -1,5 +1,5 @@
-/* Folds of lines of at most SHORT_LINE elements of type T. Sums of elements are of T, as those of longer lines are; means
- * and sums of squares are made in double. */
+/* Folds of lines of at most MOST_IN_LINE elements of type T, of which those of at most SHORT_LINE are turned. Sums of
+ * elements are of T; sums of squares are made in double. */
 
 /* Sets held[j] to the fold of column j of the tile: FIRST of an element x, and NEXT of one and of what is held, y. */
 #define FOLD(WIDE, FIRST, NEXT)                                                                                        \
@@ -14,17 +14,23 @@
             held[j] = (NEXT);                                                                                          \
         }
 
-#define SHORT_LINES(name, WIDE, FIRST, NEXT, FINISHED)                                                                 \
+#define SHORT_LINES(name, WIDE, FIRST, NEXT, FOUND, FINISHED)                                                          \
     static void NAME(name)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {   \
         T tile[SHORT_LINE * LINES_AT_ONCE];                                                                            \
         WIDE held[LINES_AT_ONCE];                                                                                      \
         T *d = result;                                                                                                 \
         (void)divisor, (void)root;                                                                                     \
+        for (Index line = 0; length > SHORT_LINE && line < lines; line++) {                                            \
+            const T *a = (const T *)source + line * length;                                                            \
+            WIDE y;                                                                                                    \
+            FOUND;                                                                                                     \
+            d[line] = (T)(FINISHED);                                                                                   \
+        }                                                                                                              \
+        if (length > SHORT_LINE) return;                                                                               \
         memset(tile, 0, sizeof(T) * LINES_AT_ONCE * (size_t)length);                                                   \
         for (Index line = 0, count; line < lines; line += count) {                                                     \
             count = smaller(lines - line, LINES_AT_ONCE);                                                              \
-            if (count == LINES_AT_ONCE) NAME(turn)(LINES_AT_ONCE, length, (const T *)source + line * length, tile);    \
-            else NAME(turn)(count, length, (const T *)source + line * length, tile);                                   \
+            NAME(turn)(lines - line, length, (const T *)source + line * length, tile);                                 \
             FOLD(WIDE, FIRST, NEXT)                                                                                    \
             for (Index j = 0; j < count; j++) {                                                                        \
                 const WIDE y = held[j];                                                                                \
@@ -33,20 +39,33 @@
         }                                                                                                              \
     }
 
-SHORT_LINES(short_sum, T, x, y + x, y)
-SHORT_LINES(short_largest, T, x, MAX_PROPAGATE_NAN(x, y), y)
-SHORT_LINES(short_least, T, x, MIN_PROPAGATE_NAN(x, y), y)
-SHORT_LINES(short_mean, T, x, y + x, y / (T)divisor)
-SHORT_LINES(short_squares, double, (double)x *(double)x, y + (double)x * (double)x, root ? sqrt(y) : y)
+#define FOLDED(fold) SIMD_NAME(reduce_kernels).loops[fold][TYPE].line(length, a, &y)
+#define SUMMED(fold, centre) SIMD_NAME(wide_kernels).loops[fold][TYPE].line(length, a, centre, &y)
+
+SHORT_LINES(short_sum, T, x, y + x, FOLDED(SUM), y)
+SHORT_LINES(short_largest, T, x, MAX_PROPAGATE_NAN(x, y), FOLDED(LARGEST), y)
+SHORT_LINES(short_least, T, x, MIN_PROPAGATE_NAN(x, y), FOLDED(LEAST), y)
+SHORT_LINES(short_mean, T, x, y + x, FOLDED(SUM), y / (T)divisor)
+SHORT_LINES(short_squares, double, (double)x *(double)x, y + (double)x * (double)x, SUMMED(SQUARES, NULL),
+            root ? sqrt(y) : y)
 
 static void NAME(short_spread)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {
     T tile[SHORT_LINE * LINES_AT_ONCE];
     double held[LINES_AT_ONCE], centres[LINES_AT_ONCE];
     T *d = result;
+    for (Index line = 0; length > SHORT_LINE && line < lines; line++) {
+        const T *a = (const T *)source + line * length;
+        double y, centre;
+        SUMMED(TOTAL, NULL);
+        centre = y / (double)length;
+        SUMMED(DEVIATIONS, &centre);
+        d[line] = (T)(root ? sqrt(y / divisor) : y / divisor);
+    }
+    if (length > SHORT_LINE) return;
     memset(tile, 0, sizeof(T) * LINES_AT_ONCE * (size_t)length);
     for (Index line = 0, count; line < lines; line += count) {
         count = smaller(lines - line, LINES_AT_ONCE);
-        NAME(turn)(count, length, (const T *)source + line * length, tile);
+        NAME(turn)(lines - line, length, (const T *)source + line * length, tile);
         FOLD(double, (double)x, y + (double)x)
         for (Index j = 0; j < LINES_AT_ONCE; j++) centres[j] = held[j] / (double)length;
         FOLD(double, ((double)x - centres[j]) * ((double)x - centres[j]),
@@ -55,4 +74,6 @@ static void NAME(short_spread)(Index lines, Index length, const void *source, vo
     }
 }
 #undef FOLD
+#undef FOLDED
+#undef SUMMED
 #undef SHORT_LINES

@@ -1,16 +1,11 @@
 /* Softmax and its logarithm, of elements of type T. Sums are made in double.
  *
- * A line is x - m, with its largest element m, then exponentials, and then a quotient each, or what the logarithm of their
- * sum leaves. NaN, infinity, and minus infinity alone make a line of NaN, since m or x - m is NaN. */
+ * A line is x - m, with its largest element m, then exponentials, and then these times the reciprocal of their sum, or what
+ * the logarithm of that leaves. The sum is 1 or more. NaN, infinity, and minus infinity alone make a line of NaN, since m or x - m is NaN. */
 
-INLINE void NAME(differences)(Index n, const T *a, T largest, T *d) {
+INLINE void NAME(exponentials)(Index n, const T *a, T largest, T *d) {
     INDEPENDENT
-    for (Index i = 0; i < n; i++) d[i] = a[i] - largest;
-}
-
-INLINE void NAME(exponentials)(Index n, const T *a, T *d) {
-    INDEPENDENT
-    for (Index i = 0; i < n; i++) d[i] = NAME(exponential)(a[i]);
+    for (Index i = 0; i < n; i++) d[i] = NAME(exponential)(a[i] - largest);
 }
 
 INLINE void NAME(softmax_of_columns)(Index length, Index columns, Index stride, const T *a, T *d, void *scratch,
@@ -37,11 +32,11 @@ INLINE void NAME(softmax_of_columns)(Index length, Index columns, Index stride, 
         INDEPENDENT
         for (Index i = 0; i < columns; i++) totals[i] += latest[i], latest[i] = 0;
     }
-    for (Index i = 0; i < columns; i++) largest[i] = (T)(logarithm ? log(totals[i]) : totals[i]);
+    for (Index i = 0; i < columns; i++) largest[i] = (T)(logarithm ? log(totals[i]) : 1 / totals[i]);
     for (Index k = 0; k < length; k++) {
         T *to = d + k * stride;
         INDEPENDENT
-        for (Index i = 0; i < columns; i++) to[i] = logarithm ? to[i] - largest[i] : to[i] / largest[i];
+        for (Index i = 0; i < columns; i++) to[i] = logarithm ? to[i] - largest[i] : to[i] * largest[i];
     }
 }
 
@@ -72,23 +67,25 @@ INLINE void NAME(softmax_of_lines)(Index lines, Index length, const T *a, T *d, 
         T *tile = (T *)scratch + 3 * MOST_COLUMNS * 8 / sizeof(T), *softened = tile + SHORT_LINE * LINES_AT_ONCE;
         for (Index line = 0, count; line < lines; line += count) {
             count = smaller(lines - line, LINES_AT_ONCE);
-            NAME(turn)(count, length, a + line * length, tile);
+            NAME(turn)(lines - line, length, a + line * length, tile);
             NAME(softmax_of_columns)(length, count, LINES_AT_ONCE, tile, softened, scratch, logarithm);
-            NAME(turn_back)(count, length, softened, d + line * length);
+            NAME(turn_back)(lines - line, length, softened, d + line * length);
         }
         return;
     }
     for (Index line = 0; line < lines; line++, a += length, d += length) {
-        NAME(differences)(length, a, NAME(largest_of)(length, a), d);
+        const T largest = NAME(largest_of)(length, a);
         T *powers = logarithm ? scratch : d;
-        NAME(exponentials)(length, d, powers);
+        NAME(exponentials)(length, a, largest, powers);
         const double total = NAME(total_of)(length, powers);
-        const T divisor = (T)total;
         if (logarithm) {
-            NAME(differences)(length, d, (T)log(total), d);
-        } else {
+            const T less = (T)log(total);
             INDEPENDENT
-            for (Index k = 0; k < length; k++) d[k] = d[k] / divisor;
+            for (Index k = 0; k < length; k++) d[k] = a[k] - largest - less;
+        } else {
+            const T factor = (T)(1 / total);
+            INDEPENDENT
+            for (Index k = 0; k < length; k++) d[k] = d[k] * factor;
         }
     }
 }

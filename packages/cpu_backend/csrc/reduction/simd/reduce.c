@@ -46,6 +46,40 @@ typedef double Doubles __attribute__((vector_size(32)));
 #define SMALLER x < y ? x : y
 #include "reduction/simd/reduce_types.h"
 
+/* How many of at most MOST_IN_LINE elements are true, counted in the bytes of vectors. */
+static Index trues(Index count, const uint8_t *a) {
+    typedef uint8_t Bytes __attribute__((vector_size(32)));
+    typedef uint64_t Words __attribute__((vector_size(32)));
+    enum { WIDTH = sizeof(Bytes), WORDS = WIDTH / sizeof(uint64_t) };
+    _Static_assert(MOST_IN_LINE / (2 * WIDTH) <= UINT8_MAX, "a byte counts those of one lane");
+    Bytes held[2] = {{0}, {0}};
+    Index i = 0, found = 0;
+    for (; i + 2 * WIDTH <= count; i += 2 * WIDTH)
+        for (int k = 0; k < 2; k++) {
+            Bytes x;
+            memcpy(&x, a + i + k * WIDTH, sizeof x);
+            held[k] -= (Bytes)(x != 0); /* all ones, which is -1, where it is true */
+        }
+    for (int k = 0; k < 2; k++) {
+        const Words bytes = (Words)held[k];
+        const Words pairs = (bytes & 0x00ff00ff00ff00ff) + (bytes >> 8 & 0x00ff00ff00ff00ff);
+        for (int j = 0; j < WORDS; j++) found += (Index)(pairs[j] * 0x0001000100010001 >> 48);
+    }
+    for (; i < count; i++) found += a[i] != 0;
+    return found;
+}
+
+#define LINE_OF_TRUTH(name, A, FOUND)                                                                                  \
+    static void line_##name##_truth(Index count, const void *source, void *fold) {                                     \
+        const A found = (A)(FOUND);                                                                                    \
+        memcpy(fold, &found, sizeof found);                                                                            \
+    }
+LINE_OF_TRUTH(sum, int64_t, trues(count, source))
+LINE_OF_TRUTH(product, int64_t, trues(count, source) == count)
+LINE_OF_TRUTH(largest, uint8_t, trues(count, source) > 0)
+LINE_OF_TRUTH(least, uint8_t, trues(count, source) == count)
+#undef LINE_OF_TRUTH
+
 #define S uint8_t /* true is whatever is not 0 */
 #define SUFFIX truth
 #define VALUE(x) ((x) != 0)
@@ -53,7 +87,9 @@ typedef double Doubles __attribute__((vector_size(32)));
 #define WIDE uint64_t
 #define LARGER x | y
 #define SMALLER x &y
+#define OWN_LINES
 #include "reduction/simd/reduce_types.h"
+#undef OWN_LINES
 
 const ReduceKernels SIMD_NAME(reduce_kernels) = {
     .loops = {

@@ -55,11 +55,7 @@ static void NAME(line)(Index count, const void *source, void *fold) {
             memcpy(&y, a + i + k * LANE_COUNT, sizeof y);
             held[k] = JOIN;
         }
-    for (int half = VECTORS / 2; half > 0; half /= 2)
-        for (int k = 0; k < half; k++) {
-            LANES x = held[k], y = held[k + half];
-            held[k] = JOIN;
-        }
+    HALVED(VECTORS, LANES x = held[k], y = held[k + half]; held[k] = JOIN)
     for (; i + LANE_COUNT <= count; i += LANE_COUNT) {
         LANES x = held[0], y;
         memcpy(&y, a + i, sizeof y);
@@ -67,11 +63,11 @@ static void NAME(line)(Index count, const void *source, void *fold) {
     }
     A lanes[LANE_COUNT];
     memcpy(lanes, held, sizeof lanes);
-    NAME(parts)(LANE_COUNT, 1, lanes);
+    HALVED(LANE_COUNT, lanes[k] = NAME(joined)(lanes[k], lanes[k + half]))
     for (; i < count; i++) lanes[0] = NAME(joined)(lanes[0], a[i]);
     memcpy(fold, lanes, sizeof(A));
 }
-#else
+#elif !defined(OWN_LINES)
 static void NAME(line)(Index count, const void *source, void *fold) {
     const S *a = source;
     A held[WIDE_ROW];
@@ -80,7 +76,11 @@ static void NAME(line)(Index count, const void *source, void *fold) {
     for (; i + WIDE_ROW <= count; i += WIDE_ROW) INDEPENDENT
     for (Index k = 0; k < WIDE_ROW; k++) held[k] = NAME(joined)(held[k], VALUE(a[i + k]));
     for (Index k = 0; i < count; k++, i++) held[k] = NAME(joined)(held[k], VALUE(a[i]));
-    NAME(parts)(width, 1, held);
+    if (width == WIDE_ROW) {
+        HALVED(WIDE_ROW, held[k] = NAME(joined)(held[k], held[k + half]))
+    } else {
+        NAME(parts)(width, 1, held);
+    }
     memcpy(fold, held, sizeof(A));
 }
 #endif

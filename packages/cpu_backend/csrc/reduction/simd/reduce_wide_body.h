@@ -62,8 +62,7 @@ static void NAME(line)(Index count, const void *source, const double *c, void *f
             memcpy(&x, a + i + k * LANE_COUNT, sizeof x);
             held[k] = JOINED(held[k], VALUES(WIDENED(x), centre));
         }
-    for (int half = VECTORS / 2; half > 0; half /= 2)
-        for (int k = 0; k < half; k++) held[k] = JOINED(held[k], held[k + half]);
+    HALVED(VECTORS, held[k] = JOINED(held[k], held[k + half]))
     for (; i + LANE_COUNT <= count; i += LANE_COUNT) {
         LANES x;
         memcpy(&x, a + i, sizeof x);

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tensor_core.dtypes import I64
+from tensor_core.dtypes import I64, Bool
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.scan.native import lines_of
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
-from tensor_runtime.protocols import Kernel, Operand
+from tensor_runtime.protocols import Counted, Kernel, Operand
 
-TAKES: Final = "indices of I64 into elements of 4, 8 or 16 bytes, along one axis"
+TAKES: Final = "indices of I64 along one axis; lines of Bool without gaps"
 
 
 def bind_take_along_axis(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
@@ -43,4 +43,28 @@ def bind_take_along_axis(operands: tuple[Operand, ...], result: Any, params: Any
     return LIBRARY.bind_take_along(form.dtype.name, extents, result.shape[::-1], fallback)
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {"take_along_axis": bind_take_along_axis}
+def bind_nonzero(operands: tuple[Operand, ...], result: Any, params: None, /) -> Kernel | None:
+    """Places of what is true in a line; None of other dtypes and ranks, and of gaps.
+
+    >>> import numpy as np
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel = bind_nonzero((form_of(Bool, (3,), CPU),), (form_of(I64, (3,), CPU),), None)
+    >>> found = kernel(np.array([True, False, True]))
+    >>> found.count, found.arrays[0].tolist()
+    (2, [0, 2])
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    if form.dtype is not Bool or form.rank != 1 or not form.is_compact:
+        return None
+    places = LIBRARY.bind_true(form.size)
+
+    def found(x: Any) -> Counted:
+        indices = places(x)
+        return Counted((indices,), indices.size)
+
+    return found
+
+
+BINDERS: Final[Mapping[str, NativeBinder]] = {"nonzero": bind_nonzero, "take_along_axis": bind_take_along_axis}

@@ -102,30 +102,48 @@ def bind_roll(operands: tuple[Form], result: Form, axes: tuple[int, ...] | None,
     [3, 1, 2]
     """
     rank, shape = result.rank, result.shape[::-1]
-    if axes is None:
-        size = result.size
-
-        def roll_all(x: Array, shifts: tuple[int, ...]) -> Array:
-            out = empty(result)
-            if size:  # a transposed array's Fortran order is the tensor's row-major order
-                out[...] = np.roll(x.ravel(order="F"), shifts[0] % size).reshape(shape, order="F")
-            return out
-
-        return roll_all
-    places = [rank - 1 - axis for axis in normalize_axes(axes, rank, "roll")]
+    places = None if axes is None else [rank - 1 - axis for axis in normalize_axes(axes, rank, "roll")]
 
     def roll(x: Array, shifts: tuple[int, ...]) -> Array:
         out = empty(result)
-        pairs: list[list[tuple[slice, slice]]] = [[(slice(None), slice(None))]] * rank
+        if not out.size:
+            return out
+        if places is None:
+            _roll_lines(out, x, shifts[0], ())
+            return out
+        pairs: list[_Pairs] = [_WHOLE] * rank
         for place, shift in zip(places, shifts, strict=True):
-            cut = shift % shape[place] if shape[place] else 0
-            if cut:
-                pairs[place] = [(slice(cut, None), slice(None, -cut)), (slice(None, cut), slice(-cut, None))]
+            pairs[place] = _exchanged(shape[place], shift)
         for block in product(*pairs):
             out[tuple(to for to, _ in block)] = x[tuple(source for _, source in block)]
         return out
 
     return roll
+
+
+_Pairs = tuple[tuple[slice, slice], ...]
+_ALL: Final = slice(None)
+_WHOLE: Final[_Pairs] = ((_ALL, _ALL),)
+
+
+def _exchanged(extent: int, shift: int) -> _Pairs:
+    """Where blocks of an axis go to, and come from; those that come in at the other end are the last."""
+    cut = shift % extent
+    return ((slice(cut, None), slice(None, extent - cut)), (slice(cut), slice(extent - cut, None))) if cut else _WHOLE
+
+
+def _roll_lines(out: Array, x: Array, shift: int, behind: tuple[Any, ...]) -> None:
+    """Roll the line of all elements, of which the first axis of the transposed array is the fastest.
+
+    What is moved across the end of an axis goes one place further along the next one: two blocks for each axis.
+    """
+    place = len(behind)
+    if place == x.ndim:
+        out[tuple(to for to, _ in behind)] = x[tuple(source for _, source in behind)]
+        return
+    extent = x.shape[place]
+    for carried, block in enumerate(_exchanged(extent, shift)):
+        _roll_lines(out, x, shift // extent + carried, (*behind, block))
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

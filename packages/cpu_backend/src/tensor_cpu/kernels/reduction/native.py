@@ -154,11 +154,11 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
         dtype, shape, strides = _PARTS[dtype], (2, *shape), (1, *(2 * stride for stride in strides))
         reduced = tuple(axis + 1 for axis in reduced)
     start, axes = axes_of(shape, strides, reduced)
-    if has_long_neighbours(axes):
-        return _fold(fold, dtype, result, start, axes)
     short = short_lines(fold, dtype, result, start, axes)
     if short is not None:
         return short
+    if has_long_neighbours(axes):
+        return _fold(fold, dtype, result, start, axes)
     if form.size * form.dtype.itemsize > MOST_COPIED:
         return None
     order = sorted((k for k, extent in enumerate(shape) if extent > 1), key=lambda axis: (axis not in reduced, -axis))
@@ -175,13 +175,13 @@ def short_lines(
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
-    >>> short_lines("sum", F64, form_of(F64, (4,), CPU), 0, [Axis(40, 60, 1), Axis(60, 1, 0)]) is None
+    >>> short_lines("sum", F64, form_of(F64, (4,), CPU), 0, [Axis(40, 9000, 1), Axis(9000, 1, 0)]) is None
     True
     """
     if len(axes) != 2 or start != 0 or result.dtype is not dtype:
         return None
     lines, line = axes
-    if line[1:] != (1, 0) or lines[1:] != (line.extent, 1) or line.extent >= _SHORT_AXIS:
+    if line[1:] != (1, 0) or lines[1:] != (line.extent, 1) or line.extent > _LONG:
         return None
     return LIBRARY.bind_short_lines(
         fold, dtype.name, (lines.extent, line.extent, 1), result.shape[::-1], result.dtype.name, divisor, root

@@ -1,4 +1,4 @@
-"""Native indices that sort (csrc/lines/order.c)."""
+"""Native indices that sort, and places in sorted lines (csrc/lines/order.c, search.c)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensor_runtime.protocols import Kernel, Operand
 if TYPE_CHECKING:
     from tensor_runtime.contracts.gather_scatter import SortParams
 
-TAKES: Final = "real numbers without gaps, along one axis, in lines of 40 to 8,388,608"
+TAKES: Final = "real numbers without gaps; of indices that sort, along one axis, in lines of 40 to 8,388,608"
 _FEW: Final = 40  # elements of a line: below, NumPy's insertions cost less than the counts of a byte
 _MANY: Final = 1 << 23  # elements of a line: beyond, the keys, of 40 bytes for each, would take more than 320 MiB
 
@@ -41,4 +41,30 @@ def bind_argsort(operands: tuple[Operand, ...], result: Any, params: SortParams,
     return LIBRARY.bind_argsort(form.dtype.name, (outer, length, inner), descending, result.shape[::-1])
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {"argsort": bind_argsort}
+def bind_searchsorted(side: str, operands: tuple[Operand, ...], result: Any, /) -> Kernel | None:
+    """Where values belong in a sorted line; None of two dtypes, complex numbers, Bool, gaps and no elements.
+
+    >>> import numpy as np
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> line, values = form_of(F64, (3,), CPU), form_of(F64, (2,), CPU)
+    >>> kernel = bind_searchsorted("right", (line, values), form_of(I64, (2,), CPU))
+    >>> kernel(np.array([1.0, 2.0, 3.0]), np.array([2.0, 2.5])).tolist()
+    [2, 2]
+    """
+    line, values = operands
+    assert isinstance(line, Form)
+    assert isinstance(values, Form)
+    dtype = line.dtype
+    if values.dtype is not dtype or dtype not in (F32, F64, I32, I64) or 0 in (line.size, values.size):
+        return None
+    if not (line.is_compact and values.is_compact):
+        return None
+    return LIBRARY.bind_search(side, dtype.name, line.size, result.shape[::-1])
+
+
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    "argsort": bind_argsort,
+    "searchsorted_left": lambda operands, result, params: bind_searchsorted("left", operands, result),
+    "searchsorted_right": lambda operands, result, params: bind_searchsorted("right", operands, result),
+}

@@ -126,12 +126,13 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: S
     (form,) = operands
     assert isinstance(form, Form)
     axis, _, correction = params
-    sums = _sums(name, form, result, axis, join_parts=False)
-    if sums is None:
-        divisor = max(form.size // max(result.size, 1) - correction, 0.0)
-        return _short("spread", name, form, result, axis, divisor, name == "std")
-    shape, root, count = result.shape[::-1], name == "std", form.size // result.size
+    root, count = name == "std", form.size // max(result.size, 1)
     divisor = max(count - correction, 0.0)
+    short = _short("spread", name, form, result, axis, divisor, root)
+    sums = _sums(name, form, result, axis, join_parts=False) if short is None else None
+    if sums is None:
+        return short
+    shape = result.shape[::-1]
     means = sums.kernel("total", divisor=count)
     if form.dtype not in _PARTS:
         squares = sums.kernel("deviations", result.dtype, divisor, root)
@@ -167,10 +168,12 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
     axis, _, order = params
     if order not in (1, 2, inf) or (order != 2 and form.dtype in _PARTS):
         return None
+    short = _short("squares", "norm", form, result, axis, 1.0, True) if order == 2 else None
+    if short is not None:
+        return short if result.dtype is F32 else _in_range(short, form, result, params)
     sums = _sums("norm", form, result, axis, join_parts=True)
     if sums is None:
-        short = _short("squares", "norm", form, result, axis, 1.0, True) if order == 2 else None
-        return short if short is None or result.dtype is F32 else _in_range(short, form, result, params)
+        return None
     shape = result.shape[::-1]
     if order != 2:
         sizes = sums.kernel("sizes" if order == 1 else "largest", result.dtype)

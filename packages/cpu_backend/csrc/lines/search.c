@@ -1,0 +1,219 @@
+/* Where values belong in a sorted line, which elements of a line are true, and the order of zeros of both signs.
+ *
+ * Several values are searched for at once, without a branch, so that the processor waits for memory once for all of them.
+ * NaN is greater than every number.
+ */
+#include "core/arguments.h"
+#include "core/kernel.h"
+#include "core/threads.h"
+#include "core/topics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AT_ONCE = 16 };                                                          /* values */
+enum { WORTH_A_THREAD = 1 << 12, WORTH_RELEASING_THE_GIL = 1 << 12, WORD = 8 }; /* elements */
+
+typedef void (*Search)(Index count, const void *values, Index length, const void *line, int64_t *places);
+
+/* Of a line, how many elements are BEFORE(x, v) a value v; they are the first ones. */
+#define SEARCH(name, T, BEFORE)                                                                                        \
+    static void name(Index count, const void *values, Index length, const void *line, int64_t *places) {               \
+        const T *a = line, *given = values;                                                                            \
+        for (Index first = 0; first < count; first += AT_ONCE) {                                                       \
+            const Index some = smaller(count - first, AT_ONCE);                                                        \
+            Index found[AT_ONCE] = {0};                                                                                \
+            T wanted[AT_ONCE] = {0};                                                                                   \
+            memcpy(wanted, given + first, (size_t)some * sizeof(T));                                                   \
+            for (Index left = length; left > 1;) {                                                                     \
+                const Index half = left / 2;                                                                           \
+                for (int k = 0; k < AT_ONCE; k++) {                                                                    \
+                    const T x = a[found[k] + half - 1], v = wanted[k];                                                 \
+                    found[k] += half & -(Index)(BEFORE);                                                               \
+                }                                                                                                      \
+                left -= half;                                                                                          \
+            }                                                                                                          \
+            for (int k = 0; k < some; k++) {                                                                           \
+                const T x = a[found[k]], v = wanted[k];                                                                \
+                places[first + k] = found[k] + (Index)(BEFORE);                                                        \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+SEARCH(left_f32, float, (x < v) | ((v != v) & (x == x)))
+SEARCH(left_f64, double, (x < v) | ((v != v) & (x == x)))
+SEARCH(left_i32, int32_t, x < v)
+SEARCH(left_i64, int64_t, x < v)
+SEARCH(right_f32, float, (x <= v) | (v != v))
+SEARCH(right_f64, double, (x <= v) | (v != v))
+SEARCH(right_i32, int32_t, x <= v)
+SEARCH(right_i64, int64_t, x <= v)
+
+static const char *const SIDES[] = {"left", "right"};
+static const Search SEARCHES[][ELEMENT_TYPES] = {
+    {[F32] = left_f32, [F64] = left_f64, [I32] = left_i32, [I64] = left_i64},
+    {[F32] = right_f32, [F64] = right_f64, [I32] = right_i32, [I64] = right_i64}};
+
+typedef struct {
+    ArrayForm result;
+    Search search;
+    Index length, item_bytes; /* of the line */
+} SearchPlan;
+
+typedef struct {
+    const SearchPlan *plan;
+    const char *line, *values;
+    int64_t *places;
+} SearchJob;
+
+static void search_some(void *context, Index begin, Index end) {
+    const SearchJob *job = context;
+    const SearchPlan *plan = job->plan;
+    plan->search(end - begin, job->values + begin * plan->item_bytes, plan->length, job->line, job->places + begin);
+}
+
+static PyObject *search(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    const SearchPlan *plan = kernel_plan(self);
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
+    PyObject *result = array_new(&plan->result);
+    if (result == NULL) return NULL;
+    SearchJob job = {plan, array_data(arguments[0]), array_data(arguments[1]), (int64_t *)(void *)array_data(result)};
+    if (plan->result.size <= WORTH_RELEASING_THE_GIL) {
+        parallel_for(plan->result.size, WORTH_A_THREAD, search_some, &job);
+    } else {
+        Py_BEGIN_ALLOW_THREADS parallel_for(plan->result.size, WORTH_A_THREAD, search_some, &job);
+        Py_END_ALLOW_THREADS
+    }
+    return result;
+}
+
+static bool whole_form_read(ArrayForm *form, PyObject *shape) {
+    PyObject *whole = PyUnicode_FromString(element_type_name(I64));
+    const bool good = whole != NULL && array_form_read(form, shape, whole) == 0;
+    Py_XDECREF(whole);
+    return good;
+}
+
+/* bind_search(side, type, length, shape): of a line and values, both without gaps */
+static PyObject *bind_search(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (!arguments_count("bind_search", count, 4, "a side, a type, a length and a shape")) return NULL;
+    const int side = name_read(arguments[0], SIDES, 2), type = element_type_read(arguments[1]);
+    const Index length = type < 0 ? -1 : PyLong_AsLongLong(arguments[2]);
+    if (type < 0 || PyErr_Occurred()) return NULL;
+    if (side < 0 || SEARCHES[side][type] == NULL || length < 1)
+        return PyErr_Format(PyExc_ValueError, "bind_search: another side or type, or a line without elements");
+    SearchPlan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    plan->search = SEARCHES[side][type];
+    plan->length = length, plan->item_bytes = ELEMENT_BYTES[type];
+    Reach reach = NO_AXES;
+    if (!reach_read(&reach, length, 1) || !whole_form_read(&plan->result, arguments[3])) {
+        free(plan);
+        return NULL;
+    }
+    const Operand operands[] = {{(ElementType)type, reach, false},
+                                {(ElementType)type, compact_reach(plan->result.size), false}};
+    return kernel_with_operands(kernel_new("searchsorted", search, plan, free), operands, 2);
+}
+
+typedef struct {
+    Index length;
+} TruePlan;
+
+static Index count_true(Index length, const uint8_t *a) {
+    Index count = 0;
+    for (Index i = 0; i < length; i++) count += a[i] != 0;
+    return count;
+}
+
+/* Writes nothing behind the last of so many places. */
+static void places_of_true(Index count, Index length, const uint8_t *a, int64_t *places) {
+    Index found = 0, i = 0;
+    for (; i + WORD <= length && found + WORD <= count; i += WORD) {
+        uint64_t word;
+        memcpy(&word, a + i, sizeof word);
+        if (word == 0) continue;
+        for (int k = 0; k < WORD; k++) {
+            places[found] = i + k;
+            found += a[i + k] != 0;
+        }
+    }
+    for (; found < count; i++) {
+        places[found] = i;
+        found += a[i] != 0;
+    }
+}
+
+static PyObject *find_true(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+    const TruePlan *plan = kernel_plan(self);
+    if (!kernel_takes_arrays(self, flagged_count, names, arguments, 1)) return NULL;
+    const uint8_t *a = (const uint8_t *)array_data(arguments[0]);
+    const Index count = count_true(plan->length, a);
+    const ArrayForm form = {
+        .type = I64, .rank = 1, .shape = {count}, .size = count, .bytes = (size_t)count * sizeof(int64_t)};
+    PyObject *result = array_new(&form);
+    if (result == NULL) return NULL;
+    int64_t *places = (int64_t *)(void *)array_data(result);
+    if (plan->length <= WORTH_RELEASING_THE_GIL) {
+        places_of_true(count, plan->length, a, places);
+    } else {
+        Py_BEGIN_ALLOW_THREADS places_of_true(count, plan->length, a, places);
+        Py_END_ALLOW_THREADS
+    }
+    return result;
+}
+
+/* bind_true(length): the places of what is true in a line of Bool without gaps, as a vector of I64 */
+static PyObject *bind_true(PyObject *module, PyObject *argument) {
+    (void)module;
+    const Index length = PyLong_AsLongLong(argument);
+    Reach reach = NO_AXES;
+    if ((length == -1 && PyErr_Occurred()) || !reach_read(&reach, length, 1)) return NULL;
+    TruePlan *plan = calloc(1, sizeof *plan);
+    if (plan == NULL) return PyErr_NoMemory();
+    plan->length = length;
+    const Operand operand = {BOOL, reach, false};
+    return kernel_with_operands(kernel_new("nonzero", find_true, plan, free), &operand, 1);
+}
+
+#define SETTLE(name, T)                                                                                                \
+    static void name(Index length, T *sorted, const T *source) {                                                       \
+        Index first = 0;                                                                                               \
+        for (Index left = length; left > 0;) { /* how many are below 0 */                                              \
+            const Index half = left / 2;                                                                               \
+            const bool below = sorted[first + half] < 0;                                                               \
+            first += below ? half + 1 : 0;                                                                             \
+            left = below ? left - half - 1 : half;                                                                     \
+        }                                                                                                              \
+        Index end = first;                                                                                             \
+        while (end < length && sorted[end] == 0) end++;                                                                \
+        for (Index i = 0; first < end; i++)                                                                            \
+            if (source[i] == 0) sorted[first++] = source[i];                                                           \
+    }
+SETTLE(settle_f32, float)
+SETTLE(settle_f64, double)
+
+/* settle_zeros(sorted, source): gives the zeros of a sorted vector of floats the order that they had in its source, of
+ * the same elements; both without gaps. */
+static PyObject *settle_zeros(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (!arguments_count("settle_zeros", count, 2, "a sorted array and its source")) return NULL;
+    if (!is_array(arguments[0]) || !is_array(arguments[1]) || !array_is_writable(arguments[0]))
+        return PyErr_Format(PyExc_TypeError, "settle_zeros: two arrays, the first of which is written");
+    const int type = array_element_type(arguments[0]);
+    const Index length = array_size(arguments[0]);
+    if ((type != F32 && type != F64) || array_element_type(arguments[1]) != type || array_size(arguments[1]) != length)
+        return PyErr_Format(PyExc_ValueError, "settle_zeros: arrays of the same floats");
+    void *sorted = array_data(arguments[0]);
+    const void *source = array_data(arguments[1]);
+    if (type == F32) settle_f32(length, sorted, source);
+    else settle_f64(length, sorted, source);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef search_functions[] = {
+    {"bind_search", (PyCFunction)(void (*)(void))bind_search, METH_FASTCALL, "Where values belong in a sorted line."},
+    {"bind_true", bind_true, METH_O, "The places of what is true."},
+    {"settle_zeros", (PyCFunction)(void (*)(void))settle_zeros, METH_FASTCALL, "Zeros in the order of a source."},
+    {NULL, NULL, 0, NULL},
+};

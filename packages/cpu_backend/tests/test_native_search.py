@@ -1,0 +1,129 @@
+"""Places in sorted lines, places of what is true, sorted zeros, counts of Bool, rolled and stacked arrays: NumPy's."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_runtime as tr
+from tensor_core.dtypes import F32, F64, I32, I64, Bool, DType
+from tensor_cpu.kernel_table import bind, bind_numpy
+from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
+
+pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the extension is not built")
+SIZES = (1, 2, 3, 15, 16, 17, 31, 64, 65, 100, 1000, 5000)
+
+
+def drawn(dtype: DType, size: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    """With ties, and where there are such: zeros of both signs, infinities and NaN."""
+    rng = np.random.default_rng([size, seed])
+    x: np.ndarray[Any, Any] = rng.integers(-9, 10, size).astype(NUMPY_DTYPES[dtype])
+    if dtype.kind == "float" and size > 2:
+        x[rng.integers(0, size, size // 5)] = -0.0
+        x[rng.integers(0, size, size // 9)] = np.nan
+        x[rng.integers(0, size, size // 9)] = np.inf
+        x[rng.integers(0, size, size // 9)] = -np.inf
+    return x
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64])
+def test_values_belong_where_numpy_says(side: Any, dtype: DType) -> None:
+    for length, count in itertools.product(SIZES, SIZES):
+        line, values = np.sort(drawn(dtype, length)), drawn(dtype, count, 1)
+        forms = form_of(dtype, (length,), CPU), form_of(dtype, (count,), CPU)
+        kernel = bind(f"searchsorted_{side}", forms, form_of(I64, (count,), CPU), None)
+        assert "searchsorted" in repr(kernel)
+        np.testing.assert_array_equal(kernel(line, values), np.searchsorted(line, values, side), strict=True)
+
+
+def test_places_of_many_values_are_those_of_any_layout() -> None:
+    rng = np.random.default_rng(2)
+    x, y = np.sort(rng.random(70_000)), rng.random((300, 200))
+    line, values = tr.asarray(x, copy=True), tr.asarray(y, copy=True)
+    expected = np.searchsorted(x, y)
+    np.testing.assert_array_equal(tr.searchsorted(line, values).to_numpy(), expected)
+    np.testing.assert_array_equal(tr.searchsorted(line, values[::-2].T).to_numpy(), expected[::-2].T)
+    np.testing.assert_array_equal(tr.searchsorted(line[::3], values).to_numpy(), np.searchsorted(x[::3], y))
+    assert tr.searchsorted(line[:0], values).to_numpy().max() == 0
+    assert tr.searchsorted(line, values[:0]).shape == (0, 200)
+    assert tr.searchsorted(line, tr.tensor(2.0)).item() == 70_000
+
+
+def test_what_is_true_is_found_whatever_its_bytes_are() -> None:
+    rng = np.random.default_rng(3)
+    for length, chance in itertools.product((0, 1, 7, 8, 9, 4095, 5000), (0.0, 0.001, 0.5, 1.0)):
+        truth = (rng.random(length) < chance).astype(np.uint8) * rng.integers(1, 256, length).astype(np.uint8)
+        form = form_of(Bool, (length,), CPU)
+        found = bind("nonzero", (form,), (form_of(I64, (length,), CPU),), None)(truth.view(bool))
+        assert found.count == np.count_nonzero(truth)
+        np.testing.assert_array_equal(found.arrays[0], truth.nonzero()[0], strict=True)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_sorted_zeros_keep_the_order_that_they_had(dtype: DType) -> None:
+    for size in SIZES:
+        x = drawn(dtype, size)
+        found, expected = tr.sort(tr.asarray(x, copy=True)).to_numpy(), np.sort(x, stable=True)
+        np.testing.assert_array_equal(found, expected, strict=True)
+        np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[expected == 0]))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
+def test_folds_of_bool_count_every_byte_that_is_not_zero(name: str, instruction_set: str) -> None:
+    rng = np.random.default_rng(4)
+    for shape in ((1,), (63,), (64,), (65,), (2047,), (2049,), (70_001,), (100, 30), (30, 100), (2100, 3)):
+        for chance in (0.0, 0.5, 1.0):
+            size = int(np.prod(shape))
+            x = (rng.random(size) < chance).astype(np.uint8) * rng.integers(1, 256, size).astype(np.uint8)
+            form = form_of(Bool, shape, CPU)
+            array = x.reshape(shape[::-1]).view(bool)
+            for axis in (None, *range(len(shape))):
+                kept = () if axis is None else tuple(extent for k, extent in enumerate(shape) if k != axis)
+                result = form_of(I64 if name in ("sum", "prod") else Bool, kept, CPU)
+                found = bind(name, (form,), result, (axis, False))(array)
+                expected = bind_numpy(name, (form,), result, (axis, False))((x != 0).reshape(shape[::-1]))
+                np.testing.assert_array_equal(found.astype(expected.dtype), expected)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 4), (2, 3, 4), (1, 5, 1), (0, 3), (3, 0, 2)])
+def test_a_line_of_all_elements_is_rolled_across_the_ends_of_axes(shape: tuple[int, ...]) -> None:
+    x = np.arange(int(np.prod(shape, dtype=int))).reshape(shape)
+    for tensor, array in ((tr.asarray(x, copy=True), x), (tr.asarray(x, copy=True).T, x.T)):
+        for shift in (*range(-30, 31), 10**20, -(10**20) - 1):
+            expected = np.roll(array, shift % max(x.size, 1))
+            np.testing.assert_array_equal(tr.roll(tensor, shift).to_numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C64", "Bool"])
+@pytest.mark.parametrize("count", [2, 3, 7, 8, 17, 40, 64, 65])
+def test_elements_of_several_arrays_are_put_side_by_side(dtype: str, count: int) -> None:
+    for shape in ((1,), (5,), (255,), (256,), (1000,), (20, 30)):
+        parts = [tr.cast(tr.uniform(shape, seed=seed) * 9 - 4, dtype) for seed in range(count)]
+        found = tr.stack(parts, 0).to_numpy()
+        np.testing.assert_array_equal(found, np.stack([part.to_numpy() for part in parts], 0), strict=True)
+        rows = [part[None] for part in parts]
+        np.testing.assert_array_equal(tr.concatenate(rows, 0).to_numpy(), found, strict=True)
+
+
+def test_binders_refuse_what_has_no_meaning() -> None:
+    with pytest.raises(ValueError, match="bind_search"):
+        LIBRARY.bind_search("middle", "F64", 3, (2,))
+    with pytest.raises(ValueError, match="bind_search"):
+        LIBRARY.bind_search("left", "Bool", 3, (2,))
+    with pytest.raises(ValueError, match="bind_search"):
+        LIBRARY.bind_search("left", "F64", 0, (2,))
+    with pytest.raises((ValueError, OverflowError)):
+        LIBRARY.bind_true(-1)
+    line = np.zeros(3)
+    for sorted_line, source in ((line, line[:2]), (line, line.astype(np.float32)), (line.astype(int), line)):
+        with pytest.raises(ValueError, match="settle_zeros"):
+            LIBRARY.settle_zeros(sorted_line, source)
+    with pytest.raises(TypeError, match="settle_zeros"):
+        LIBRARY.settle_zeros([0.0], line)
