@@ -13,8 +13,8 @@ from tensor_core.errors import (
     FormatError,
     LoadError,
 )
+from tensor_core.files.npy_header import format_header
 from tensor_runtime.io.npy import load_stream
-from tensor_runtime.io.npy_header import format_header
 
 
 class Trickle(io.RawIOBase):

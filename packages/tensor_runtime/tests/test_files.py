@@ -30,9 +30,10 @@ from tensor_core.errors import (
     SaveError,
     TensorError,
 )
+from tensor_core.files import atomic_write
+from tensor_core.files.npy_header import format_header
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.io.npy import load_stream
-from tensor_runtime.io.npy_header import format_header
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 Array = np.ndarray[Any, Any]
@@ -209,7 +210,7 @@ def test_a_missing_folder_is_an_error_and_nothing_is_made(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("step", ["write_pieces", "fsync", "replace"])
 @pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 def test_a_failure_leaves_the_old_file_and_no_other(
     step: str, failure: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -220,7 +221,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(
         raise failure
 
     with monkeypatch.context() as patched:
-        patched.setattr(os, step, fail)
+        patched.setattr(atomic_write if step == "write_pieces" else os, step, fail)
         with pytest.raises(SaveError if isinstance(failure, OSError) else KeyboardInterrupt) as caught:
             tr.save(tmp_path / "x.npy", tr.ones(3))
 

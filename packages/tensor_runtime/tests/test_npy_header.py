@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from tensor_core.errors import FormatError, TensorError
-from tensor_runtime.io.npy_header import format_header, parse_header
+from tensor_core.errors import DTypeError, FormatError, LoadError, LossyConversionError, TensorError
+from tensor_core.files.npy_header import format_header, parse_header
 
 Array = np.ndarray[Any, Any]
 
@@ -29,10 +28,7 @@ def test_every_version_of_the_format_is_read(version: tuple[int, int], tmp_path:
 @pytest.mark.parametrize(
     ("a", "found"),
     [
-        (np.zeros(2, ">f8" if struct.pack("=h", 1)[0] else "<f8"), "f8' (swapped bytes)"),
-        (np.zeros(2, np.float16), "<f2"),
-        (np.zeros(2, np.uint8), "|u1"),
-        (np.zeros(2, np.int16), "<i2"),
+        (np.zeros(2, np.longdouble), "f16"),
         (np.zeros(2, "U3"), "<U3"),
         (np.zeros(2, "S3"), "|S3"),
         (np.zeros(2, "M8[s]"), "<M8[s]"),
@@ -46,6 +42,34 @@ def test_other_dtypes_are_refused_with_both_names_of_those_accepted(a: Array, fo
     assert found in str(caught.value)
     assert "F64 (float64, '<f8')" in str(caught.value)
     assert "C32 (complex64, '<c8')" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), [("f2", "F32"), ("u1", "I32"), ("i1", "I64"), (">i2", "F64"), ("<u4", "I64"), (">u8", "F64")]
+)
+def test_types_that_are_none_of_ours_are_converted_on_request_only(name: str, wanted: str, tmp_path: Path) -> None:
+    a = np.array([0, 1, 200, 3]).astype(name)
+    np.save(tmp_path / "x.npy", a)
+    with pytest.raises(DTypeError, match=rf"the elements are {a.dtype.name}, which is none of our dtypes; dtype='"):
+        tr.load(tmp_path / "x.npy")
+    with pytest.raises(LossyConversionError, match=r"Bool \(bool\) does not hold them; accepted: "):
+        tr.load(tmp_path / "x.npy", dtype=tr.Bool)
+    with pytest.raises(LoadError, match="which are converted cannot be mapped; load it without mmap"):
+        tr.load(tmp_path / "x.npy", mmap=True, dtype=wanted)
+    x = tr.load(tmp_path / "x.npy", dtype=wanted)
+    assert x.dtype.name == wanted
+    assert x.to_numpy().tolist() == a.tolist()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", tr.DTYPES, ids=str)
+def test_either_byte_order_is_read(dtype: tr.DType, order: Any, tmp_path: Path) -> None:
+    a = np.arange(6).reshape(2, 3).astype(dtype.numpy_name)
+    for byteorder in "<>":
+        np.save(tmp_path / "x.npy", np.array(a, a.dtype.newbyteorder(byteorder), order=order))
+        x = tr.load(tmp_path / "x.npy")
+        assert x.dtype is dtype
+        assert x.to_numpy().tolist() == a.tolist()
 
 
 def test_pickled_objects_and_records_are_refused_unread(tmp_path: Path) -> None:
@@ -66,7 +90,7 @@ def test_pickled_objects_and_records_are_refused_unread(tmp_path: Path) -> None:
     ],
 )
 def test_the_dictionary_may_be_written_in_any_way_that_python_would(header: str) -> None:
-    assert parse_header(header.encode(), "x")[1:] == ((2,), False)
+    assert parse_header(header.encode(), "x")[1:] == (False, (2,), "C")
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ WITHOUT: Final = {
     ),
     "a tensor made from nothing; mutable_view(x)[...] = value fills one that there is": (
         "arange", "empty", "empty_like", "eye", "from_flat", "from_function", "full", "full_like", "integers",
-        "linspace", "load", "normal", "ones", "ones_like", "tabulate", "tensor", "uniform", "zeros", "zeros_like",
+        "linspace", "load", "load_all", "load_raw", "normal", "ones", "ones_like", "tabulate", "tensor", "uniform",
+        "zeros", "zeros_like",
     ),
     "a result whose shape depends on the elements": (
         "nonzero", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
@@ -34,7 +35,7 @@ WITHOUT: Final = {
     "a bool": ("allclose", "array_equal"),
     "no tensor": (
         "backend", "backends", "copy_into", "download", "explain", "families", "fold_in", "promote", "put_along_axis",
-        "refresh_backends", "register_backend", "register_kernel", "register_rule", "save", "set_threads",
+        "refresh_backends", "register_backend", "register_kernel", "register_rule", "save", "save_raw", "set_threads",
         "synchronize", "threads", "to_numpy", "trace_transfers",
     ),
     "options, of which out is one": ("einsum",),

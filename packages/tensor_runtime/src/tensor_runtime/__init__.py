@@ -32,7 +32,7 @@ from tensor_runtime.dispatch.conversion import cast, convert, typed
 from tensor_runtime.dispatch.infer import infer
 from tensor_runtime.explain import explain
 from tensor_runtime.fusion.fuse import fuse
-from tensor_runtime.io.npy import load, save
+from tensor_runtime.io.files import load, load_all, load_raw, save, save_raw
 from tensor_runtime.operations import einsum
 from tensor_runtime.ops import methods as _methods  # attaches the methods of Tensor
 from tensor_runtime.ops.activations import gelu, log_softmax, relu, sigmoid, silu, softmax, softplus
@@ -186,7 +186,8 @@ __all__ = [
     "hypot",
     "imag", "infer", "integers", "isclose", "isfinite", "isin", "isinf", "isnan",
     "kron",
-    "layer_norm", "less", "less_equal", "linspace", "load", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp",
+    "layer_norm", "less", "less_equal", "linspace", "load", "load_all", "load_raw", "log", "log10", "log1p", "log2",
+    "log_softmax", "logaddexp",
     "logical_and", "logical_not", "logical_or", "logical_xor",
     "matmul", "max", "max_pool", "maximum", "mean", "mean_pool", "meshgrid", "min", "minimum", "move_axes", "multiply",
     "mutable_view",
@@ -195,7 +196,8 @@ __all__ = [
     "pad", "permute_axes", "positive", "pow", "primitives", "prod", "promote", "put_along_axis",
     "real", "reciprocal", "refresh_backends", "register_backend", "register_kernel", "register_rule", "relu",
     "remainder", "repeat", "reshape_view", "reverse", "reverse_view", "rms_norm", "roll", "round", "rsqrt",
-    "save", "scan", "scatter", "searchsorted", "set_threads", "sigmoid", "sign", "signbit", "silu", "sin", "sinh",
+    "save", "save_raw", "scan", "scatter", "searchsorted", "set_threads", "sigmoid", "sign", "signbit", "silu", "sin",
+    "sinh",
     "softmax", "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes",
     "synchronize",
     "tabulate", "take", "take_along_axis", "tan", "tanh", "tensor", "tensordot", "threads", "tile", "to",

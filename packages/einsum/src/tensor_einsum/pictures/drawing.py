@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.files.atomic_write import write_atomically
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import PlotError
 from tensor_einsum.pictures.tree import (
@@ -34,7 +35,6 @@ from tensor_einsum.pictures.tree import (
 )
 from tensor_einsum.search.options import bytes_of
 from tensor_runtime.dispatch.arguments import file_name
-from tensor_runtime.io.atomic_write import write_atomically
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan

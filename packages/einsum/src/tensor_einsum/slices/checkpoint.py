@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, FormatError, LoadError, SaveError, shortened
+from tensor_core.files.atomic_write import write_atomically
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import file_name
-from tensor_runtime.io.atomic_write import write_atomically
 from tensor_runtime.ops.creation import asarray
 from tensor_runtime.tensors.tensor import Tensor, wrap
 from tensor_runtime.tensors.transfer import lend, to

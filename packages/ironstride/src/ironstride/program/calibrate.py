@@ -11,8 +11,8 @@ import tensor_einsum
 import tensor_runtime as tr
 from ironstride.program.output_paths import check_output_path, make_folder
 from ironstride.program.units import table
+from tensor_core.files.atomic_write import write_atomically
 from tensor_einsum.search.calibration import default_path
-from tensor_runtime.io.atomic_write import write_atomically
 
 
 def calibrate(output: Path | None, seconds: float, threads: int | None) -> bool:

@@ -11,7 +11,7 @@ import tensor_einsum
 from ironstride.program.network_file import Network, NetworkFileError, printable, read_text
 from ironstride.program.output_paths import check_output_path
 from tensor_core.errors import TensorError
-from tensor_runtime.io.atomic_write import write_atomically
+from tensor_core.files.atomic_write import write_atomically
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ OURS: Final[Mapping[str, str]] = {
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "around": "round",
     "ascontiguousarray": "to_contiguous", "asfortranarray": "to_contiguous", "bitwise_not": "bitwise_invert",
     "concat": "concatenate", "conjugate": "conj", "copyto": "copy_into", "diagonal": "extract_diagonal", "fabs": "abs",
-    "float_power": "pow", "fmax": "maximum", "fmin": "minimum", "invert": "bitwise_invert",
+    "float_power": "pow", "fmax": "maximum", "fmin": "minimum", "fromfile": "load_raw", "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift", "matrix_transpose": "swapaxes", "mod": "remainder", "moveaxis": "move_axes",
     "permute_dims": "permute_axes", "power": "pow", "put": "put_along_axis", "right_shift": "bitwise_right_shift",
     "rint": "round", "true_divide": "divide",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, BinaryIO, Final
 
-from tensor_core.errors import SaveError
+from tensor_core.errors import SaveError, TensorError
 
 fcntl: Any
 try:
@@ -19,17 +19,11 @@ except ImportError:  # Windows
 _PIECE: Final = 1 << 26  # bytes handed to the system at once, so that Ctrl-C is heard in between
 _LONGEST_NAME: Final = 250  # bytes of a name that leave room for ours in the 255 that file systems allow
 _ATTEMPTS: Final = 3
-_NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NEW_FILE: Final = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def write_atomically(path: str, pieces: Iterable[bytes | memoryview], /) -> None:
-    """Replace or create a file with the bytes given.
-
-    They go to a new file in the same directory, which is flushed to the disk and then renamed, so that readers see the
-    old file or the new one, also after a crash. On any error, Ctrl-C included, the old file stays as it was and the
-    new one is removed; what a killed process left of it, ``.NAME.tmp``, is removed by the next one that writes NAME. A
-    symbolic link is followed, and an existing file's permissions are kept. Of several hard links only the one named
-    gets the new content.
+def write_atomically(path: str, pieces: Iterable[bytes | bytearray | memoryview], /) -> None:
+    """Replace or create a file with the bytes given, whole or not at all; see :func:`new_file`.
 
     Raises:
         SaveError: the system refused; the fields ``errno`` and ``path`` say what and where.
@@ -40,6 +34,45 @@ def write_atomically(path: str, pieces: Iterable[bytes | memoryview], /) -> None
     ...     (os.path.getsize(folder + "/x"), os.listdir(folder))
     (3, ['x'])
     """
+    with new_file(path) as file:
+        write_pieces(file, pieces)
+
+
+def write_pieces(file: BinaryIO, pieces: Iterable[bytes | bytearray | memoryview], /) -> None:
+    """Write all bytes of each piece; Ctrl-C is heard in between.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write_pieces(file, [b"ab", b"c"])
+    >>> file.getvalue()
+    b'abc'
+    """
+    for piece in pieces:
+        rest = memoryview(piece)
+        while rest:
+            rest = rest[file.write(rest[:_PIECE]) :]
+
+
+@contextmanager
+def new_file(path: str, /) -> Iterator[BinaryIO]:
+    """A new file, open for reading and writing, that takes the place of ``path`` when the block ends.
+
+    It lies in the same directory, is flushed to the disk and then renamed, so that readers see the old file or the new
+    one, also after a crash. On any error, Ctrl-C included, the old file stays as it was and the new one is removed;
+    what a killed process left of it, ``.NAME.tmp``, is removed by the next one that writes NAME. A symbolic link is
+    followed, and an existing file's permissions are kept. Of several hard links only the one named gets the new
+    content.
+
+    Raises:
+        SaveError: the system refused; the fields ``errno`` and ``path`` say what and where.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with new_file(folder + "/x") as file:
+    ...         written = file.write(b"ab"), os.listdir(folder)
+    ...     (written, os.listdir(folder))
+    ((2, ['.x.tmp']), ['x'])
+    """
     if path.endswith((os.sep, os.altsep or os.sep)):
         raise SaveError(f"save: {path!r} ends as the name of a folder does; accepted: the name of a file", path=path)
     target = os.path.realpath(path)
@@ -47,9 +80,13 @@ def write_atomically(path: str, pieces: Iterable[bytes | memoryview], /) -> None
     try:
         mode = _mode_of(target, path)
         with ExitStack() as open_files:
-            temporary, file = _new_file_beside(target)
-            open_files.callback(os.close, file)
-            _write(file, mode, pieces)
+            temporary, handle = _new_file_beside(target)
+            open_files.callback(os.close, handle)
+            if mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(handle, mode)
+            with open(handle, "w+b", buffering=0, closefd=False) as file:
+                yield file
+            os.fsync(handle)
             if fcntl is None:
                 open_files.close()  # Windows renames closed files only; elsewhere the lock is held until the new name
             os.replace(temporary, target)
@@ -57,7 +94,7 @@ def write_atomically(path: str, pieces: Iterable[bytes | memoryview], /) -> None
         if temporary:
             with suppress(OSError):
                 os.unlink(temporary)
-        if isinstance(error, OSError) and not isinstance(error, SaveError):
+        if isinstance(error, OSError) and not isinstance(error, TensorError):
             raise _refused(path, error) from error
         raise
     _flush_folder(os.path.dirname(target))
@@ -131,16 +168,6 @@ def _is_at(path: str, file: int) -> bool:
         return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(file))
     except FileNotFoundError:
         return False
-
-
-def _write(file: int, mode: int | None, pieces: Iterable[bytes | memoryview]) -> None:
-    if mode is not None and hasattr(os, "fchmod"):
-        os.fchmod(file, mode)
-    for piece in pieces:
-        rest = memoryview(piece)
-        while rest:
-            rest = rest[os.write(file, rest[:_PIECE]) :]
-    os.fsync(file)
 
 
 def _flush_folder(folder: str) -> None:

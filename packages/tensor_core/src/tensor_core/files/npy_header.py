@@ -16,7 +16,9 @@ from typing import Final, NamedTuple
 
 from tensor_core.dtypes import DTYPES, DType
 from tensor_core.errors import FormatError
-from tensor_core.shapes import element_count
+from tensor_core.files.element_types import ELEMENT_TYPES, ElementType
+from tensor_core.foreign import name_of_typestr
+from tensor_core.shapes import Order, element_count
 
 MAGIC: Final = b"\x93NUMPY"
 PREFIX_BYTES: Final = len(MAGIC) + 2  # magic and version
@@ -30,7 +32,6 @@ _LETTERS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
 _DESCRIPTIONS: Final[dict[DType, str]] = {
     dtype: f"{'|' if dtype.itemsize == 1 else _ORDER}{_LETTERS[dtype.kind]}{dtype.itemsize}" for dtype in DTYPES
 }
-_OF_DESCRIPTION: Final = {description: dtype for dtype, description in _DESCRIPTIONS.items()}
 _BLANKS: Final = " \t\r\n\f"  # Python's; a no-break space is none
 _GAP: Final = f"[{_BLANKS}]*"
 _KEY: Final = re.compile(rf"{_GAP}(['\"])([a-z_]{{1,20}})\1{_GAP}:{_GAP}")
@@ -45,14 +46,15 @@ _EXTENT: Final = re.compile(rf"{_GAP}(0|[1-9][0-9]{{0,18}})L?{_GAP}")  # files o
 class Header(NamedTuple):
     """What a header says."""
 
-    dtype: DType
+    element: ElementType
+    swapped: bool  # the bytes of an element are in the other order than this machine's
     shape: tuple[int, ...]
-    column_major: bool  # the elements follow in column-major order; else in row-major order
+    order: Order
 
     @property
     def nbytes(self) -> int:
         """Bytes of the elements that follow; unbounded."""
-        return element_count(self.shape) * self.dtype.itemsize
+        return element_count(self.shape) * self.element.itemsize
 
 
 def length_field(prefix: bytes, name: str, /) -> int:
@@ -93,22 +95,26 @@ def parse_header(text: bytes, name: str, /) -> Header:
     """Dtype, shape and order from the dictionary of a header.
 
     Raises:
-        FormatError: anything but the three entries with plain values; a dtype that is none of ours, or byte-swapped.
+        FormatError: anything but the three entries with plain values; an element type that is no number's.
 
-    >>> parse_header(b"{'descr': '|b1', 'fortran_order': True, 'shape': (3, 4), }   ", "a.npy")
-    Header(dtype=Bool, shape=(3, 4), column_major=True)
+    >>> header = parse_header(b"{'descr': '>f8', 'fortran_order': True, 'shape': (3, 4), }   ", "a.npy")
+    >>> header.element.name, header.swapped, header.shape, header.order
+    ('float64', True, (3, 4), 'F')
     """
     found = _entries(text.decode("latin-1"), name)  # all that is accepted is ASCII, in any encoding
-    dtype = _OF_DESCRIPTION.get(found["descr"])
-    if dtype is None:
+    text_of_type = found["descr"]
+    element = ELEMENT_TYPES.get(name_of_typestr(text_of_type))
+    if element is None or (text_of_type[:1] not in ("<", ">") and (text_of_type[:1] != "|" or element.component > 1)):
         accepted = ", ".join(f"{one.name} ({one.numpy_name}, {text!r})" for one, text in _DESCRIPTIONS.items())
-        swapped = " (swapped bytes)" if found["descr"][:1] not in ("|", _ORDER) else ""
-        raise FormatError(f"load: the elements of {name} are {found['descr']!r}{swapped}; accepted: {accepted}")
-    return Header(dtype, _shape(found["shape"], text, name), found["fortran_order"] == "True")
+        raise FormatError(f"load: the elements of {name} are {text_of_type!r}; accepted: {accepted}")
+    swapped = element.component > 1 and text_of_type[:1] != _ORDER
+    return Header(
+        element, swapped, _shape(found["shape"], text, name), "F" if found["fortran_order"] == "True" else "C"
+    )
 
 
-def format_header(dtype: DType, shape: tuple[int, ...], /) -> bytes:
-    """Everything before the elements of a column-major tensor, byte for byte as ``np.save`` writes it.
+def format_header(dtype: DType, shape: tuple[int, ...], order: Order = "F", /) -> bytes:
+    """Everything before the elements in the order given, byte for byte as ``np.save`` writes it.
 
     Where row-major and column-major order agree (rank 0 and 1, no elements, at most one extent above 1), NumPy says
     ``fortran_order: False``.
@@ -118,9 +124,10 @@ def format_header(dtype: DType, shape: tuple[int, ...], /) -> bytes:
     b"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }  "
     """
     same = 0 in shape or sum(extent > 1 for extent in shape) <= 1
-    text = f"{{'descr': {_DESCRIPTIONS[dtype]!r}, 'fortran_order': {not same}, 'shape': {shape}, }}"
+    row_major = same or order == "C"
+    text = f"{{'descr': {_DESCRIPTIONS[dtype]!r}, 'fortran_order': {not row_major}, 'shape': {shape}, }}"
     if shape:
-        text += " " * (_GROWTH - len(str(shape[0 if same else -1])))
+        text += " " * (_GROWTH - len(str(shape[0 if row_major else -1])))
     used = PREFIX_BYTES + 2 + len(text) + 1
     text += " " * (-used % _ALIGNMENT) + "\n"
     return MAGIC + bytes([1, 0]) + len(text).to_bytes(2, "little") + text.encode("ascii")

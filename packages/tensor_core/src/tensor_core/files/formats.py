@@ -1,0 +1,167 @@
+"""Which format a file has, by the end of its name or by what the caller says; and which of its tensors is meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from tensor_core.errors import ArgumentError, LoadError, SaveError, shortened
+from tensor_core.files import npy, npz, safetensors
+from tensor_core.files.atomic_write import new_file, write_atomically
+from tensor_core.files.blocks import Entry, Outgoing
+from tensor_core.files.source import Path, Source, name_of
+from tensor_core.shapes import Order
+
+SUFFIXES: Final[Mapping[str, str]] = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors"}
+_READERS: Final = {"npy": npy.entries, "npz": npz.entries, "safetensors": safetensors.entries}
+
+
+def format_of(operation: str, path: str, format: str | None, suffixes: Mapping[str, str], /) -> str:
+    """The name of a file's format. A name without an ending stands for ``.npy``.
+
+    Args:
+        operation: for messages.
+        path: of the file.
+        format: what the caller says; None leaves it to the end of the name.
+        suffixes: the formats of each ending.
+
+    Raises:
+        ArgumentError: nobody knows the format.
+
+    >>> format_of("save", "x.npz", None, SUFFIXES), format_of("save", "x", None, SUFFIXES)
+    ('npz', 'npy')
+    """
+    formats = list(dict.fromkeys(suffixes.values()))
+    if format is not None:
+        if format not in formats:
+            raise ArgumentError(
+                f"{operation}: format is {shortened(format)}; accepted: {', '.join(map(repr, formats))}"
+            )
+        return format
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix and suffix not in suffixes:
+        raise ArgumentError(
+            f"{operation}: {path!r} ends in {suffix!r}; accepted: {', '.join(suffixes)}, or format= with one of "
+            f"{', '.join(map(repr, formats))}",
+            path=path,
+        )
+    return suffixes[suffix] if suffix else "npy"
+
+
+def write_file(path: str, format: str, tensors: Mapping[str, Outgoing], /, *, order: Order, compressed: bool) -> None:
+    """Write tensors in one of the formats that need no other library, whole or not at all.
+
+    Raises:
+        SaveError: the file cannot be written.
+        ArgumentError: an option, or a name, that the format does not have.
+        DTypeError: an element type that it does not have.
+
+    >>> import tempfile
+    >>> from tensor_core import HostTensor
+    >>> from tensor_core.files.blocks import HostOutgoing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     x = HostOutgoing(HostTensor.from_nested([1.0]))
+    ...     write_file(folder + "/x", "npy", {"": x}, order="F", compressed=False)
+    ...     os.path.getsize(folder + "/x")
+    136
+    """
+    check_options(path, format, order=order, compressed=compressed, ordered=("npy", "npz"), packed=("npz",))
+    if format == "npy":
+        (x,) = tensors.values()
+        write_atomically(path, npy.encode(x, order))
+    elif format == "npz":
+        with new_file(path) as file:
+            npz.write(file, tensors, order=order, compressed=compressed)
+    else:
+        write_atomically(path, safetensors.encode(tensors))
+
+
+def check_options(
+    path: str, format: str, /, *, order: Order, compressed: bool, ordered: tuple[str, ...], packed: tuple[str, ...]
+) -> None:
+    """Raise an error for an option that a format does not have.
+
+    Raises:
+        ArgumentError: it does not.
+
+    >>> check_options("x.npy", "npy", order="C", compressed=False, ordered=("npy",), packed=())
+    """
+    if order not in ("F", "C"):
+        raise ArgumentError(f"save: order is {shortened(order)}; accepted: 'F', 'C'")
+    if order != "F" and format not in ordered:
+        raise ArgumentError(
+            f"save: {path!r} is {format}, whose order is given; accepted: order= for {', '.join(ordered)}"
+        )
+    if compressed and format not in packed:
+        raise ArgumentError(f"save: {path!r} is {format}, without compression; accepted: {', '.join(packed)}")
+
+
+def entries_of(source: Source, format: str, /) -> dict[str, Entry]:
+    """The tensors of a file in one of the formats that need no other library.
+
+    Raises:
+        FormatError: the file is none of this format.
+    """
+    return _READERS[format](source)
+
+
+def chosen(shown: str, found: Mapping[str, Any], name: str | None, /) -> str:
+    """The name of the tensor that a caller means.
+
+    Raises:
+        LoadError: there is none of that name, or several and none was named.
+
+    >>> chosen("'x.npz'", {"a": None, "b": None}, "b")
+    'b'
+    """
+    listed = ", ".join(map(repr, list(found)[:8])) + (", ..." if len(found) > 8 else "")
+    if name is None and len(found) == 1:
+        return next(iter(found))
+    if name is None:
+        raise LoadError(
+            f"load: {shown} holds {len(found)} tensors ({listed}); name one, or take all with load_all()"
+            if found
+            else f"load: {shown} holds no tensor"
+        )
+    if name not in found or not name:
+        raise LoadError(f"load: {shown} has no tensor {shortened(name)}; it holds {listed or 'none'}")
+    return name
+
+
+def saved_path(path: Path, /) -> str:
+    """The name of the file that is to be written.
+
+    Raises:
+        SaveError: it is none, or ends as a folder's does.
+
+    >>> saved_path("x.npy")
+    'x.npy'
+    """
+    name = name_of(path, SaveError, "save")
+    if name.endswith((os.sep, os.altsep or os.sep)):
+        raise SaveError(f"save: {name!r} ends as the name of a folder does; accepted: the name of a file", path=name)
+    return name
+
+
+def named(path: str, format: str, x: Any, /) -> Mapping[str, Any]:
+    """The tensors that are to be written, by name; "" for the one of a format without names.
+
+    Raises:
+        ArgumentError: one tensor for a format with names, several for one without, or a name that is no text.
+
+    >>> named("x.npz", "npz", {"a": 1})
+    {'a': 1}
+    """
+    if isinstance(x, Mapping):
+        if format == "npy":
+            raise ArgumentError(f"save: {path!r} takes one tensor; accepted for several by name: .npz, .safetensors")
+        for name in x:
+            if not isinstance(name, str) or not name:
+                raise ArgumentError(f"save: {shortened(name)} is no name of a tensor; accepted: text")
+        return x
+    if format != "npy":
+        raise ArgumentError(
+            f"save: {path!r} holds tensors by name, and found {shortened(x)}; write save(path, {{'name': x}})"
+        )
+    return {"": x}
