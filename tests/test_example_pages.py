@@ -10,7 +10,7 @@ import pytest
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-@pytest.mark.parametrize(("page", "least"), [("batches.md", 10), ("exchange.md", 7)])
+@pytest.mark.parametrize(("page", "least"), [("batches.md", 10), ("clients.md", 10), ("exchange.md", 7)])
 def test_every_example_gives_what_the_page_says(page: str, least: int) -> None:
     found = doctest.testfile(str(DOCS / page), module_relative=False)
     assert found.attempted >= least

@@ -47,6 +47,8 @@ def test_functions_with_numpys_names_have_numpys_batches_and_values(batch: tuple
         given = positive if name == "cholesky" else x
         wanted = getattr(np.linalg, name)(given)
         np.testing.assert_allclose(called(f"linalg.{name}", given), wanted, rtol=1e-10, atol=1e-11)
+    upper = called("linalg.cholesky", positive, upper=True)
+    np.testing.assert_allclose(np.conj(np.swapaxes(upper, -1, -2)) @ upper, positive, rtol=1e-10)
     np.testing.assert_allclose(called("linalg.pinv", x[..., :3]), np.linalg.pinv(x[..., :3]), rtol=1e-9)
     np.testing.assert_allclose(called("linalg.expm", x), scipy.linalg.expm(x), rtol=1e-9)
     b = random(*batch, 4, 2)

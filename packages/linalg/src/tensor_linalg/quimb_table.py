@@ -12,7 +12,8 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | ``linalg.eigh``, ``linalg.eigvalsh`` | ``(x)`` | ascending eigenvalues, eigenvectors |
 | ``linalg.qr`` | ``(x)`` | q, r |
 | ``linalg.eig``, ``linalg.eigvals`` | ``(x)`` | eigenvalues, eigenvectors |
-| ``linalg.cholesky``, ``linalg.inv``, ``linalg.det`` | ``(x)`` | as NumPy |
+| ``linalg.cholesky`` | ``(x, upper=False)`` | the triangle l of x = l lᴴ, or u of x = uᴴ u |
+| ``linalg.inv``, ``linalg.det`` | ``(x)`` | as NumPy |
 | ``linalg.solve`` | ``(a, b)`` | as NumPy: b of rank 1 is a vector, else matrices |
 | ``scipy.linalg.solve_triangular`` | ``(a, b, trans=0, lower=False, unit_diagonal=False)`` | as SciPy, one matrix |
 | ``scipy.linalg.lu`` | ``(x, permute_l=False)`` | as SciPy: p, l, u; or p l, u; one matrix |
@@ -108,6 +109,10 @@ def _eig(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
 def _qr(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
     q, r = qr(_trailing(x, 2))
     return _leading(q, 2), _leading(r, 2)
+
+
+def _cholesky(x: tr.Tensor, upper: bool = False) -> tr.Tensor:
+    return _leading(cholesky(_trailing(x, 2), upper=upper), 2)
 
 
 def _solve(a: tr.Tensor, b: tr.Tensor) -> tr.Tensor:
@@ -248,14 +253,14 @@ def _polar(side: str) -> Callable[..., Three]:
 
 QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.svd": _svd,
-    "linalg.rsvd": lambda x, k: tuple(randomized_svd(x, k, seed=0)),
+    "linalg.rsvd": lambda x, k: tuple(randomized_svd(x, min(k, *x.shape), seed=0)),
     "linalg.svdvals": _one(svdvals, 1),
     "linalg.eigh": _eigh,
     "linalg.eigvalsh": _one(eigvalsh, 1),
     "linalg.eig": _eig,
     "linalg.eigvals": _one(eigvals, 1),
     "linalg.qr": _qr,
-    "linalg.cholesky": _one(cholesky, 2),
+    "linalg.cholesky": _cholesky,
     "linalg.inv": _one(inv, 2),
     "linalg.pinv": _one(pinv, 2),
     **dict.fromkeys(("linalg.expm", "scipy.linalg.expm"), _one(expm, 2)),
