@@ -26,6 +26,7 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | ``rsvd`` | the same | the same, of the ``max_bond`` largest values, by products with random vectors |
 | ``qr_stabilized`` | ``(x, absorb, stabilized)`` | q, None, r with a positive diagonal; l, None, q by ``absorb`` |
 | ``lq_stabilized`` | the same | l, None, q, unless ``absorb`` says otherwise |
+| ``cholesky_regularized`` | ``(x, absorb, shift)`` | l, None, lᴴ of x and a share of its trace on the diagonal |
 | ``polar_right``, ``polar_left`` | ``(x)`` | u, None, p; or p, None, u |
 
 Source: J. Gray, quimb, J. Open Source Softw. 3, 819 (2018); its module ``quimb.tensor.decomp``.
@@ -45,6 +46,8 @@ from tensor_linalg.functions import det, expm
 from tensor_linalg.networks.split import split
 from tensor_linalg.products import matmul, matvec, mH, outer
 from tensor_linalg.solving import inv, lstsq, pinv, solve, triangular_solve
+from tensor_runtime.array_api import finfo
+from tensor_runtime.errors import NotPositiveDefiniteError
 
 _MODES: Final[dict[int, tuple[float, bool]]] = {
     1: (inf, False),
@@ -241,6 +244,31 @@ def _triangular(default: int) -> Callable[..., Three]:
     return function
 
 
+def _cholesky_regularized(x: tr.Tensor, absorb: int | str | None = 0, shift: bool | float | str = True) -> Three:
+    side, wanted = _FORMS.get(absorb, (None, ""))
+    if side != "both" or (isinstance(shift, str) and shift != "auto"):
+        raise ArgumentError(
+            f"cholesky_regularized: absorb {absorb!r}, shift {shift!r}; accepted: quimb's forms with both sides "
+            "alike, and True, False, a number or 'auto'",
+            operation="cholesky_regularized",
+        )
+    matrices = _trailing(x, 2)
+    if shift == "auto":
+        try:
+            lower = cholesky(matrices)
+        except NotPositiveDefiniteError:
+            return _cholesky_regularized(x, absorb)
+    else:
+        share = finfo(x.dtype).eps if shift is True or float(shift) < 0 else float(shift)
+        added = tr.multiply(tr.trace(matrices), share)
+        identity = tr.eye(x.shape[-1], dtype=x.dtype, placement=x.placement)
+        lower = cholesky(
+            tr.add(matrices, tr.multiply(tr.reshape_view(identity, (*identity.shape, *(1,) * added.rank)), added))
+        )
+    left = _leading(lower, 2)
+    return left if "l" in wanted else None, None, tr.conj(tr.swapaxes(left, -2, -1)) if "r" in wanted else None
+
+
 def _polar(side: str) -> Callable[..., Three]:
     def function(x: tr.Tensor) -> Three:
         left, _, right, _ = split(
@@ -276,6 +304,7 @@ QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "rsvd": _truncated("rsvd"),
     "qr_stabilized": _triangular(1),
     "lq_stabilized": _triangular(-1),
+    "cholesky_regularized": _cholesky_regularized,
     "polar_right": _polar("right"),
     "polar_left": _polar("left"),
 }
