@@ -197,7 +197,7 @@ for name in ("fold", "odd", "twist"):
         "PluginLoadError fold: folding.work:fold of folding 1.0 did not load: "
         "ModuleNotFoundError: No module named 'not_there'; mend or uninstall it",
         "PluginLoadError odd: here of folding 1.0 did not load: "
-        "PluginLoadError: the operation's place reads 'here'; accepted: 'module:function'; mend or uninstall it",
+        "PluginLoadError: the place reads 'here'; accepted: 'module:name'; mend or uninstall it",
         "BackendUnavailableError tensor_runtime.twist: comes with ironstride-folding; pip install ironstride-folding",
     ]
 
@@ -221,7 +221,8 @@ except tr.TensorError as error:
     print(error)
 """
     accepted = (
-        "accepted: a mapping with 'id', 'operations' ({name: 'module:function'}), and 'kernels', 'specs', 'cases'"
+        "accepted: a mapping with 'id', 'operations' ({name: 'module:function'}), and 'kernels', 'specs', 'cases', "
+        "'autoray'"
     )
     assert in_a_fresh_interpreter(tmp_path, program).splitlines() == [
         "problem: family folding and family rival: conflict: 'bend' is an operation of folding 1.0 and rival 1.0; "

@@ -290,6 +290,12 @@ def test_malformed_interleaved_arguments_are_refused(arguments: list[object], me
         split_interleaved("einsum", arguments)
 
 
+@pytest.mark.parametrize("labels", ["ij", 3, None, [[0]], [{}]])
+def test_labels_of_a_wrong_type_are_a_type_error_too(labels: object) -> None:
+    with pytest.raises(TypeError):
+        split_interleaved("einsum", ["A", labels])
+
+
 @pytest.mark.parametrize(
     ("lists", "message"),
     [

@@ -12,6 +12,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg import quimb_table
 from tensor_linalg.quimb_table import QUIMB
+from tensor_runtime.errors import NotPositiveDefiniteError
 
 
 def random(*shape: int) -> Any:
@@ -47,6 +48,8 @@ def test_functions_with_numpys_names_have_numpys_batches_and_values(batch: tuple
         given = positive if name == "cholesky" else x
         wanted = getattr(np.linalg, name)(given)
         np.testing.assert_allclose(called(f"linalg.{name}", given), wanted, rtol=1e-10, atol=1e-11)
+    upper = called("linalg.cholesky", positive, upper=True)
+    np.testing.assert_allclose(np.conj(np.swapaxes(upper, -1, -2)) @ upper, positive, rtol=1e-10)
     np.testing.assert_allclose(called("linalg.pinv", x[..., :3]), np.linalg.pinv(x[..., :3]), rtol=1e-9)
     np.testing.assert_allclose(called("linalg.expm", x), scipy.linalg.expm(x), rtol=1e-9)
     b = random(*batch, 4, 2)
@@ -219,3 +222,32 @@ def test_triangles_and_polar_factors_have_quimbs_sides_and_batches() -> None:
             QUIMB["qr_stabilized"](tr.ones((2, 3)), **wrong)
     with pytest.raises(ArgumentError, match="renorm 3"):
         QUIMB["svd_truncated"](tr.ones((2, 3)), renorm=3)
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize(("absorb", "kept"), [("both", "lr"), ("lsqrt", "l"), (12, "r")])
+@pytest.mark.parametrize("shift", [True, False, 0.25, "auto"])
+def test_cholesky_factors_hold_the_matrix_and_its_share_of_the_trace(
+    batch: tuple[int, ...], absorb: Any, kept: str, shift: Any
+) -> None:
+    x = random(*batch, 4, 4)
+    x = x @ np.conj(np.swapaxes(x, -1, -2))
+    left, middle, right = called("cholesky_regularized", x, absorb=absorb, shift=shift)
+    assert middle is None
+    assert ((left is not None) * "l" + (right is not None) * "r") == kept
+    lower = left if left is not None else np.conj(np.swapaxes(right, -1, -2))
+    np.testing.assert_array_equal(lower, np.tril(lower))
+    added = 0.25 * np.trace(x, axis1=-2, axis2=-1) if shift == 0.25 else np.zeros(batch)
+    expected = x + np.asarray(added)[..., None, None] * np.eye(4)
+    np.testing.assert_allclose(lower @ np.conj(np.swapaxes(lower, -1, -2)), expected, rtol=1e-11, atol=1e-12)
+
+
+def test_a_matrix_on_the_border_is_shifted_where_that_is_asked_for() -> None:
+    ones = np.ones((3, 3))
+    with pytest.raises(NotPositiveDefiniteError):
+        called("cholesky_regularized", ones, shift=False)
+    for shift in (True, "auto"):
+        left, _, right = called("cholesky_regularized", ones, shift=shift)
+        np.testing.assert_allclose(left @ right, ones, atol=1e-14)
+    with pytest.raises(ArgumentError, match="cholesky_regularized: absorb 'left'"):
+        called("cholesky_regularized", ones, absorb="left")

@@ -137,6 +137,12 @@ def test_a_copy_is_made_or_refused_as_asked() -> None:
     assert xp.asarray(x, copy=True) is not x
     with pytest.raises(ArgumentError, match="copy=False"):
         xp.asarray(x, dtype=F32, copy=False)
+    array = np.array([[1.5, -2.5]])
+    assert xp.asarray(array, dtype=I32).tolist() == [[1, -2]]
+    with pytest.raises(ArgumentError, match="copy=False"):
+        xp.asarray(array, dtype=F32, copy=False)
+    with pytest.raises(DTypeError, match="drops imaginary parts"):
+        xp.asarray(array + 1j, dtype=F64)
 
 
 def test_quotients_with_infinities_are_the_standards() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tensor_runtime as _tensor_runtime  # noqa: F401  # before its modules: threads wait in one order then
 from tensor_einsum.api import einsum, plan
-from tensor_einsum.errors import ExtentError, MemoryLimitError, PathError, PlotError, SubscriptsError
+from tensor_einsum.errors import ExtentError, LabelTypeError, MemoryLimitError, PathError, PlotError, SubscriptsError
 from tensor_einsum.execution.progress import Progress
 from tensor_einsum.measure_rates import calibrate
 from tensor_einsum.plans.plan import Plan, plan_cache
@@ -20,6 +20,7 @@ from tensor_einsum.version import __version__ as __version__
 __all__ = [
     "Calibration",
     "ExtentError",
+    "LabelTypeError",
     "MemoryLimitError",
     "PathError",
     "Plan",

@@ -26,6 +26,10 @@ class SubscriptsError(TensorError, ValueError):
     """The notation is malformed. Fields: ``notation`` as written, ``column`` of the first offence (from 0)."""
 
 
+class LabelTypeError(SubscriptsError, TypeError):
+    """Labels that are no list or tuple, or a label that cannot be hashed."""
+
+
 class ExtentError(ShapeError):
     """The shapes do not fit the labels. Fields: ``label``, ``operands`` (positions), ``shapes``."""
 

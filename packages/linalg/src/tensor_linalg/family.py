@@ -99,4 +99,5 @@ FAMILY: Final = {
     ),
     "specs": "tensor_linalg.specs",
     "cases": "tensor_linalg.testing.cases",
+    "autoray": "tensor_linalg.quimb_table:QUIMB",
 }

@@ -12,7 +12,8 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | ``linalg.eigh``, ``linalg.eigvalsh`` | ``(x)`` | ascending eigenvalues, eigenvectors |
 | ``linalg.qr`` | ``(x)`` | q, r |
 | ``linalg.eig``, ``linalg.eigvals`` | ``(x)`` | eigenvalues, eigenvectors |
-| ``linalg.cholesky``, ``linalg.inv``, ``linalg.det`` | ``(x)`` | as NumPy |
+| ``linalg.cholesky`` | ``(x, upper=False)`` | the triangle l of x = l lᴴ, or u of x = uᴴ u |
+| ``linalg.inv``, ``linalg.det`` | ``(x)`` | as NumPy |
 | ``linalg.solve`` | ``(a, b)`` | as NumPy: b of rank 1 is a vector, else matrices |
 | ``scipy.linalg.solve_triangular`` | ``(a, b, trans=0, lower=False, unit_diagonal=False)`` | as SciPy, one matrix |
 | ``scipy.linalg.lu`` | ``(x, permute_l=False)`` | as SciPy: p, l, u; or p l, u; one matrix |
@@ -25,6 +26,7 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | ``rsvd`` | the same | the same, of the ``max_bond`` largest values, by products with random vectors |
 | ``qr_stabilized`` | ``(x, absorb, stabilized)`` | q, None, r with a positive diagonal; l, None, q by ``absorb`` |
 | ``lq_stabilized`` | the same | l, None, q, unless ``absorb`` says otherwise |
+| ``cholesky_regularized`` | ``(x, absorb, shift)`` | l, None, lᴴ of x and a share of its trace on the diagonal |
 | ``polar_right``, ``polar_left`` | ``(x)`` | u, None, p; or p, None, u |
 
 Source: J. Gray, quimb, J. Open Source Softw. 3, 819 (2018); its module ``quimb.tensor.decomp``.
@@ -44,6 +46,8 @@ from tensor_linalg.functions import det, expm
 from tensor_linalg.networks.split import split
 from tensor_linalg.products import matmul, matvec, mH, outer
 from tensor_linalg.solving import inv, lstsq, pinv, solve, triangular_solve
+from tensor_runtime.array_api import finfo
+from tensor_runtime.errors import NotPositiveDefiniteError
 
 _MODES: Final[dict[int, tuple[float, bool]]] = {
     1: (inf, False),
@@ -108,6 +112,10 @@ def _eig(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
 def _qr(x: tr.Tensor) -> tuple[tr.Tensor, ...]:
     q, r = qr(_trailing(x, 2))
     return _leading(q, 2), _leading(r, 2)
+
+
+def _cholesky(x: tr.Tensor, upper: bool = False) -> tr.Tensor:
+    return _leading(cholesky(_trailing(x, 2), upper=upper), 2)
 
 
 def _solve(a: tr.Tensor, b: tr.Tensor) -> tr.Tensor:
@@ -236,6 +244,31 @@ def _triangular(default: int) -> Callable[..., Three]:
     return function
 
 
+def _cholesky_regularized(x: tr.Tensor, absorb: int | str | None = 0, shift: bool | float | str = True) -> Three:
+    side, wanted = _FORMS.get(absorb, (None, ""))
+    if side != "both" or (isinstance(shift, str) and shift != "auto"):
+        raise ArgumentError(
+            f"cholesky_regularized: absorb {absorb!r}, shift {shift!r}; accepted: quimb's forms with both sides "
+            "alike, and True, False, a number or 'auto'",
+            operation="cholesky_regularized",
+        )
+    matrices = _trailing(x, 2)
+    if shift == "auto":
+        try:
+            lower = cholesky(matrices)
+        except NotPositiveDefiniteError:
+            return _cholesky_regularized(x, absorb)
+    else:
+        share = finfo(x.dtype).eps if shift is True or float(shift) < 0 else float(shift)
+        added = tr.multiply(tr.trace(matrices), share)
+        identity = tr.eye(x.shape[-1], dtype=x.dtype, placement=x.placement)
+        lower = cholesky(
+            tr.add(matrices, tr.multiply(tr.reshape_view(identity, (*identity.shape, *(1,) * added.rank)), added))
+        )
+    left = _leading(lower, 2)
+    return left if "l" in wanted else None, None, tr.conj(tr.swapaxes(left, -2, -1)) if "r" in wanted else None
+
+
 def _polar(side: str) -> Callable[..., Three]:
     def function(x: tr.Tensor) -> Three:
         left, _, right, _ = split(
@@ -248,14 +281,14 @@ def _polar(side: str) -> Callable[..., Three]:
 
 QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.svd": _svd,
-    "linalg.rsvd": lambda x, k: tuple(randomized_svd(x, k, seed=0)),
+    "linalg.rsvd": lambda x, k: tuple(randomized_svd(x, min(k, *x.shape), seed=0)),
     "linalg.svdvals": _one(svdvals, 1),
     "linalg.eigh": _eigh,
     "linalg.eigvalsh": _one(eigvalsh, 1),
     "linalg.eig": _eig,
     "linalg.eigvals": _one(eigvals, 1),
     "linalg.qr": _qr,
-    "linalg.cholesky": _one(cholesky, 2),
+    "linalg.cholesky": _cholesky,
     "linalg.inv": _one(inv, 2),
     "linalg.pinv": _one(pinv, 2),
     **dict.fromkeys(("linalg.expm", "scipy.linalg.expm"), _one(expm, 2)),
@@ -271,6 +304,7 @@ QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "rsvd": _truncated("rsvd"),
     "qr_stabilized": _triangular(1),
     "lq_stabilized": _triangular(-1),
+    "cholesky_regularized": _cholesky_regularized,
     "polar_right": _polar("right"),
     "polar_left": _polar("left"),
 }

@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import shortened
-from tensor_einsum.errors import SubscriptsError
+from tensor_einsum.errors import LabelTypeError, SubscriptsError
 from tensor_einsum.notation.label_names import (
     ELLIPSIS,
     RESERVED,
@@ -314,7 +314,8 @@ def split_interleaved(operation: str, arguments: Sequence[Any]) -> tuple[LabelLi
         The labels, as tuples; the operands, untouched.
 
     Raises:
-        SubscriptsError: labels that are no list or tuple, or not hashable; no operand at all.
+        LabelTypeError: labels that are no list or tuple, or not hashable; a SubscriptsError and a TypeError.
+        SubscriptsError: no operand at all.
 
     >>> split_interleaved("einsum", ["A", [0, 1], "B", [1, 2], [0, 2]])
     ((((0, 1), (1, 2)), (0, 2)), ('A', 'B'))
@@ -332,7 +333,7 @@ def split_interleaved(operation: str, arguments: Sequence[Any]) -> tuple[LabelLi
 
 def _labels(operation: str, what: str, labels: Any) -> tuple[Hashable, ...]:
     if not isinstance(labels, (list, tuple)):
-        raise SubscriptsError(
+        raise LabelTypeError(
             f"{operation}: {what}: found {type(labels).__name__}; accepted: a list or tuple of labels, such as "
             "('i', 'j')"
         )
@@ -340,7 +341,7 @@ def _labels(operation: str, what: str, labels: Any) -> tuple[Hashable, ...]:
         try:
             hash(label)
         except TypeError:
-            raise SubscriptsError(
+            raise LabelTypeError(
                 f"{operation}: {what}: {shortened(label)} is not hashable; accepted: ints, strings, and other "
                 "hashable objects"
             ) from None

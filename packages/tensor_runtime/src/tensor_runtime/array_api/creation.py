@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensor_runtime.ops.creation as ours
-from tensor_core.dtypes import F64, DType
-from tensor_core.errors import ArgumentError
+from tensor_core.dtypes import F64, DType, as_dtype
+from tensor_core.errors import ArgumentError, LossyConversionError
 from tensor_runtime.array_api.data_types import astype
 from tensor_runtime.ops import arrangement, creation_like, diagonals, exchange, ranges
 from tensor_runtime.ops.views import copy as copied
@@ -57,7 +57,10 @@ def asarray(
         found = astype(obj, dtype, copy=False) if dtype is not None else obj
         found = copied(found) if copy and found is obj else found
     else:
-        found = ours.asarray(obj, dtype=dtype, copy=copy)
+        try:
+            found = ours.asarray(obj, dtype=dtype, copy=copy)
+        except LossyConversionError:  # asked with a type, or nothing would be lost
+            found = astype(ours.asarray(obj), as_dtype(dtype), copy=False)
     return found if device is None else to(found, device)
 
 

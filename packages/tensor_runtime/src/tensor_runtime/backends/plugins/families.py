@@ -10,7 +10,8 @@ imports nothing heavy:
 ``operations``  for each public operation the function, as "module:name";
 ``kernels``     names that backends bind for it (optional; else those of the operations);
 ``specs``       the module that holds its specs (optional);
-``cases``       the module whose function ``cases()`` gives conformance cases, which every backend runs (optional).
+``cases``       the module whose function ``cases()`` gives conformance cases, which every backend runs (optional);
+``autoray``     functions by the names under which autoray asks for them, a mapping as "module:name" (optional).
 
 The module of the mapping is read alone: the package that holds it is not imported. A broken entry is reported by
 :func:`families` and breaks nothing else.
@@ -25,7 +26,9 @@ from typing import Any, Final, NamedTuple
 from tensor_core.errors import BackendContractError, BackendUnavailableError, PluginConflictError, PluginLoadError
 from tensor_runtime.backends.discovery import check_entry, distribution_of, in_one_line
 
-_ACCEPTED: Final = "a mapping with 'id', 'operations' ({name: 'module:function'}), and 'kernels', 'specs', 'cases'"
+_ACCEPTED: Final = (
+    "a mapping with 'id', 'operations' ({name: 'module:function'}), and 'kernels', 'specs', 'cases', 'autoray'"
+)
 
 
 class Family(NamedTuple):
@@ -38,6 +41,7 @@ class Family(NamedTuple):
     kernels: tuple[str, ...] = ()
     specs: str = ""
     cases: str = ""
+    autoray: str = ""
     trouble: str = ""  # why it cannot be used
 
 
@@ -102,17 +106,19 @@ class FamilyTable:
             raise BackendUnavailableError(f"{operation}: no installed family has it", operation=operation)
         if having[0].trouble:
             raise PluginConflictError(f"{operation}: {having[0].name}: {having[0].trouble}", operation=operation)
-        place = having[0].operations[operation]
-        try:
-            return self.functions.setdefault(operation, _loaded(place))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as failure:  # a plug-in may even call sys.exit()
-            raise PluginLoadError(
-                f"{operation}: {place} of {having[0].distribution} did not load: {in_one_line(failure)}; "
-                "mend or uninstall it",
-                operation=operation,
-            ) from failure
+        return self.functions.setdefault(operation, _loaded(operation, having[0].operations[operation], having[0]))
+
+    def functions_for_autoray(self) -> dict[str, Callable[..., Any]]:
+        """What the families answer when autoray asks for a name; a family in trouble answers nothing.
+
+        Raises:
+            PluginLoadError: a family's mapping did not load.
+        """
+        found: dict[str, Callable[..., Any]] = {}
+        for one in self.families():
+            if one.autoray and not one.trouble:
+                found.update(_loaded("autoray", one.autoray, one, Mapping, "a mapping"))
+        return found
 
     def refresh(self) -> None:
         """Read the entry points again when asked next."""
@@ -170,29 +176,41 @@ def _as_family(name: str, distribution: str, said: Any) -> Family:
         raise BackendContractError(f"the family {name!r} says {said!r}; accepted: {_ACCEPTED}")
     operations = dict(said["operations"])
     kernels = tuple(said.get("kernels", operations))
-    return Family(name, distribution, said["id"], operations, kernels, said.get("specs", ""), said.get("cases", ""))
+    rest = (said.get(key, "") for key in ("specs", "cases", "autoray"))
+    return Family(name, distribution, said["id"], operations, kernels, *rest)
 
 
 def _fits(said: Mapping[Any, Any]) -> bool:
     operations, kernels = said.get("operations"), said.get("kernels", ())
-    texts = [said.get("id"), said.get("specs", ""), said.get("cases", "")]
+    texts = [said.get("id"), said.get("specs", ""), said.get("cases", ""), said.get("autoray", "")]
     if isinstance(operations, Mapping) and isinstance(kernels, (tuple, list)):
         texts += [*operations, *operations.values(), *kernels]
         return all(type(text) is str for text in texts)
     return False
 
 
-def _loaded(place: str) -> Callable[..., Any]:
+def _loaded(asked: str, place: str, family: Family, wanted: Any = Callable, what: str = "a function") -> Any:
+    try:
+        return _imported(place, wanted, what)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as failure:  # a plug-in may even call sys.exit()
+        raise PluginLoadError(
+            f"{asked}: {place} of {family.distribution} did not load: {in_one_line(failure)}; mend or uninstall it",
+            operation=asked,
+        ) from failure
+
+
+def _imported(place: str, wanted: Any, what: str) -> Any:
     from importlib import import_module  # not at import time, where each module counts
 
     module, colon, name = place.partition(":")
     if not (module and colon and name.isidentifier()):
-        raise PluginLoadError(f"the operation's place reads {place!r}; accepted: 'module:function'")
-    function = getattr(import_module(module), name)
-    if not callable(function):
-        raise PluginLoadError(f"{place} is a {type(function).__name__}; accepted: a function")
-    loaded: Callable[..., Any] = function
-    return loaded
+        raise PluginLoadError(f"the place reads {place!r}; accepted: 'module:name'")
+    thing = getattr(import_module(module), name)
+    if not isinstance(thing, wanted):
+        raise PluginLoadError(f"{place} is a {type(thing).__name__}; accepted: {what}")
+    return thing
 
 
 def _conflict(one: Family, found: list[Family]) -> str:
