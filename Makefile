@@ -12,7 +12,7 @@ OURS := --no-deps --no-build-isolation
 CODE := packages tests tools examples benchmarks conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-pythons test-long check format docs bench lock clean
+.PHONY: help setup run dist test test-pythons test-long check format docs bench lock clean
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
@@ -27,6 +27,7 @@ help:
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
 	@echo "make bench-NAME  one of them: calls, permute, elementwise, everyday, products, reduction, linalg, einsum, environments,"
 	@echo "               planner, first, drawn, own_paths, steps, fresh, sweeps, sliced, overhead, stages, imports"
+	@echo "make dist    wheels and source distributions of all packages, and the wheels that they need, into dist/"
 	@echo "make setup   the environment .venv, with everything above but the peers"
 	@echo "make lock    pin the dependency groups of pyproject.toml in requirements/*.txt; LOCK_OPTIONS=--upgrade takes newer releases"
 	@echo "make clean   remove environments, caches and output"
@@ -41,8 +42,12 @@ $(VENV)/.run: $(VENV)/.made requirements/build.txt requirements/run.txt $(PROJEC
 	$(VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES)
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.run requirements/test.txt requirements/dev.txt
-	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/test.txt -r requirements/dev.txt
+$(VENV)/.dist: $(VENV)/.made requirements/build.txt requirements/run.txt requirements/dist.txt
+	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/build.txt -r requirements/run.txt -r requirements/dist.txt
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements/test.txt requirements/dev.txt requirements/dist.txt
+	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/test.txt -r requirements/dev.txt -r requirements/dist.txt
 	@touch $@
 
 setup: $(VENV)/.dev
@@ -50,6 +55,9 @@ setup: $(VENV)/.dev
 run: $(VENV)/.run
 	@mkdir -p out
 	$(VENV)/bin/ironstride contract examples/networks/ising_10x10.json --path sweep --plot out/ising_10x10.svg
+
+dist: $(VENV)/.dist
+	$(VENV)/bin/python tools/dist.py
 
 # What is tested is compiled without a warning.
 test check: export CFLAGS := $(strip $(CFLAGS) -Werror)
@@ -122,7 +130,7 @@ COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 
 # In this order: each file is bound to the versions of those before. The file that is there says which versions stay.
 lock: $(VENV)/.made
 	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/lock.txt
-	@set -e; before=; for group in run build test dev docs lock; do \
+	@set -e; before=; for group in run build test dev docs dist lock; do \
 		$(COMPILE) $(LOCK_OPTIONS) --group $$group $$before -o requirements/$$group.txt; \
 		before="$$before -c requirements/$$group.txt"; \
 	done

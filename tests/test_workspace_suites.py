@@ -148,7 +148,7 @@ def test_what_is_tested_was_compiled_without_a_warning(tmp_path: Path, target: s
     python.write_text('#!/bin/sh\ncase "$*" in *--no-build-isolation*) echo "built with $CFLAGS";; esac\n')
     python.chmod(0o755)
     (tmp_path / "requirements").mkdir()
-    for name in ("build", "run", "test", "dev"):
+    for name in ("build", "run", "test", "dev", "dist"):
         (tmp_path / "requirements" / f"{name}.txt").touch()
     (tmp_path / ".venv" / ".made").touch()
     # Run by another make, this one would take its flags.
