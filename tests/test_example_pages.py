@@ -18,7 +18,14 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 @pytest.mark.parametrize(
     ("page", "least"),
-    [("batches.md", 10), ("clients.md", 10), ("coming-from.md", 3), ("exchange.md", 7), ("first-hour.md", 28), ("semantics.md", 15)],
+    [
+        ("batches.md", 10),
+        ("clients.md", 10),
+        ("coming-from.md", 3),
+        ("exchange.md", 7),
+        ("first-hour.md", 28),
+        ("semantics.md", 15),
+    ],
 )
 def test_every_example_gives_what_the_page_says(page: str, least: int) -> None:
     found = doctest.testfile(str(DOCS / page), module_relative=False)
