@@ -64,7 +64,7 @@ def test_the_gallery_names_every_example_and_its_picture() -> None:
         "examples/ising.py",  # writes networks
         "examples/small_networks.py",  # a measurement
     }
-    pictures = re.findall(r"\]\((gallery/[\w.]+)\)", text)
+    pictures = re.findall(r"\]\(((?:gallery|pictures)/[\w.]+)\)", text)
     assert len(pictures) == 8 and all((DOCS / picture).is_file() for picture in pictures)
 
 
