@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensor_linalg as tl
+import tensor_runtime as tr
 from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_cpu.kernels.linalg import batched_simd
 from tensor_cpu.kernels.linalg import numpy as linalg
@@ -351,10 +353,10 @@ def test_cholesky_and_solve_bear_any_scale(dtype: str) -> None:
         ("cholesky", [(17, 17, 4)]),
         ("cholesky", [(0, 0, 4)]),
         ("cholesky", [(3, 3, 0)]),
-        ("solve", [(5, 5, 5), (5, 2, 1)]),
-        ("solve", [(5, 5), (5, 2, 5)]),
-        ("solve", [(5, 5, 1), (5, 500, 1)]),
-        ("inv", [(16, 16, 2)]),
+        ("svd", [(17, 17, 5)]),
+        ("qr", [(16, 16, 1)]),
+        ("inv", [(65, 65, 9)]),
+        ("solve", [(65, 65), (65, 2)]),
         ("solve", [(3, 3, 5), (3, 0, 5)]),
     ],
 )
@@ -362,9 +364,29 @@ def test_what_is_not_for_lanes_is_left_to_others(name: str, shapes: list[tuple[i
     assert batched_simd.bind(name, *forms(name, *(np.zeros(shape, order="F") for shape in shapes)), True) is None
 
 
-def test_operands_of_two_dtypes_are_left_to_others() -> None:
-    a, b = (form_of(dtype, (5, 5, 4), CPU) for dtype in (F32, F64))
-    assert batched_simd.bind("solve", (a, b), b, True) is None
+@pytest.mark.parametrize("side", [1, 3, 5, 8, 16, 20, 64])
+def test_systems_of_any_batches_and_dtypes_have_the_bits_of_each(side: int) -> None:
+    tr.binding_cache.clear()  # bindings that other instruction sets made
+    a = matrices("inv", "float64", side, 6)
+    b = draw("float64", side, 3, 6)
+    each = [run("solve", a[..., [k]], b[..., [k]])[0][..., 0] for k in range(6)]
+    of_first = [run("solve", a[..., [0]], b[..., [k]])[0][..., 0] for k in range(6)]
+    of_side = [run("solve", a[..., [k]], b[..., [0]])[0][..., 0] for k in range(6)]
+    narrow = [run("solve", a[..., [k]], b[..., [k]].astype(np.float32).astype(float))[0][..., 0] for k in range(6)]
+
+    def solved(x: Array, y: Array) -> list[Array]:
+        stack = tl.solve(tr.asarray(np.asfortranarray(x)), tr.asarray(np.asfortranarray(y))).to_numpy()
+        return list(np.moveaxis(stack.reshape(side, 3, 6), -1, 0))
+
+    for found, expected in (
+        (solved(a, b), each),
+        (solved(a[..., 0], b), of_first),
+        (solved(a[..., :1], b), of_first),
+        (solved(a.reshape(side, side, 2, 3), np.broadcast_to(b[..., :1, None], (side, 3, 2, 3))), of_side),
+        (solved(a, b.astype(np.float32)), narrow),
+    ):
+        assert all((one == other).all() for one, other in zip(found, expected, strict=True))
+    tr.binding_cache.clear()
 
 
 def test_a_kernel_refuses_what_it_was_not_made_for() -> None:

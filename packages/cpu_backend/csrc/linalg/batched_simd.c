@@ -1,7 +1,7 @@
 /* Kernels for batches of small matrices: bind, call, and what to do with a last group that is not full.
  *
  * The routines (batched_simd.h) take whole groups. When the batch ends within one, its matrices are copied behind one
- * another and the last of them is repeated. When a routine wants another look, the kernel answers with what the
+ * another and the last of them is repeated; or, where that takes longer, they are computed one by one. When a routine wants another look, the kernel answers with what the
  * fallback, a Python kernel for the same forms, says: a result, or the error that names the matrix.
  */
 #include "linalg/batched_simd.h"
@@ -20,12 +20,14 @@ static const Index MOST_COLUMNS = (Index)1 << 40; /* of right-hand sides: times 
 static const Index WORTH_A_THREAD = 20000;        /* nanoseconds; worth releasing the GIL, too */
 
 typedef struct {
-    LaneRoutine routine;
+    LaneRoutine routine, single_routine;
     LaneProblem problem;
     int width;         /* matrices in a group */
+    int few;           /* matrices after the last full group that are computed one by one */
     size_t room_bytes; /* of the routine; 0 where it brings its own */
     Index count;       /* matrices in the batch */
     Index grain;       /* groups worth a thread */
+    Index few_grain;   /* single matrices worth one */
     bool single;       /* answers an array, not a tuple */
     int operands, results;
     Index operand_bytes[MOST_OPERANDS], result_bytes[MOST_RESULTS]; /* of what belongs to one matrix */
@@ -42,8 +44,8 @@ typedef struct {
 } Call;
 
 /* Routines for larger sides get room here, for matrices of several sides would take much of the stack. */
-static __attribute__((noinline)) void run_routine(Call *call, const char *const *operands, char *const *results,
-                                                  Index groups) {
+static __attribute__((noinline)) void run_routine(Call *call, LaneRoutine routine, const char *const *operands,
+                                                  char *const *results, Index groups) {
     const BatchedPlan *plan = call->plan;
     _Alignas(64) char little[LITTLE_WORKSPACE];
     void *room = workspace_acquire(little, plan->room_bytes);
@@ -51,19 +53,28 @@ static __attribute__((noinline)) void run_routine(Call *call, const char *const 
         atomic_store(&call->out_of_memory, true);
         return;
     }
-    if (!plan->routine(&plan->problem, operands, results, groups, room)) atomic_store(&call->good, false);
+    if (!routine(&plan->problem, operands, results, groups, room)) atomic_store(&call->good, false);
     workspace_release(room, plan->room_bytes);
+}
+
+static void run_from(Call *call, LaneRoutine routine, Index matrix, Index count) {
+    const BatchedPlan *plan = call->plan;
+    const char *operands[MOST_OPERANDS];
+    char *results[MOST_RESULTS];
+    for (int i = 0; i < plan->operands; i++) operands[i] = call->operands[i] + matrix * plan->operand_bytes[i];
+    for (int i = 0; i < plan->results; i++) results[i] = call->results[i] + matrix * plan->result_bytes[i];
+    run_routine(call, routine, operands, results, count);
 }
 
 static void run_groups(void *context, Index begin, Index end) {
     Call *call = context;
-    const BatchedPlan *plan = call->plan;
-    const char *operands[MOST_OPERANDS];
-    char *results[MOST_RESULTS];
-    for (int i = 0; i < plan->operands; i++)
-        operands[i] = call->operands[i] + begin * plan->width * plan->operand_bytes[i];
-    for (int i = 0; i < plan->results; i++) results[i] = call->results[i] + begin * plan->width * plan->result_bytes[i];
-    run_routine(call, operands, results, end - begin);
+    run_from(call, call->plan->routine, begin * call->plan->width, end - begin);
+}
+
+static void run_singles(void *context, Index begin, Index end) {
+    Call *call = context;
+    run_from(call, call->plan->single_routine, call->plan->count / call->plan->width * call->plan->width + begin,
+             end - begin);
 }
 
 /* The matrices after the last full group. */
@@ -83,14 +94,17 @@ static void run_rest(Call *call) {
         results[i] = room;
         room += plan->width * plan->result_bytes[i];
     }
-    run_routine(call, operands, results, 1);
+    run_routine(call, plan->routine, operands, results, 1);
     for (int i = 0; i < plan->results; i++)
         memcpy(call->results[i] + done * plan->result_bytes[i], results[i], (size_t)(rest * plan->result_bytes[i]));
 }
 
 static void run(Call *call) {
-    parallel_for(call->plan->count / call->plan->width, call->plan->grain, run_groups, call);
+    const BatchedPlan *plan = call->plan;
+    if (plan->count >= plan->width) parallel_for(plan->count / plan->width, plan->grain, run_groups, call);
     if (call->padding != NULL) run_rest(call);
+    else if (plan->count % plan->width != 0)
+        parallel_for(plan->count % plan->width, plan->few_grain, run_singles, call);
 }
 
 static size_t padding_bytes(const BatchedPlan *plan) {
@@ -119,11 +133,12 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
         now.results[i] = array_data(arrays[i]);
     }
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    if (plan->count % plan->width != 0 && (now.padding = workspace_acquire(little, padding_bytes(plan))) == NULL) {
+    const Index rest = plan->count % plan->width;
+    if (rest > plan->few && (now.padding = workspace_acquire(little, padding_bytes(plan))) == NULL) {
         PyErr_NoMemory();
         goto end;
     }
-    if (plan->count / plan->width >= plan->grain) {
+    if (plan->count / plan->width >= plan->grain || (rest <= plan->few && rest >= plan->few_grain)) {
         Py_BEGIN_ALLOW_THREADS;
         run(&now);
         Py_END_ALLOW_THREADS;
@@ -254,9 +269,16 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32, check};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
-    plan->room_bytes = (size_t)lane_room((Routine)routine, &plan->problem) * (size_t)kernels->number_bytes;
+    plan->single_routine = kernels->singles[routine];
+    Index room = lane_room((Routine)routine, &plan->problem);
+    if (plan->single_routine != NULL) {
+        plan->few = m > LARGEST_JACOBI_SIDE ? plan->width - 1 : plan->width / 2;
+        room = room > single_room(&plan->problem, plan->width) ? room : single_room(&plan->problem, plan->width);
+    }
+    plan->room_bytes = (size_t)room * (size_t)kernels->number_bytes;
     plan->count = count;
     plan->grain = WORTH_A_THREAD / group_time((Routine)routine, &plan->problem) + 1;
+    plan->few_grain = plan->grain * plan->width / 2;
     plan->single = single;
     measure(plan, (Routine)routine, (ElementType)type);
     for (int i = 0; i < plan->operands; i++) {

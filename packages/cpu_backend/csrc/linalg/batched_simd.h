@@ -85,6 +85,12 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     }
 }
 
+/* The same for one matrix, where lanes are so many rows. */
+static inline Index single_room(const LaneProblem *problem, int width) {
+    const Index n = problem->rows, blocks = (n + width - 1) / width;
+    return blocks * n + (blocks + 1) * (n + RIGHT_AT_ONCE); /* factors; right-hand sides, or two numbers for each row */
+}
+
 /* Operands and results are arrays of compact column-major matrices; the pointers are to the first of them. The room is
  * aligned to 64 bytes. */
 typedef bool (*LaneRoutine)(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
@@ -94,6 +100,7 @@ typedef struct {
     int width;        /* matrices in a group */
     int number_bytes; /* of one element of each matrix of a group */
     LaneRoutine routines[ROUTINES];
+    LaneRoutine singles[ROUTINES]; /* where there is one: the same bits, for so many matrices instead of groups */
 } LaneKernels;
 
 SIMD_TABLE(LaneKernels, linalg_real);

@@ -61,6 +61,40 @@ INLINE Lane larger(Lane x, Lane y) { return pick(x > y, x, y); }
 
 #endif
 
+/* Numbers in pairs as all the first and all the second ones, and back; and the largest lane. */
+#if LANES == 8
+INLINE void part_pairs(Lane x, Lane y, Lane *first, Lane *second) {
+    *first = _mm512_permutex2var_pd(x, _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0), y);
+    *second = _mm512_permutex2var_pd(x, _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1), y);
+}
+INLINE void join_pairs(Lane first, Lane second, Lane *x, Lane *y) {
+    *x = _mm512_permutex2var_pd(first, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), second);
+    *y = _mm512_permutex2var_pd(first, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), second);
+}
+INLINE double largest_lane(Lane x) { return _mm512_reduce_max_pd(x); }
+#elif LANES == 4
+INLINE void part_pairs(Lane x, Lane y, Lane *first, Lane *second) {
+    *first = _mm256_permute4x64_pd(_mm256_unpacklo_pd(x, y), 0xd8);
+    *second = _mm256_permute4x64_pd(_mm256_unpackhi_pd(x, y), 0xd8);
+}
+INLINE void join_pairs(Lane first, Lane second, Lane *x, Lane *y) {
+    const __m256d evens = _mm256_permute4x64_pd(first, 0xd8), odds = _mm256_permute4x64_pd(second, 0xd8);
+    *x = _mm256_unpacklo_pd(evens, odds);
+    *y = _mm256_unpackhi_pd(evens, odds);
+}
+INLINE double largest_lane(Lane x) {
+    const double left = x[0] > x[1] ? x[0] : x[1], right = x[2] > x[3] ? x[2] : x[3];
+    return left > right ? left : right;
+}
+#else
+INLINE void part_pairs(Lane x, Lane y, Lane *first, Lane *second) {
+    *first = (Lane){x[0], y[0]};
+    *second = (Lane){x[1], y[1]};
+}
+INLINE void join_pairs(Lane first, Lane second, Lane *x, Lane *y) { part_pairs(first, second, x, y); }
+INLINE double largest_lane(Lane x) { return x[0] > x[1] ? x[0] : x[1]; }
+#endif
+
 INLINE Mask no_lane(void) { return (Mask){0}; }
 
 static const uint64_t SIGN_BIT = (uint64_t)1 << 63;

@@ -77,7 +77,7 @@ INLINE void lu_solve_group(const Number *a, const Lane *swaps, int n, Number *x,
     }
 }
 
-/* The product of the pivots, with the sign of the exchanges, over 2^exponents: neither the factors nor partial products
+/* The product of the pivots, so far apart less one, with the sign of the exchanges, over 2^exponents: neither the factors nor partial products
  * leave the range. */
 INLINE Number lu_scaled_product(const Number *a, Index stride, const Lane *swaps, int n, Lane *exponents) {
     Number product = number(broadcast(1.0));
@@ -113,9 +113,9 @@ static __attribute__((noinline)) double scaled_logarithm(double number, double e
 }
 
 /* The product over its size, and the logarithm of that. */
-INLINE Number lu_sign_group(const Number *a, const Lane *swaps, int n, Lane *logarithms) {
+INLINE Number lu_sign_group(const Number *a, Index stride, const Lane *swaps, int n, Lane *logarithms) {
     Lane exponents;
-    const Number product = lu_scaled_product(a, n, swaps, n, &exponents);
+    const Number product = lu_scaled_product(a, stride, swaps, n, &exponents);
     const Lane size = root(add_square(broadcast(0.0), product)); /* far from the ends of the range, or zero */
     double sizes[LANES], powers[LANES], found[LANES];
     memcpy(sizes, &size, sizeof size);
@@ -197,7 +197,7 @@ INLINE bool slogdet_groups(const LaneProblem *problem, const char *const *operan
         bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
         lu_group(a, swaps, n);
         if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
-        Number sign = lu_sign_group(a, swaps, n, &logarithms);
+        Number sign = lu_sign_group(a, n, swaps, n, &logarithms);
         store_numbers(problem, results[0] + group * LANES * sign_bytes, sign_bytes, &sign, 1);
         store_lanes(results[1] + group * LANES * logarithm_bytes, &logarithms, logarithm_bytes, 1, problem->narrow);
     }

@@ -11,6 +11,7 @@
 #include "linalg/simd/linalg_lu.h"
 #include "linalg/simd/linalg_columns.h"
 #include "linalg/simd/linalg_triangular.h"
+#include "linalg/simd/linalg_single.h"
 
 const LaneKernels SIMD_NAME(linalg_lu_real) = {
     .width = LANES,
@@ -23,4 +24,5 @@ const LaneKernels SIMD_NAME(linalg_lu_real) = {
                  [BACKWARD] = backward,
                  [FORWARD_TRANSPOSED] = forward_transposed,
                  [BACKWARD_TRANSPOSED] = backward_transposed},
+    .singles = {[SOLVE] = solve_single, [INV] = inv_single, [DET] = det_single, [SLOGDET] = slogdet_single},
 };

@@ -90,6 +90,8 @@ INLINE Lane repeated_element(Element x) { return x; }
 INLINE Lane both_real(Lane x) { return (Lane){x[0], x[0]}; }
 INLINE Lane both_imaginary(Lane x) { return (Lane){x[1], x[1]}; }
 #endif
+INLINE Element element_of(Number x) { return (Element){x.re[0], x.im[0]}; } /* the same in all lanes, there and back */
+INLINE Number number_of(Element x) { return (Number){broadcast(x[0]), broadcast(x[1])}; }
 INLINE ElementDivisor divisor_at(Divisor rows, int row) {
     const double re = rows.unit.re[row], im = rows.unit.im[row], square = rows.square[row], scale = rows.scale[row];
     return (ElementDivisor){{re, re}, {im, -im}, {square, square}, {scale, scale}};

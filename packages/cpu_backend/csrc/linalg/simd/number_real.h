@@ -40,6 +40,8 @@ typedef double Element;
 typedef double ElementDivisor;
 typedef Lane Factor;
 INLINE Element element_at(Lane lanes, int row) { return lanes[row]; }
+INLINE Element element_of(Number x) { return x[0]; } /* the same in all lanes, there and back */
+INLINE Number number_of(Element x) { return broadcast(x); }
 INLINE ElementDivisor divisor_at(Divisor rows, int row) { return rows[row]; }
 INLINE Element divide_element(Element x, ElementDivisor y) { return x / y; }
 INLINE Factor factor_of(Element x) { return broadcast(x); }

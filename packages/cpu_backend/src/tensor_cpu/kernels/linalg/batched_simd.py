@@ -36,7 +36,7 @@ _LARGEST: Final[Mapping[str, int]] = {
     "eigvalsh": 64,
     "inv": 64,
     "qr": 64,
-    "slogdet": 48,
+    "slogdet": 64,
     "solve": 64,
     "svd": 64,
     "svdvals": 64,
@@ -48,30 +48,27 @@ _SMALL: Final = 16
 
 _FILLING: Final[Mapping[str, int]] = {
     "cholesky": 64,
-    "det": 60,
     "eigh": 64,
     "eigvalsh": 64,
-    "inv": 48,
     "qr": 200,
-    "slogdet": 300,
-    "solve": 100,
     "svd": 64,
     "svdvals": 64,
 }
-"""Numbers in a small matrix, or in its right-hand sides, per matrix in the batch. With more, LAPACK is done before a
-group of mostly copies is."""
+"""Numbers in a small matrix per matrix in the batch. With more, LAPACK is done before a group of mostly copies is."""
 
 _FEWEST: Final = 6
 """Larger matrices in a batch with which a group of them is done before LAPACK is."""
 
-_ALWAYS_HERE: Final = range(2, 5)
-"""Sides of systems that are solved here however many there are, so that each finds the same pivots of zero as det."""
+_SPLIT: Final = range(2, 5)
+"""Sides of systems whose many right-hand sides are cut into parts."""
 _WIDE: Final = 1200
 """Numbers in the right-hand sides of one such system with which cutting them into parts begins to pay."""
 _PARTS: Final = 16
 """Of the columns of one system, so that they fill the lanes; the last may be filled up with zeros."""
 
-_ELIMINATIONS: Final = ("det", "inv", "solve")
+_ELIMINATIONS: Final = ("det", "inv", "slogdet", "solve")
+"""Done here for every number of matrices, one by one where they do not fill the lanes: with the same bits, and the same
+pivots of zero."""
 _NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
@@ -95,7 +92,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         return None
     numpys = drivers.bind(name, operands, result, check, driver)
     kernel = _bind_equal(name, forms, result, numpys)
-    if kernel is None and name == "solve" and forms[0].shape[0] in _ALWAYS_HERE:
+    if kernel is None and name == "solve" and 0 < forms[0].shape[0] <= _LARGEST["solve"]:
         return _bind_solve(forms, result, numpys)
     return kernel
 
@@ -116,13 +113,13 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
     if not (0 < rows <= _LARGEST[name] and 0 < columns <= _LARGEST[name] and count and (right or len(forms) == 1)):
         return None
     parts = 1 if a.dtype is a.dtype.component else 2
-    enough = count * _FILLING[name]
-    if name == "solve" and rows in _ALWAYS_HERE:
-        enough = max(enough, _WIDE)
-    if max(rows, columns) > _SMALL:
-        if count < _FEWEST or right > rows:
+    if name in _ELIMINATIONS:
+        if count == 1 and _is_cut(rows, right):
             return None
-    elif parts * rows * max(columns, right) > enough:
+    elif max(rows, columns) > _SMALL:
+        if count < _FEWEST:
+            return None
+    elif parts * rows * columns > count * _FILLING[name]:
         return None
     bind_lanes = partial(
         LIBRARY.bind_batched_simd,
@@ -134,7 +131,7 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         single=not isinstance(result, tuple),
     )
-    if name not in _ELIMINATIONS:
+    if name not in _ELIMINATIONS or name == "slogdet":
         kernel = bind_lanes(fallback=numpys)
     else:
         behind = _refusing_singular(name, numpys)
@@ -182,15 +179,24 @@ def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
     return kernel
 
 
+def _is_cut(side: int, right: int) -> bool:
+    return side in _SPLIT and right * side > _WIDE
+
+
 def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | None:
-    """Systems of any batches, dtypes and columns: each right-hand side, or part of one, gets a matrix of its own."""
+    """Systems of any batches, dtypes and columns: each right-hand side, or part of one, gets a matrix of its own.
+
+    One matrix for all of them is factored once: the batch is merged with the columns.
+    """
     a, b = forms
     if isinstance(result, tuple) or not result.size:
         return None
     side, dtype = a.shape[0], NUMPY_DTYPES[result.dtype]
-    right = 1 if b.rank == 1 else b.shape[1]
+    right = each = 1 if b.rank == 1 else b.shape[1]
     batch = result.shape[:1:-1]
-    parts = _PARTS if prod(batch) == 1 and right * side > _WIDE else 1
+    parts = _PARTS if prod(batch) == 1 and _is_cut(side, right) else 1
+    if prod(a.shape[2:]) == 1:
+        batch, right = (), right * prod(batch)
     count, columns = prod(batch) * parts, -(-right // parts)
     missing = parts * columns - right
     kernel = LIBRARY.bind_batched_simd(
@@ -206,9 +212,13 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
 
     def spread(transposed: Any, shape: tuple[int, ...], rows: int) -> Any:
         """The matrices, one for each of the batch; those that are fewer than the batch has axes get more."""
-        stack = transposed.reshape(*shape[:-2], *(1,) * (2 + len(batch) - len(shape)), *shape[-2:])
-        stack = np.broadcast_to(stack, (*batch, *shape[-2:])).reshape(-1, rows, side)
-        return np.ascontiguousarray(stack, dtype)
+        if batch:
+            stack = transposed.reshape(*shape[:-2], *(1,) * (2 + len(batch) - len(shape)), *shape[-2:])
+            transposed = np.broadcast_to(stack, (*batch, *shape[-2:]))
+        return np.ascontiguousarray(transposed.reshape(-1, rows, side), dtype)
+
+    def by_columns(matrices: Any, sides: Any) -> Any:
+        return kernel(matrices, sides.reshape(count, columns, side)).reshape(sides.shape)
 
     def solve(x: Any, y: Any) -> Any:
         matrices = spread(x, x.shape, side)
@@ -225,7 +235,9 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
                 powers = minute_powers(matrices)
                 if powers is None or not all(np.isfinite(one).all() for one in given):
                     raise
-                found = _rescaled("solve", kernel, powers, given)
+                if parts == 1:  # each of a batch has a power of its own
+                    given = (matrices, sides.reshape(-1, each, side))
+                found = _rescaled("solve", by_columns, powers, given)
             return (found.reshape(-1, side)[:right] if missing else found).reshape(result.shape[::-1])
         except _HandedBackError:
             pass
@@ -278,4 +290,4 @@ def _compacting(kernel: Kernel) -> Kernel:
     return lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {name: taking_fields(partial(bind, name)) for name in _FILLING}
+BINDERS: Final[Mapping[str, NativeBinder]] = {name: taking_fields(partial(bind, name)) for name in _LARGEST}
