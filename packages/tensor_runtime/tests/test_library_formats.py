@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -234,3 +235,27 @@ except MissingExtraError as error:
     assert f"pip install 'ironstride-tensor-runtime[{extra}]'" in found.stdout
     assert list(tmp_path.iterdir()) == []
     assert issubclass(MissingExtraError, TensorError)
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.safetensors", "x.h5", "x.mat"])
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(name: str, tmp_path: Path) -> None:
+    program = """
+import sys
+import tensor_runtime as tr
+x = tr.full((1000, 300), 2.0)
+tr.save(sys.argv[1], {"x": x})
+print("begun", flush=True)
+while True:
+    tr.save(sys.argv[1], {"x": x})
+"""
+    path = tmp_path / name
+    tr.save(path, {"x": tr.ones((1000, 300))})
+    for delay in (0.0, 0.004, 0.011):
+        with subprocess.Popen([sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, text=True) as saving:
+            assert saving.stdout is not None
+            assert saving.stdout.readline() == "begun\n"
+            time.sleep(delay)
+            saving.kill()
+        assert set(np.unique(tr.load(path).to_numpy())) == {2.0}
+        tr.save(path, {"x": tr.ones((2, 2))})
+        assert [one.name for one in tmp_path.iterdir()] == [name]
