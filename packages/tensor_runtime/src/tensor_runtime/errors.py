@@ -5,6 +5,7 @@ backend raises on behalf of a family, because a backend may not import the famil
 
 ```
 TensorError
+├── MissingExtraError (ImportError)  a file format needs a library that is not installed
 └── LinalgError (ValueError)
     ├── NonFiniteError           an input holds NaN or an infinity
     ├── SingularMatrixError      a matrix that must be invertible is not
@@ -19,6 +20,10 @@ Each carries ``operation``, ``batch_index`` (a tuple, empty without batch axes) 
 from __future__ import annotations
 
 from tensor_core.errors import DTypeError, TensorError
+
+
+class MissingExtraError(TensorError, ImportError):
+    """A file format needs a library that is not installed; the field ``extra`` names what to install."""
 
 
 class LinalgError(TensorError, ValueError):

@@ -99,7 +99,7 @@ class Entry(NamedTuple):
     shape: tuple[int, ...]
     order: Order
     start: int | None  # of the elements in the file; None where they are compressed
-    read: Callable[[], bytearray]
+    read: Callable[[], bytearray | memoryview]
 
     @property
     def nbytes(self) -> int:
@@ -142,7 +142,7 @@ def block_of(source: Source, entry: Entry, /, *, dtype: DType | None = None, mma
             )
         return Block(target, entry.shape, entry.order, source.mapped(entry.start, entry.nbytes))
     memory = entry.read()
-    if entry.element.own is Bool and memory.translate(None, b"\0\1"):
+    if entry.element.own is Bool and bytes(memory).translate(None, b"\0\1"):
         raise FormatError(
             f"load: an element of {what} is neither 0 nor 1, and its dtype is Bool (bool)", path=source.path
         )

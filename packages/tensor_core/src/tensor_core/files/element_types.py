@@ -63,12 +63,15 @@ class ElementType(NamedTuple):
             )
         return wanted
 
-    def decoded(self, memory: bytearray, swapped: bool, target: DType, /) -> bytearray | memoryview:
+    def decoded(self, memory: bytearray | memoryview, swapped: bool, target: DType, /) -> bytearray | memoryview:
         """The elements as ``target`` in native byte order; in place where nothing is converted.
 
         >>> ELEMENT_TYPES["int8"].decoded(bytearray([255, 1]), False, DTYPES[3]).cast("q").tolist()
         [-1, 1]
         """
+        if self.own is not None and not swapped:
+            return memory
+        memory = memory if isinstance(memory, bytearray) else bytearray(memory)
         if swapped:
             swap_bytes(memory, self.component)
         if self.own is not None:

@@ -14,6 +14,8 @@ from tensor_core.files.source import Path, Source, name_of
 from tensor_core.shapes import Order
 
 SUFFIXES: Final[Mapping[str, str]] = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors"}
+_SMALL: Final = 1 << 26  # bytes that a file may claim whatever its size: elements that were never written
+_RATIO: Final = 1032  # bytes that one deflated byte can stand for
 _READERS: Final = {"npy": npy.entries, "npz": npz.entries, "safetensors": safetensors.entries}
 
 
@@ -42,8 +44,8 @@ def format_of(operation: str, path: str, format: str | None, suffixes: Mapping[s
     suffix = os.path.splitext(path)[1].lower()
     if suffix and suffix not in suffixes:
         raise ArgumentError(
-            f"{operation}: {path!r} ends in {suffix!r}; accepted: {', '.join(suffixes)}, or format= with one of "
-            f"{', '.join(map(repr, formats))}",
+            f"{operation}: {path!r} ends in {suffix!r}; accepted: {', '.join(filter(None, suffixes))}, or format= "
+            f"with one of {', '.join(map(repr, formats))}",
             path=path,
         )
     return suffixes[suffix] if suffix else "npy"
@@ -142,6 +144,21 @@ def saved_path(path: Path, /) -> str:
     if name.endswith((os.sep, os.altsep or os.sep)):
         raise SaveError(f"save: {name!r} ends as the name of a folder does; accepted: the name of a file", path=name)
     return name
+
+
+def check_size(source: Source, nbytes: int, name: str, /) -> None:
+    """Raise an error for a tensor that claims more bytes than a compressed file of this size could hold.
+
+    Raises:
+        FormatError: it does.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file, Source(file.name) as source:
+    ...     check_size(source, 1000, "x")
+    """
+    most = _SMALL + _RATIO * source.size
+    if nbytes > most:
+        raise source.malformed(f"tensor {name!r} claims {nbytes} bytes; a file of {source.size} has at most {most}")
 
 
 def named(path: str, format: str, x: Any, /) -> Mapping[str, Any]:

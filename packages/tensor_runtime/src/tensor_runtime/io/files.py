@@ -12,11 +12,12 @@ from tensor_core.errors import ArgumentError, shortened
 from tensor_core.files import raw
 from tensor_core.files.atomic_write import write_atomically
 from tensor_core.files.blocks import block_of
-from tensor_core.files.formats import SUFFIXES, chosen, entries_of, format_of, named, saved_path, write_file
+from tensor_core.files.formats import chosen, format_of, named, saved_path
 from tensor_core.files.raw import BYTE_ORDERS, ORDERS, ByteOrder, check_choice
 from tensor_core.files.source import Path, Source
 from tensor_core.shapes import Order, as_shape
 from tensor_runtime.io.blocks import TensorOutgoing, tensor_of
+from tensor_runtime.io.formats import FORMATS, read, write
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -28,8 +29,11 @@ def save(
     format: str | None = None,
     order: Order = "F",
     compressed: bool = False,
+    reverse_dims: bool = False,
 ) -> None:
-    """Write one tensor to ``.npy``, or tensors by name to ``.npz`` or ``.safetensors``, whole or not at all.
+    """Write one tensor to ``.npy``, or tensors by name to ``.npz``, ``.safetensors``, ``.h5`` or ``.mat``.
+
+    The file appears whole or not at all.
 
     An ``.npy`` file is the one that ``np.save`` makes of the same column-major array. The name is taken as it is given;
     nothing is appended, and a name without an ending is an ``.npy`` file. The new file takes the old one's name and
@@ -38,10 +42,12 @@ def save(
     Args:
         path: a new name, or a regular file that will be replaced at the end.
         x: a tensor in host memory; a mapping of names to tensors for the formats that have names.
-        format: "npy", "npz" or "safetensors"; None goes by the end of the name.
+        format: "npy", "npz", "safetensors", "hdf5", "mat" or "mat73"; None goes by the end of the name.
         order: of the elements in ``.npy`` and ``.npz``, which say it: "F" column-major, "C" row-major. Elements in
             safetensors are always row-major.
-        compressed: deflate the members of an ``.npz``.
+        compressed: deflate the elements, in the formats that can.
+        reverse_dims: list the extents in reverse in HDF5, so that Julia, Fortran and MATLAB see the tensor as it is;
+            otherwise Python and C do. ``load`` follows what the file says.
 
     Raises:
         SaveError: the file cannot be written (no such folder, no permission, disk full); ``errno`` and ``path`` are
@@ -49,6 +55,7 @@ def save(
         PlacementError: a tensor is on a device; ``download`` it or move it with ``to(x, 'cpu')`` first.
         DTypeError: C64 (complex128) in safetensors, which does not have it.
         ArgumentError: an option or a name that the format does not have.
+        MissingExtraError: the format needs a library that is not installed; the message names the extra.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -59,9 +66,9 @@ def save(
      3  4
     """
     name = saved_path(path)
-    kind = format_of("save", name, format, SUFFIXES)
+    kind = format_of("save", name, format, FORMATS)
     tensors = {key: TensorOutgoing("save", one) for key, one in named(name, kind, x).items()}
-    write_file(name, kind, tensors, order=order, compressed=compressed)
+    write(name, kind, tensors, order=order, compressed=compressed, reverse_dims=reverse_dims)
 
 
 def load(
@@ -72,6 +79,7 @@ def load(
     mmap: bool = False,
     dtype: DTypeLike | None = None,
     format: str | None = None,
+    reverse_dims: bool | None = None,
 ) -> Tensor:
     """Read one tensor from a file.
 
@@ -84,6 +92,8 @@ def load(
         dtype: convert to this, checked as by ``convert``. Elements that are none of the seven dtypes (float16,
             bfloat16, unsigned and short integers) are read only if it is given and holds them.
         format: as for :func:`save`.
+        reverse_dims: of HDF5, whether the file lists extents in reverse, as Julia, Fortran and MATLAB write them; None
+            follows the mark that ``save`` leaves, and takes the extents as they are listed without one.
 
     Returns:
         A tensor on ``cpu``; owned and compact unless ``mmap`` is set.
@@ -93,6 +103,7 @@ def load(
         FormatError: it is not what its format says: cut short, too long, or malformed.
         DTypeError: its elements are none of the seven dtypes, and there is no ``dtype`` that holds them.
         OutOfMemoryError: not enough memory for the elements.
+        MissingExtraError: the format needs a library that is not installed.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -102,14 +113,19 @@ def load(
      1.5  2.5
     """
     wanted = None if dtype is None else as_dtype(dtype)
-    with Source(path) as source:
-        found = entries_of(source, format_of("load", source.path, format, SUFFIXES))
+    with read(path, "load", format, reverse_dims) as (source, found):
         entry = found[chosen(source.shown, found, name)]
         return tensor_of(block_of(source, entry, dtype=wanted, mmap=mmap), wanted, shared=mmap)
 
 
 def load_all(
-    path: Path, /, *, mmap: bool = False, dtype: DTypeLike | None = None, format: str | None = None
+    path: Path,
+    /,
+    *,
+    mmap: bool = False,
+    dtype: DTypeLike | None = None,
+    format: str | None = None,
+    reverse_dims: bool | None = None,
 ) -> dict[str, Tensor]:
     """Read all tensors of a file that holds them by name; arguments and errors are those of :func:`load`.
 
@@ -123,13 +139,12 @@ def load_all(
     {'a': (2,), 'b': (2, 3)}
     """
     wanted = None if dtype is None else as_dtype(dtype)
-    with Source(path) as source:
-        kind = format_of("load_all", source.path, format, SUFFIXES)
-        if kind == "npy":
+    with read(path, "load_all", format, reverse_dims) as (source, found):
+        if "" in found:
             raise ArgumentError(f"load_all: {source.shown} holds one tensor without a name; load() reads it")
         return {
             name: tensor_of(block_of(source, entry, dtype=wanted, mmap=mmap), wanted, shared=mmap)
-            for name, entry in entries_of(source, kind).items()
+            for name, entry in found.items()
         }
 
 

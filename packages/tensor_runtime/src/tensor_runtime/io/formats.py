@@ -1,0 +1,95 @@
+"""Every format by its name: who writes it, and who reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from tensor_core.errors import ArgumentError
+from tensor_core.files.atomic_write import new_file
+from tensor_core.files.blocks import Entry, Outgoing
+from tensor_core.files.formats import SUFFIXES, check_options, entries_of, format_of, write_file
+from tensor_core.files.source import Path, Source
+from tensor_core.shapes import Order
+from tensor_runtime.io import hdf5, mat, mat5
+
+FORMATS: Final[Mapping[str, str]] = {
+    **SUFFIXES,
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".mat": "mat",
+    "": "mat73",  # by format= alone: .mat stands for version 5
+}
+
+
+def write(
+    path: str, format: str, tensors: Mapping[str, Outgoing], /, *, order: Order, compressed: bool, reverse_dims: bool
+) -> None:
+    """Write tensors by name in a format, whole or not at all.
+
+    Raises:
+        SaveError: the file cannot be written.
+        ArgumentError: an option or a name that the format does not have.
+        DTypeError: an element type that it does not have.
+        MissingExtraError: it needs a library that is not installed.
+
+    >>> import tempfile
+    >>> from tensor_runtime.io.blocks import TensorOutgoing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     x = TensorOutgoing("save", tensor([1.0, 2.0]))
+    ...     write(folder + "/x.npz", "npz", {"x": x}, order="F", compressed=False, reverse_dims=False)
+    ...     with read(folder + "/x.npz", "load", None, None) as (_, found):
+    ...         list(found)
+    ['x']
+    """
+    if reverse_dims and format != "hdf5":
+        raise ArgumentError(
+            f"save: {path!r} is {format}, whose extents have one order; accepted: reverse_dims= for HDF5"
+        )
+    if format in SUFFIXES.values():
+        write_file(path, format, tensors, order=order, compressed=compressed)
+        return
+    check_options(path, format, order=order, compressed=compressed, ordered=("npy", "npz"), packed=(format,))
+    with new_file(path) as file:
+        if format == "hdf5":
+            hdf5.write(file, tensors, reverse_dims=reverse_dims, compressed=compressed)
+        elif format == "mat":
+            mat.write(file, tensors, compressed=compressed)
+        else:
+            mat.write73(file, tensors, compressed=compressed)
+
+
+@contextmanager
+def read(
+    path: Path, operation: str, format: str | None, reverse_dims: bool | None, /
+) -> Iterator[tuple[Source, dict[str, Entry]]]:
+    """A file and its tensors, which can be read while the block runs.
+
+    Raises:
+        LoadError: the file cannot be read.
+        FormatError: it is not what its format says.
+        MissingExtraError: the format needs a library that is not installed.
+
+    >>> import tempfile
+    >>> from tensor_runtime.io.files import save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(folder + "/x.npy", zeros((2, 3)))
+    ...     with read(folder + "/x.npy", "load", None, None) as (_, found):
+    ...         found[""].shape
+    (2, 3)
+    """
+    with Source(path) as source:
+        kind = format_of(operation, source.path, format, FORMATS)
+        if reverse_dims is not None and kind != "hdf5":
+            raise ArgumentError(f"{operation}: {source.shown} is {kind}, whose extents have one order; accepted: HDF5")
+        if kind == "hdf5":
+            with hdf5.opened(source) as root:
+                yield source, hdf5.entries(source, root, reverse_dims)
+        elif kind == "mat73" or (kind == "mat" and mat.is_73(source)):
+            with hdf5.opened(source) as root:
+                yield source, mat.entries73(source, root)
+        elif kind == "mat":
+            yield source, mat5.entries(source)
+        else:
+            yield source, entries_of(source, kind)

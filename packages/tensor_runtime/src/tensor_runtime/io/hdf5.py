@@ -1,0 +1,222 @@
+"""HDF5 files: named tensors, by h5py (extra ``hdf5``).
+
+HDF5 lists the extents of a dataset from the slowest axis to the fastest. Without further request a dataset has the
+tensor's extents and row-major elements, so Python and C see the tensor, and Julia, Fortran and MATLAB see its axes in
+reverse. With ``reverse_dims`` the elements stay column-major and the extents are listed in reverse; then Julia,
+Fortran and MATLAB see the tensor, and the dataset's attribute ``dims`` says "reversed", which ``load`` follows.
+
+Complex numbers are h5py's compound of ``r`` and ``i``, as HDF5.jl and TeNPy have it. Each dataset bears TeNPy's
+``type`` "array". A group that ITensors.jl wrote is one tensor, its axes in the order of its indices.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, BinaryIO, Final
+
+from tensor_core.errors import ArgumentError, SaveError, TensorError, shortened
+from tensor_core.files.blocks import Block, Entry, Outgoing
+from tensor_core.files.element_types import ELEMENT_TYPES
+from tensor_core.files.formats import check_size
+from tensor_core.files.source import Source
+from tensor_core.shapes import Order
+from tensor_runtime.io.extras import extra
+
+_ALIGNMENT: Final = 64
+_REVERSED: Final = "reversed"
+_STORAGE: Final = ("storage", "store")  # of ITensors.jl since 0.2, and before
+
+
+def write(file: BinaryIO, tensors: Mapping[str, Outgoing], /, *, reverse_dims: bool, compressed: bool) -> None:
+    """Write a file; ``name/of/tensor`` makes groups.
+
+    Raises:
+        ArgumentError: a name that HDF5 does not have, or that stands for a group as well.
+        MissingExtraError: there is no h5py.
+
+    >>> import tempfile
+    >>> from tensor_runtime.io.blocks import TensorOutgoing
+    >>> with tempfile.NamedTemporaryFile(buffering=0) as file:
+    ...     write(file, {"x": TensorOutgoing("save", zeros((2, 3)))}, reverse_dims=False, compressed=False)
+    ...     with Source(file.name) as source, opened(source) as root:
+    ...         entries(source, root, None)["x"].shape, entries(source, root, True)["x"].shape
+    ((2, 3), (3, 2))
+    """
+    with created(file) as root:
+        root.attrs["type"] = "simple_dict"  # of TeNPy: a dictionary with names for keys
+        for name, x in tensors.items():
+            if name.startswith("/") or any(part in ("", ".", "..") for part in name.split("/")) or "\0" in name:
+                raise ArgumentError(
+                    f"save: {shortened(name)} is no name of a dataset; accepted: parts joined by one slash"
+                )
+            order: Order = "F" if reverse_dims else "C"
+            block = Block(x.dtype, x.shape, order, x.in_order(order))
+            data = block.forward().transpose_view()
+            try:
+                made = root.create_dataset(
+                    name, data=data, compression="gzip" if compressed and x.shape and data.size else None
+                )
+            except (ValueError, TypeError) as error:
+                raise ArgumentError(
+                    f"save: a dataset {shortened(name)} cannot be made: {shortened(str(error))}"
+                ) from None
+            made.attrs["type"] = "array"
+            if reverse_dims:
+                made.attrs["dims"] = _REVERSED
+
+
+@contextmanager
+def created(file: BinaryIO, /, **options: Any) -> Iterator[Any]:
+    """A new HDF5 file in an open one.
+
+    Raises:
+        SaveError: the system or h5py refused.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryFile(buffering=0) as file:
+    ...     with created(file) as root:
+    ...         root.name
+    '/'
+    """
+    h5py = extra("h5py", "hdf5", "save: HDF5")
+    buffered = io.BufferedRandom(file)  # type: ignore[arg-type]  # unlike the raw file it writes all that it is given
+    try:
+        with h5py.File(buffered, "w", alignment_threshold=_ALIGNMENT, alignment_interval=_ALIGNMENT, **options) as root:
+            yield root
+        buffered.flush()
+    except TensorError:
+        raise
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise SaveError(f"save: h5py failed: {shortened(str(error))}") from error
+    finally:
+        buffered.detach()
+
+
+@contextmanager
+def opened(source: Source, /) -> Iterator[Any]:
+    """The root group of a file that is read; whatever h5py raises is told as ours.
+
+    Raises:
+        FormatError: it is no HDF5 file, or a broken one.
+        MissingExtraError: there is no h5py.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(buffering=0) as file:
+    ...     with created(file) as root:
+    ...         root["x"] = 1.0
+    ...     with Source(file.name) as source, opened(source) as root:
+    ...         list(root)
+    ['x']
+    """
+    h5py = extra("h5py", "hdf5", f"load: {source.shown}")
+    try:
+        with h5py.File(source.path, "r") as root:
+            yield root
+    except TensorError:
+        raise
+    except MemoryError:
+        raise
+    except Exception as error:  # of h5py, and of what it lets through
+        raise source.malformed(
+            f"no HDF5 file that h5py reads: {type(error).__name__}: {shortened(str(error))}"
+        ) from error
+
+
+def entries(source: Source, root: Any, reverse_dims: bool | None, /) -> dict[str, Entry]:
+    """The tensors of an open file; datasets without numbers, and links, are passed over.
+
+    Args:
+        source: the file.
+        root: its root group.
+        reverse_dims: extents are listed in reverse; None asks each dataset's attribute ``dims``.
+
+    Raises:
+        FormatError: a dataset claims more than the file can hold, or lies in other files.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(buffering=0) as file:
+    ...     with created(file) as root:
+    ...         root["a/x"], root["text"] = 1.0, "no tensor"
+    ...     with Source(file.name) as source, opened(source) as root:
+    ...         list(entries(source, root, None))
+    ['a/x']
+    """
+    found: dict[str, Entry] = {}
+    networks: list[str] = []
+
+    def visit(name: str, node: Any) -> None:
+        if hasattr(node, "keys"):
+            if _text(node.attrs.get("type")) == "ITensor" and (entry := _itensor(source, name, node)):
+                found[name] = entry
+                networks.append(name + "/")
+        elif not name.startswith(tuple(networks)) and _is_numeric(node.dtype):
+            turned = _text(node.attrs.get("dims")) == _REVERSED if reverse_dims is None else reverse_dims
+            found[name] = entry_of(
+                source, name, node, tuple(node.shape)[:: -1 if turned else 1], "F" if turned else "C"
+            )
+
+    root.visititems(visit)
+    return found
+
+
+def entry_of(source: Source, name: str, node: Any, shape: tuple[int, ...], order: Order, /) -> Entry:
+    """A dataset as a tensor of this shape and order.
+
+    Raises:
+        FormatError: it claims more than the file can hold, or lies in other files.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile(buffering=0) as file:
+    ...     with created(file) as root:
+    ...         root["x"] = [1.0, 2.0]
+    ...     with Source(file.name) as source, opened(source) as root:
+    ...         entry_of(source, "x", root["x"], (2,), "C").nbytes
+    16
+    """
+    if node.is_virtual or node.external:
+        raise source.malformed(f"dataset {name!r} lies in other files; accepted: datasets in the file itself")
+    check_size(source, node.size * node.dtype.itemsize, name)
+    element = ELEMENT_TYPES[node.dtype.name]
+    start = node.id.get_offset() if node.chunks is None else None
+    if start is not None and start + node.size * node.dtype.itemsize > source.size:
+        raise source.malformed(f"dataset {name!r} reaches beyond the end", start)
+    return Entry(name, element, not node.dtype.isnative, shape, order, start, partial(_elements, node))
+
+
+def bytes_of(array: Any, /) -> bytearray | memoryview:
+    """The bytes of a C-contiguous array of NumPy, shared."""
+    return array.reshape(-1).view("u1").data if array.size else bytearray()
+
+
+def _elements(node: Any) -> bytearray | memoryview:
+    return bytes_of(node[...])
+
+
+def _itensor(source: Source, name: str, group: Any) -> Entry | None:
+    """A group of ITensors.jl: indices with their dimensions, and dense elements, the first index fastest."""
+    storage = next((group[key] for key in _STORAGE if key in group), None)
+    if storage is None or not (_text(storage.attrs.get("type")) or "").startswith("Dense{") or "data" not in storage:
+        return None
+    indices = group["inds"]
+    shape = tuple(int(indices[f"index_{k + 1}"]["dim"][()]) for k in range(int(indices["length"][()])))
+    data = storage["data"]
+    entry = entry_of(source, name, data, shape, "F")
+    if "__complex__" in data.attrs:  # of the C++ library: the parts are a last axis of extent 2
+        wide = {"float64": "complex128", "float32": "complex64"}[data.dtype.name]
+        entry = entry._replace(element=ELEMENT_TYPES[wide])
+    if entry.nbytes != data.size * data.dtype.itemsize:
+        raise source.malformed(f"ITensor {name!r} has indices of {shape}, and {data.size} elements")
+    return entry
+
+
+def _is_numeric(dtype: Any) -> bool:
+    return dtype.name in ELEMENT_TYPES
+
+
+def _text(value: Any) -> str | None:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value if isinstance(value, str) else None
