@@ -93,7 +93,7 @@ def run(client: Client, suites: Path, scratch: Path) -> tuple[list[Outcome], str
         "CLIENTS_SUITES": str(suites),
         **dict(client.environment),
     }
-    own = ["-c", os.devnull, "--rootdir", str(ROOT), "--import-mode=importlib"] if client.folder is None else []
+    own = ["-c", os.devnull, "--rootdir", str(ROOT)] if client.folder is None else []
     plugin = ["-p", f"clients.plugins.{client.plugin}"] if client.plugin else []
     pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "clients.outcomes", "--tb=short")
     done = subprocess.run(

@@ -24,7 +24,7 @@ class Client(NamedTuple):
 
 
 def _script(name: str, what: str, module: str, *environment: tuple[str, str]) -> Client:
-    return Client(name, what, None, (str(SCRIPTS / module),), environment=environment)
+    return Client(name, what, None, ("--import-mode=importlib", str(SCRIPTS / module)), environment=environment)
 
 
 CLIENTS: Final = (
@@ -72,6 +72,13 @@ CLIENTS: Final = (
             ("ARRAY_API_TESTS_VERSION", "2024.12"),
             ("ARRAY_API_TESTS_SKIP_DTYPES", FOREIGN),
         ),
+    ),
+    Client(
+        "numpy",
+        "its tests of einsum, with ours",
+        None,
+        ("--pyargs", "numpy._core.tests.test_einsum"),
+        "numpy_einsum",
     ),
     _script("quimb", "networks, beside NumPy's arrays", "test_quimb.py"),
     _script("scipy", "functions of the array API standard", "test_scipy.py", ("SCIPY_ARRAY_API", "1")),
