@@ -81,6 +81,7 @@ CLIENTS: Final = (
         "numpy_einsum",
     ),
     _script("quimb", "networks, beside NumPy's arrays", "test_quimb.py"),
+    _script("page", "what docs/clients.md shows", "test_pages.py", ("SCIPY_ARRAY_API", "1")),
     _script("scipy", "functions of the array API standard", "test_scipy.py", ("SCIPY_ARRAY_API", "1")),
     _script("sklearn", "PCA and others by the standard", "test_sklearn.py", ("SCIPY_ARRAY_API", "1")),
 )
