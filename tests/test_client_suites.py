@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
 from pathlib import Path
 
+import clients.__main__
 import pytest
 from clients.__main__ import REASONS, Outcome, Reason, judged, read_reasons, run
 from clients.suites import CLIENTS, Client
@@ -40,6 +42,8 @@ def test_every_reason_belongs_to_a_suite_and_says_why() -> None:
 
 TESTS = """
 import pytest
+
+import clients.__main__
 def test_passes(): pass
 def test_fails(): assert [1] == [2]
 def test_skips(): pytest.skip()
@@ -84,3 +88,8 @@ def test_what_is_not_there_is_named(arguments: list[str], said: str, tmp_path: P
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_examples_in_docstrings_give_what_they_say() -> None:
+    found = doctest.testmod(clients.__main__)
+    assert found.attempted and not found.failed
