@@ -3,16 +3,17 @@
 PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
+CLIENTS_VENV := .venv-clients
 PROJECTS := $(wildcard packages/*/pyproject.toml)
 NATIVE := $(wildcard packages/*/setup.py) $(shell find packages/*/csrc -name '*.[ch]')
 PACKAGES := $(addprefix -e ,$(dir $(PROJECTS)))
 PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
 LOCKED := --require-hashes --only-binary=:all:
 OURS := --no-deps --no-build-isolation
-CODE := packages tests tools examples benchmarks conftest.py
+CODE := packages tests tools examples benchmarks clients conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dist test test-pythons test-long check format docs bench lock clean
+.PHONY: help setup run dist test test-pythons test-long test-clients check format docs bench lock clean
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
@@ -21,6 +22,8 @@ help:
 	@echo "make test-long  the properties at large counts, resumed where they ended, and fuzzed C kernels;"
 	@echo "               BUDGET=seconds for each of both, default to the end, and four hours; without BUDGET first"
 	@echo "               Hypothesis with 2,000 examples for each test that leaves their number to it"
+	@echo "make test-clients SUITES=folder  tests of opt_einsum, cotengra, einops and the array API, checked out in that folder, and"
+	@echo "               programs on quimb, SciPy and scikit-learn, all on our tensors; NAMES=\"quimb scipy\" runs some of them"
 	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make docs    the documentation as a site, out/site/html/index.html"
@@ -91,7 +94,7 @@ endif
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check $(CODE)
 	$(VENV)/bin/ruff check $(CODE)
-	$(VENV)/bin/mypy packages/*/src tools tests examples benchmarks conftest.py
+	$(VENV)/bin/mypy packages/*/src tools tests examples benchmarks clients conftest.py
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/lint-imports --config packages/tensor_core/pyproject.toml
 	$(VENV)/bin/python tools/check_docstrings.py
@@ -123,6 +126,18 @@ bench-%: $(BENCH_VENV)/.made
 	@mkdir -p out
 	$(BENCH_VENV)/bin/python -m benchmarks $* --json out/$*.json $(BENCH)
 
+$(CLIENTS_VENV)/.made: requirements/build.txt requirements/run.txt requirements/clients.txt $(PROJECTS) $(NATIVE)
+	$(PYTHON) -m venv $(CLIENTS_VENV)
+	$(CLIENTS_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/build.txt -r requirements/run.txt
+	$(CLIENTS_VENV)/bin/python $(PIP_INSTALL) -r requirements/clients.txt
+	$(CLIENTS_VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES)
+	@touch $@
+
+# SUITES names a folder with the tests of other libraries: opt_einsum, cotengra, einops, array-api-tests (clients/suites.py).
+test-clients: $(CLIENTS_VENV)/.made
+	@test -n "$(SUITES)" || { echo "name the folder of the suites: make test-clients SUITES=folder"; exit 1; }
+	$(CLIENTS_VENV)/bin/python -m clients $(SUITES) $(NAMES)
+
 # The index and the certificates that uv asks are the machine's own, chosen by its variables (UV_INDEX, SSL_CERT_FILE, ...).
 COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
@@ -136,6 +151,6 @@ lock: $(VENV)/.made
 	done
 
 clean:
-	rm -rf $(VENV) .venv-3.* $(BENCH_VENV) out build dist .c_check_cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* $(BENCH_VENV) $(CLIENTS_VENV) out build dist .c_check_cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf __pycache__ packages/*/build packages/*/src/*.egg-info
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

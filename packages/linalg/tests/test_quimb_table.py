@@ -224,6 +224,28 @@ def test_triangles_and_polar_factors_have_quimbs_sides_and_batches() -> None:
         QUIMB["svd_truncated"](tr.ones((2, 3)), renorm=3)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"axis": 1},
+        {"axis": (0, 2), "keepdims": True},
+        {"ord": 1, "axis": -1},
+        {"ord": 2, "axis": (0, 1)},
+        {"ord": "fro", "axis": (2, 1), "keepdims": True},
+        {"ord": "nuc", "axis": (-1, 0)},
+    ],
+)
+def test_norms_are_numpys(options: dict[str, Any]) -> None:
+    x = random(4, 2, 3)
+    np.testing.assert_allclose(called("linalg.norm", x, **options), np.linalg.norm(x, **options), rtol=1e-12)
+    if "axis" not in options:
+        for order in (1, 2, -2, np.inf, "nuc", "fro"):
+            np.testing.assert_allclose(called("linalg.norm", x[0], ord=order), np.linalg.norm(x[0], order), rtol=1e-12)
+        with pytest.raises(ArgumentError, match="ord 2 over axes"):
+            called("linalg.norm", x, ord=2)
+
+
 @pytest.mark.parametrize("batch", [(), (3,)])
 @pytest.mark.parametrize(("absorb", "kept"), [("both", "lr"), ("lsqrt", "l"), (12, "r")])
 @pytest.mark.parametrize("shift", [True, False, 0.25, "auto"])

@@ -154,6 +154,25 @@ def test_quotients_with_infinities_are_the_standards() -> None:
     assert xp.floor_divide(7, tr.tensor([2])).tolist() == [3]
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_tangents_at_infinity_keep_the_sign_of_the_other_part(dtype: str) -> None:
+    others = np.array([3.0, -3.0, 1.0, -1.0, 0.0, -0.0])
+    for infinity in (math.inf, -math.inf):
+        x = tr.asarray(np.array([complex(infinity, one) for one in others], dtype))
+        found = xp.tanh(x).to_numpy()
+        np.testing.assert_array_equal(found, np.sign(infinity))
+        np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(others))
+        x = tr.asarray(np.array([complex(one, infinity) for one in others], dtype))
+        found = xp.tan(x).to_numpy()
+        np.testing.assert_array_equal(found, complex(0, np.sign(infinity)))
+        np.testing.assert_array_equal(np.signbit(found.real), np.signbit(others))
+    rest = np.array([0.5 - 2j, -1 + 1j, 0j], dtype)
+    np.testing.assert_array_equal(xp.tanh(tr.asarray(rest)).to_numpy(), tr.tanh(tr.asarray(rest)).to_numpy())
+    undefined = xp.tanh(tr.asarray(np.array([complex(math.inf, math.nan), complex(math.inf, math.inf)], dtype)))
+    np.testing.assert_array_equal(undefined.to_numpy().real, 1)
+    assert xp.tanh(tr.tensor([math.inf])).tolist() == [1.0]
+
+
 @pytest.mark.parametrize(
     ("ask", "error", "said"),
     [

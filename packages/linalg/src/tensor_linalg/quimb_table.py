@@ -20,7 +20,7 @@ here, as NumPy has them, and are moved to the end for this package and back, wit
 | ``linalg.householder_product`` | ``(x, tau)``, without batch axes | as PyTorch |
 | ``linalg.pinv``, ``linalg.expm``, ``scipy.linalg.expm`` | ``(x)`` | as NumPy and SciPy |
 | ``linalg.lstsq`` | ``(a, b)``, without batch axes | solution, residuals, rank, s |
-| ``linalg.norm`` | ``(x)`` | the square root of the sum of squares |
+| ``linalg.norm`` | ``(x, ord=None, axis=None, keepdims=False)`` | as NumPy |
 | ``svd_truncated`` | ``(x, cutoff, cutoff_mode, max_bond, absorb, renorm, info)`` | left, s, right, or None |
 | ``svd_via_eig_truncated`` | the same | the same, by the smaller Gram matrix |
 | ``rsvd`` | the same | the same, of the ``max_bond`` largest values, by products with random vectors |
@@ -42,7 +42,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.bridges import batch_first, batch_last
 from tensor_linalg.decompositions import cholesky, eig, eigh, eigvals, eigvalsh, lu, qr, randomized_svd, svd, svdvals
-from tensor_linalg.functions import det, expm
+from tensor_linalg.functions import det, expm, matrix_norm
 from tensor_linalg.networks.split import split
 from tensor_linalg.products import matmul, matvec, mH, outer
 from tensor_linalg.solving import inv, lstsq, pinv, solve, triangular_solve
@@ -123,6 +123,18 @@ def _solve(a: tr.Tensor, b: tr.Tensor) -> tr.Tensor:
         column = solve(_trailing(a, 2), tr.expand_dims(b, 1))[:, 0]
         return _leading(column, 1)
     return _leading(solve(_trailing(a, 2), _trailing(b, 2)), 2)
+
+
+def _norm(x: tr.Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) -> tr.Tensor:
+    axes = tuple(range(x.rank)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if ord is None or len(axes) == 1:
+        return tr.norm(x, 2 if ord is None else ord, axis, keepdims=keepdims)
+    if len(axes) != 2:
+        raise ArgumentError(
+            f"linalg.norm: ord {ord!r} over axes {axes}; accepted: one axis, or two of matrices", operation="norm"
+        )
+    found = matrix_norm(tr.move_axes(x, axes, (0, 1)), ord)
+    return tr.expand_dims(found, axes) if keepdims else found
 
 
 def _truncated(method: str) -> Callable[..., Three]:
@@ -298,7 +310,7 @@ QUIMB: Final[Mapping[str, Callable[..., Any]]] = {
     "linalg.householder_product": _householder_product,
     "scipy.linalg.solve_triangular": _solve_triangular,
     "scipy.linalg.lu": _lu,
-    "linalg.norm": tr.norm,
+    "linalg.norm": _norm,
     "svd_truncated": _truncated("svd"),
     "svd_via_eig_truncated": _truncated("eigh"),
     "rsvd": _truncated("rsvd"),

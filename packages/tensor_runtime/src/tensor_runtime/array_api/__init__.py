@@ -34,7 +34,7 @@ from tensor_runtime.array_api.creation import (
     zeros_like,
 )
 from tensor_runtime.array_api.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
-from tensor_runtime.array_api.elementwise import floor_divide
+from tensor_runtime.array_api.elementwise import floor_divide, tan, tanh
 from tensor_runtime.array_api.inspection import NamespaceInfo
 from tensor_runtime.array_api.manipulation import (
     broadcast_arrays,
@@ -119,8 +119,6 @@ from tensor_runtime.ops.trigonometry import (
     hypot,
     sin,
     sinh,
-    tan,
-    tanh,
 )
 
 __array_api_version__ = "2024.12"
