@@ -33,7 +33,7 @@ def test_families_keep_their_namespaces() -> None:
 
 
 def test_completion_shows_public_names_only() -> None:
-    names = {*tensor_runtime.__all__, *tensor_einsum.__all__, "core", "linalg", "__version__"}
+    names = {*tensor_runtime.__all__, *tensor_einsum.__all__, "core", "linalg", "pictures", "__version__"}
     assert set(dir(it)) == names
     for name in names:
         assert getattr(it, name) is not None

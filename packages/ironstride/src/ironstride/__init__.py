@@ -1,7 +1,7 @@
 """Everything in one namespace, loaded on first use.
 
 Tensors and their operations are those of ``tensor_runtime``, ``plan`` and its relatives those of ``tensor_einsum``;
-``linalg`` is ``tensor_linalg``, and ``core`` is ``tensor_core``.
+``linalg`` is ``tensor_linalg``, ``core`` is ``tensor_core``, and ``pictures`` draws.
 
 >>> import ironstride as it
 >>> a = it.tensor([[4.0, 2.0], [2.0, 3.0]])
@@ -17,7 +17,7 @@ from ironstride.version import __version__ as __version__
 
 TYPE_CHECKING = False  # importing typing takes longer than this package
 
-_MODULES = {"core": "tensor_core", "linalg": "tensor_linalg"}
+_MODULES = {"core": "tensor_core", "linalg": "tensor_linalg", "pictures": "ironstride.pictures"}
 _SOURCES = ("tensor_runtime", "tensor_einsum")
 """Where the other names come from; the first that has one gives it, but for the names below."""
 _OF_EINSUM = ("einsum",)  # tensor_runtime's loads tensor_einsum and calls this one
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     import tensor_einsum
     import tensor_linalg as linalg
     import tensor_runtime
+    from ironstride import pictures as pictures
     from tensor_einsum import *  # noqa: F403
     from tensor_runtime import *  # type: ignore[no-redef]  # noqa: F403
 
-    __all__ = ["core", "linalg"]
+    __all__ = ["core", "linalg", "pictures"]
     __all__ += tensor_runtime.__all__
     __all__ += tensor_einsum.__all__
 else:  # hidden from the type checker, which would believe that every name exists

@@ -6,10 +6,11 @@ nothing serves ``cpu``; 2 is left for wrong usage and for output that cannot be 
 
 from __future__ import annotations
 
+import json
 import platform
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from tensor_core.errors import TensorError
 from tensor_runtime.backends.discovery import NOT_LOADED, AnyBackend
@@ -24,8 +25,20 @@ from tensor_runtime.placement import CPU, DeviceKind
 _PREFIX: Final = "ironstride"  # of our distributions' names
 
 
-def main() -> int:
-    """Print the report; the result is the exit status."""
+class Section(NamedTuple):
+    """One part of the report: its heading, empty for the first, and its lines as names and values."""
+
+    heading: str
+    facts: list[tuple[str, str]]
+
+
+def main(*, as_json: bool = False) -> int:
+    """Print the report, or one JSON object on one line; the result is the exit status."""
+    if as_json:
+        sections, problems = examine(registry)
+        facts = {section.heading or "installed": dict(section.facts) for section in sections}
+        print(json.dumps({"usable": not problems, "problems": problems, **facts}))
+        return 1 if problems else 0
     lines, healthy = report(registry)
     print("\n".join(lines))
     return 0 if healthy else 1
@@ -34,29 +47,41 @@ def main() -> int:
 def report(known: Registry, /) -> tuple[list[str], bool]:
     """Lines of the report, and whether tensors can be used.
 
-    Loads every backend, and every rule and kernel of others that can be loaded; one that fails is reported and stops
-    nothing. Families of operations are listed without being loaded.
-
     >>> lines, healthy = report(registry)
     >>> lines[0].split()[0], healthy
     ('python', True)
     """
-    facts = [("python", f"{platform.python_version()} ({platform.python_implementation()}, {sys.platform})")]
-    facts += sorted(_distributions())
-    lines = _columns(facts)
-    found = [row for row in known.backends() if row.devices not in (KERNEL, RULE)]
-    for row in found:
-        lines += ["", f"backend {row.name} for {row.devices}, from {row.distribution}"]
-        lines += [f"  {line}" for line in _columns(list(_facts_of(known, row)))]
-    kernels = [(offer.name, offer.origin) for offer in _tried_kernels(known)]
-    lines += ["", "kernels brought by others", *(f"  {line}" for line in _columns(kernels))] if kernels else []
-    rules = list(_rules(known))
-    lines += ["", "rules for operations", *(f"  {line}" for line in _columns(rules))] if rules else []
-    installed = families()
-    lines += ["", "families of operations", *(f"  {line}" for line in _columns(list(map(_family, installed))))]
-    problems = _problems(known, installed)
+    sections, problems = examine(known)
+    lines: list[str] = []
+    for heading, facts in sections:
+        lines += ["", heading, *(f"  {line}" for line in _columns(facts))] if heading else _columns(facts)
     lines += ["", *(f"problem: {line}" for line in problems)] if problems else ["", "tensors can be used"]
     return lines, not problems
+
+
+def examine(known: Registry, /) -> tuple[list[Section], list[str]]:
+    """What the report says, and what is wrong.
+
+    Loads every backend, and every rule and kernel of others that can be loaded; one that fails is reported and stops
+    nothing. Families of operations are listed without being loaded.
+
+    >>> sections, problems = examine(registry)
+    >>> sections[-1].heading, problems
+    ('families of operations', [])
+    """
+    python = f"{platform.python_version()} ({platform.python_implementation()}, {sys.platform})"
+    sections = [Section("", [("python", python), *sorted(_distributions())])]
+    found = [row for row in known.backends() if row.devices not in (KERNEL, RULE)]
+    for row in found:
+        heading = f"backend {row.name} for {row.devices}, from {row.distribution}"
+        sections.append(Section(heading, list(_facts_of(known, row))))
+    kernels = [(offer.name, offer.origin) for offer in _tried_kernels(known)]
+    sections += [Section("kernels brought by others", kernels)] if kernels else []
+    rules = list(_rules(known))
+    sections += [Section("rules for operations", rules)] if rules else []
+    installed = families()
+    sections.append(Section("families of operations", list(map(_family, installed))))
+    return sections, _problems(known, installed)
 
 
 def _problems(known: Registry, installed: Iterable[Family]) -> list[str]:

@@ -47,13 +47,13 @@ MOST_LEAVES: Final = 300  # operands drawn; of larger trees every second, third,
 MOST_STEPS: Final = 500  # along the axis of steps; of longer plans the largest of neighbours is drawn
 _LONG: Final = 20_000  # characters of a path
 _TITLE: Final = 80  # characters
-_INK, _PALE = "#22303c", "#c9d1d9"
-_STYLE: Final[Any] = {
+INK, _PALE = "#22303c", "#c9d1d9"
+STYLE: Final[Any] = {
     "svg.hashsalt": "ironstride",
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.size": 10,
-    **dict.fromkeys(("axes.edgecolor", "text.color", "axes.labelcolor", "xtick.color", "ytick.color"), _INK),
+    **dict.fromkeys(("axes.edgecolor", "text.color", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlelocation": "left",
@@ -142,7 +142,7 @@ def drawn(tree: Tree, title: str, ending: str) -> bytes:
     taken = with_workspaces(tree, history)
     undated: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}[ending]
     # Figure without pyplot: no window system is looked for, and nothing global changes but inside these contexts.
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # who reads it may have a font that has it
         figure = Figure(figsize=(11, 10), layout="constrained")
         FigureCanvasAgg(figure)
@@ -252,7 +252,7 @@ def _label_costliest(axes: Any, tree: Tree, place: Sequence[tuple[float, float]]
             va="center",
             fontsize=8,
             color="white",
-            bbox={"boxstyle": "circle,pad=0.25", "facecolor": _INK, "edgecolor": "none"},
+            bbox={"boxstyle": "circle,pad=0.25", "facecolor": INK, "edgecolor": "none"},
             zorder=3,
         )
     if shares:
@@ -300,7 +300,7 @@ def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[
     at = next((place for place, step in enumerate(order) if taken[step] == peak), 0)
     late = at > 0.6 * len(history)
     if tree.limit is not None:
-        axes.axhline(tree.limit / unit, color=_INK, linestyle=(0, (4, 3)), linewidth=1)
+        axes.axhline(tree.limit / unit, color=INK, linestyle=(0, (4, 3)), linewidth=1)
         axes.annotate(
             f"limit {readable_bytes(tree.limit)}",
             (0.005 if late else 0.995, tree.limit / unit),
@@ -335,7 +335,7 @@ def _draw_work(axes: Any, tree: Tree) -> None:
         axes.stairs(powers, edges, fill=True, color="#35b779", alpha=0.45)
         for step in costliest(tree):
             at = order.index(step) + 0.5, math.log10(tree.flops[step])
-            axes.plot(*[[place] for place in at], "v", color=_INK, markersize=5, zorder=3, clip_on=False)
+            axes.plot(*[[place] for place in at], "v", color=INK, markersize=5, zorder=3, clip_on=False)
     axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
     axes.yaxis.set_major_formatter(_powers(10))
     every = ", over all slices" if tree.slices > 1 else ""
@@ -355,7 +355,7 @@ def _step_axis(axes: Any, tree: Tree) -> None:
     axes.grid(axis="y", color=_PALE, linewidth=0.6)
     axes.set_axisbelow(True)
     if tree.shared:
-        axes.axvline(len(tree.shared), color=_INK, linewidth=0.8)
+        axes.axvline(len(tree.shared), color=INK, linewidth=0.8)
 
 
 def _with_tips(svg: str, tips: Sequence[str]) -> str:

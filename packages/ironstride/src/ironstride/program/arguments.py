@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -11,12 +12,6 @@ from typing import Any, Final, NoReturn
 REFUSED: Final = 2
 DONE: Final = 0
 
-_CONTRACT: Final = """Contract a network: plan, check that it fits into memory, contract, and print the result with its
-time. Several files are contracted one after the other; those that hold no network are skipped."""
-_PLAN: Final = """Plan a contraction and show what it costs. No operand is read or made."""
-_CALIBRATE: Final = (
-    """Measure how fast this machine contracts, and write the rates to a file that --calibration takes."""
-)
 _SOURCE: Final = """network files (docs/network-file.md), text files with an equation and shapes (.txt), or an equation
 with the shapes of its operands: 'ij,jk->ik' 2x3 3x4"""
 
@@ -33,7 +28,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, *, report: Callable[[object], None], **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **options})
         self._report = report
 
     def print_help(self, file: Any = None) -> None:
@@ -63,16 +58,32 @@ def parser_of(report: Callable[[object], None], /) -> Parser:
     >>> parser_of(print).parse_args(["plan", "ij,jk->ik", "2x3", "3x4", "--seconds", "1.5"]).seconds
     1.5
     """
-    parser = Parser(prog="ironstride", description="Contract tensor networks.", report=report)
+    parser = Parser(
+        prog="ironstride",
+        description="Contract tensor networks, look into files of tensors, and measure this machine.",
+        epilog=_shown("ironstride COMMAND --help", "ironstride svd x.npy --cutoff 1e-6"),
+        report=report,
+    )
     parser.add_argument(
         "--version", action=_Version, nargs=0, default=argparse.SUPPRESS, help="print the version and exit"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    contract = commands.add_parser("contract", help="contract a network", description=_CONTRACT, report=report)
+    def command(name: str, short: str, long: str, *examples: str) -> argparse.ArgumentParser:
+        text = textwrap.fill(" ".join(long.split()), 100)
+        return commands.add_parser(name, help=short, description=text, epilog=_shown(*examples), report=report)
+
+    contract = command(
+        "contract",
+        "contract a network",
+        """Contract a network: plan, check that it fits into memory, contract, and print the result with its time.
+        Several files are contracted one after the other; those that hold no network are skipped.""",
+        "ironstride contract 'ij,jk->ik' 2000x30 30x4000 -o product.npy",
+        "ironstride contract network.json --memory 1GiB --plot plan.svg",
+    )
     _add_source(contract)
     _add_planning(contract)
-    contract.add_argument("--threads", metavar="N", type=_positive, help="threads of kernels; default: all processors")
+    _add_threads(contract)
     contract.add_argument(
         "--repeat", metavar="N", type=_positive, default=1, help="contract so often, and tell first and later times"
     )
@@ -82,20 +93,126 @@ def parser_of(report: Callable[[object], None], /) -> Parser:
     contract.add_argument("-o", "--output", metavar="OUT.npy", type=Path, help="save the result")
     _add_showing(contract)
 
-    plan = commands.add_parser("plan", help="plan a contraction", description=_PLAN, report=report)
+    plan = command(
+        "plan",
+        "plan a contraction",
+        "Plan a contraction and show what it costs. No operand is read or made.",
+        "ironstride plan 'ab,bc,cd->ad' 2000x30 30x4000 4000x50 --steps",
+        "ironstride plan network.json --seconds 10 --save-plan plan.json",
+    )
     _add_source(plan)
     _add_planning(plan)
     _add_showing(plan)
 
-    calibrate = commands.add_parser(
-        "calibrate", help="measure this machine for the planner", description=_CALIBRATE, report=report
+    _add_tensor_commands(command)
+    _add_machine_commands(command)
+    return parser
+
+
+def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """What works on files of tensors."""
+    info = command(
+        "info",
+        "what is in a file of tensors",
+        "Name, dtype, shape, order and size of every tensor of a file. Elements are read where its format needs that.",
+        "ironstride info weights.npz",
+        "ironstride info x.npy --json",
+    )
+    info.add_argument("file", metavar="FILE", type=Path, help="its ending says the format")
+    _add_json(info)
+
+    convert = command(
+        "convert",
+        "tensors of a file in another format or dtype",
+        """Write the tensors of one file to another; endings say the formats. Another dtype is refused where values
+        could be lost, unless --cast says that they may. The new file appears whole or not at all.""",
+        "ironstride convert weights.npz first.npy --name layer1",
+        "ironstride convert x.npy single.npy --dtype F32 --cast",
+    )
+    convert.add_argument("source", metavar="A", type=Path, help="the file to read")
+    convert.add_argument("target", metavar="B", type=Path, help="the file to write; one that is there is replaced")
+    _add_name(convert)
+    convert.add_argument("--dtype", metavar="NAME", help="of the new file, such as F32 or complex128")
+    convert.add_argument("--cast", action="store_true", help="to that dtype even if values are lost")
+    _add_json(convert)
+
+    svd = command(
+        "svd",
+        "the spectrum of a tensor, and what truncating it costs",
+        """Singular values of a tensor, cut in two: some axes count the rows of a matrix, the others its columns. Shows
+        the relative error of keeping the largest of them, their entropy, and the rank that a cutoff needs.""",
+        "ironstride svd x.npy --rows 0,1 --cutoff 1e-6",
+        "ironstride svd state.npz --name psi --plot spectrum.svg",
+    )
+    svd.add_argument("file", metavar="FILE", type=Path, help="a file of tensors")
+    _add_name(svd)
+    svd.add_argument(
+        "--rows", metavar="AXES", type=_axes, default=(0,), help="axes that count the rows, such as 0,2 (0)"
+    )
+    svd.add_argument("--cutoff", metavar="ERROR", type=_error, help="find the least rank with this relative error")
+    svd.add_argument("--plot", metavar="FILE.svg", type=Path, help="draw the spectrum (.svg, .png or .pdf)")
+    _add_json(svd)
+
+
+def _add_machine_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """What is about this machine and this installation."""
+    bench = command(
+        "bench",
+        "measure this machine beside NumPy",
+        """A minute of everyday work: elementwise functions, products, contractions and batches of small matrices,
+        beside NumPy in turns. Below 1 ours is faster.""",
+        "ironstride bench",
+        "ironstride bench --seconds 10 --threads 1 --json",
+    )
+    bench.add_argument("--seconds", type=_seconds, default=60.0, help="about how long to measure (60)")
+    _add_threads(bench)
+    _add_json(bench)
+
+    calibrate = command(
+        "calibrate",
+        "measure this machine for the planner",
+        "Measure how fast this machine contracts, and write the rates to a file that --calibration takes.",
+        "ironstride calibrate && ironstride contract network.json --calibration",
     )
     calibrate.add_argument("-o", "--output", metavar="FILE.json", type=Path, help="default: in the folder for settings")
     calibrate.add_argument("--seconds", type=_seconds, default=20.0, help="about how long to measure (20)")
-    calibrate.add_argument("--threads", metavar="N", type=_positive, help="threads of kernels; default: all processors")
+    _add_threads(calibrate)
+    _add_json(calibrate)
 
-    commands.add_parser("doctor", help="versions, backends and their status, BLAS, threads", report=report)
-    return parser
+    doctor = command(
+        "doctor",
+        "versions, backends and their status, BLAS, threads",
+        "What is installed, which backends work, and what they compute with. Status 1: something is broken.",
+        "ironstride doctor",
+        "ironstride doctor --json",
+    )
+    _add_json(doctor)
+
+    completion = command(
+        "completion",
+        "a script that completes commands and options in a shell",
+        "Print the script that makes a shell complete commands and options.",
+        'eval "$(ironstride completion bash)"   # in ~/.bashrc; zsh takes the same, in ~/.zshrc after compinit',
+        "ironstride completion fish > ~/.config/fish/completions/ironstride.fish",
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+
+
+def _shown(*examples: str) -> str:
+    """Examples below the help."""
+    return "\n  ".join([f"example{'s' if len(examples) > 1 else ''}:", *examples])
+
+
+def _add_name(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--name", metavar="NAME", help="this tensor of a file that holds several")
+
+
+def _add_json(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--json", action="store_true", help="print JSON, on one line")
+
+
+def _add_threads(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--threads", metavar="N", type=_positive, help="threads of kernels; default: all processors")
 
 
 def _add_source(command: argparse.ArgumentParser) -> None:
@@ -144,3 +261,17 @@ def _seconds(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"found {text}; accepted: a number of seconds above 0")
     return number
+
+
+def _error(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"found {text}; accepted: a number from 0 on")
+    return number
+
+
+def _axes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"found {text}; accepted: numbers of axes, such as 0,2") from None

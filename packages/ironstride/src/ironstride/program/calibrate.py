@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tensor_core.files.atomic_write import write_atomically
 from tensor_einsum.search.calibration import default_path
 
 
-def calibrate(output: Path | None, seconds: float, threads: int | None) -> bool:
+def calibrate(output: Path | None, seconds: float, threads: int | None, as_json: bool = False) -> bool:
     """Measure for about so many seconds, print the rates and write them; the file appears whole or not at all.
 
     Returns:
@@ -41,12 +42,15 @@ def calibrate(output: Path | None, seconds: float, threads: int | None) -> bool:
             bar.update(done - bar.n)
 
         found = tensor_einsum.calibrate(seconds=seconds, on_case=show)
+    make_folder("-o", file)
+    write_atomically(str(file), [found.to_json().encode()])
+    if as_json:
+        print(json.dumps({"saved": str(file), "digest": found.digest, **json.loads(found.to_json())}))
+        return True
     rows = [
         (name, f"{rates.flop_rate / 1e9:.1f}", f"{rates.element_rate / 1e6:.0f}", f"{rates.step_seconds * 1e6:.2f}")
         for name, rates in found.cost_model.rates
     ]
     print(table([("dtype", "GFLOP/s", "Melements/s", "µs per step"), *rows], "<>>>"))
-    make_folder("-o", file)
-    write_atomically(str(file), [found.to_json().encode()])
     print(f"saved {file}, digest {found.digest}")
     return True

@@ -81,14 +81,8 @@ def print_error(message: object) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    if arguments.command == "doctor":
-        from tensor_runtime import doctor
-
-        return doctor.main()
-    if arguments.command == "calibrate":
-        from ironstride.program.calibrate import calibrate
-
-        return _guarded("calibrate", lambda: calibrate(arguments.output, arguments.seconds, arguments.threads))
+    if arguments.command in _OTHERS:
+        return _OTHERS[arguments.command](arguments)
     from ironstride.program.sources import SourceError, networks_of
 
     try:
@@ -142,6 +136,63 @@ def _guarded(name: object, work: Callable[[], bool]) -> int:
         print_error(f"{name}: {str(error) or 'out of memory'}")
         return REFUSED
 
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from tensor_runtime import doctor
+
+    return doctor.main(as_json=arguments.json)
+
+
+def _calibrate(arguments: argparse.Namespace) -> int:
+    from ironstride.program.calibrate import calibrate
+
+    given = arguments.output, arguments.seconds, arguments.threads, arguments.json
+    return _guarded("calibrate", lambda: calibrate(*given))
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from ironstride.program.commands.benchmark import bench
+
+    return _guarded("bench", lambda: bench(arguments.seconds, arguments.threads, arguments.json))
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from ironstride.program.commands.info import info
+
+    return _guarded(arguments.file, lambda: info(arguments.file, arguments.json))
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    from ironstride.program.commands.conversion import Conversion, convert
+
+    asked = Conversion(**{field.name: getattr(arguments, field.name) for field in fields(Conversion)})
+    return _guarded(asked.source, lambda: convert(asked))
+
+
+def _svd(arguments: argparse.Namespace) -> int:
+    from ironstride.program.commands.spectrum import Asked, svd
+
+    asked = Asked(**{field.name: getattr(arguments, field.name) for field in fields(Asked)})
+    return _guarded(asked.file, lambda: svd(asked))
+
+
+def _completion(arguments: argparse.Namespace) -> int:
+    from ironstride.program.commands.completion import completion
+
+    print(completion(arguments.shell, parser_of(print_error)), end="")
+    return DONE
+
+
+_OTHERS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
+    "doctor": _doctor,
+    "calibrate": _calibrate,
+    "bench": _bench,
+    "info": _info,
+    "convert": _convert,
+    "svd": _svd,
+    "completion": _completion,
+}
+"""Commands that take no network; each imports what it needs when it is called."""
 
 if __name__ == "__main__":
     sys.exit(main())

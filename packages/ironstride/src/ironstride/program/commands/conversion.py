@@ -1,0 +1,77 @@
+"""The command `convert`: tensors of one file into another, in another format or dtype."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import tensor_runtime as tr
+from ironstride.program.commands.tensor_files import check_writable, choose, read_all, write_all
+from ironstride.program.output_paths import OutputPathError, check_output_path, make_folder
+from tensor_core.dtypes import as_dtype
+from tensor_core.errors import LossyConversionError, TensorError
+
+
+class OptionLossError(TensorError, ValueError):
+    """A dtype in which values could be lost, without ``--cast``."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What the command line asks for."""
+
+    source: Path
+    target: Path
+    name: str | None = None
+    dtype: str | None = None
+    cast: bool = False
+    json: bool = False
+
+
+def convert(asked: Conversion) -> bool:
+    """Write the tensors of one file to another; the new file appears whole or not at all.
+
+    Returns:
+        True.
+
+    Raises:
+        TensorError: a file cannot be read or written, or a dtype could lose values and `cast` is not set.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> tr.save(folder / "x.npy", tr.ones((2, 3)))
+    >>> convert(Conversion(folder / "x.npy", folder / "y.npy", dtype="C64"))  # doctest: +ELLIPSIS
+    saved ...y.npy, 1 tensor
+    True
+    """
+    check_output_path("the new file", asked.target, [])
+    check_writable("the new file", asked.target)
+    if asked.target.exists() and asked.target.samefile(asked.source):
+        raise OutputPathError(f"{asked.target} is the file that is read; give the new one another name")
+    found = read_all(asked.source)
+    if asked.name is None:
+        tensors = {name: one.tensor for name, one in found.items()}
+    else:
+        tensors = {asked.name: choose(found, asked.name)}
+    if asked.dtype is not None:
+        tensors = {name: _in_dtype(x, asked.dtype, asked.cast) for name, x in tensors.items()}
+    make_folder("the new file", asked.target)
+    write_all(asked.target, tensors)
+    if asked.json:
+        print(json.dumps({"saved": str(asked.target), "tensors": len(tensors), "names": list(tensors)}))
+    else:
+        print(f"saved {asked.target}, {len(tensors)} tensor{'' if len(tensors) == 1 else 's'}")
+    return True
+
+
+def _in_dtype(x: tr.Tensor, dtype: str, may_lose: bool) -> tr.Tensor:
+    wanted = as_dtype(dtype)
+    if may_lose:
+        return tr.cast(x, wanted)
+    try:
+        return tr.convert(x, wanted)
+    except LossyConversionError:
+        raise OptionLossError(
+            f"--dtype {dtype}: {x.dtype} can lose values there; --cast does it all the same"
+        ) from None

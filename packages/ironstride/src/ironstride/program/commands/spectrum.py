@@ -1,0 +1,129 @@
+"""The command `svd`: the spectrum of a tensor cut in two, and what truncating it costs.
+
+The error of keeping r of the singular values is the root of the sum of the squares of the others, over that of all: the
+smallest relative error, in the Frobenius norm, that any approximation of rank r has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from ironstride.pictures.spectra import entropy, plot_spectrum, rank_for, truncation_errors
+from ironstride.program.commands.info import shape_text
+from ironstride.program.commands.tensor_files import choose, read_all
+from ironstride.program.output_paths import check_output_path, make_folder
+from ironstride.program.units import table
+from tensor_core.dtypes import F64, FLOATING
+from tensor_core.errors import TensorError
+from tensor_einsum.pictures import drawing
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for; `rows` are the axes that count the rows."""
+
+    file: Path
+    name: str | None = None
+    rows: tuple[int, ...] = (0,)
+    cutoff: float | None = None
+    plot: Path | None = None
+    json: bool = False
+
+
+class AxesError(TensorError, ValueError):
+    """Axes that do not cut a tensor in two."""
+
+
+def svd(asked: Asked) -> bool:
+    """Print the singular values of a tensor, cut in two groups of axes, and the error of each rank.
+
+    Returns:
+        True.
+
+    Raises:
+        TensorError: the file cannot be read, or the tensor cannot be cut so.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "x.npy"
+    >>> tr.save(file, tr.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    >>> svd(Asked(file, cutoff=0.7))
+    2x2 as a matrix of 2x2: 2 singular values
+      largest   4.0
+      smallest  3.0
+      norm      5.0
+      entropy   0.653418
+      cutoff    0.7: rank 1, error 6.000e-01
+      rank  singular value  error
+         1    4.000000e+00  6.000e-01
+         2    3.000000e+00  0.000e+00
+    True
+    """
+    if asked.plot is not None:
+        check_output_path("--plot", asked.plot, drawing.FORMATS)
+        drawing.require_matplotlib()
+    x = choose(read_all(asked.file), asked.name)
+    values, shape = spectrum(x, asked.rows)
+    errors = truncation_errors(values)
+    rank = None if asked.cutoff is None else rank_for(errors, asked.cutoff)
+    document: dict[str, Any] = {
+        "shape": list(x.shape),
+        "matrix": list(shape),
+        "singular_values": values,
+        "errors": errors,
+        "norm": math.hypot(*values),
+        "entropy": entropy(values),
+        "cutoff": asked.cutoff,
+        "rank": rank,
+    }
+    print(json.dumps(document) if asked.json else _text(document))
+    if asked.plot is not None:
+        make_folder("--plot", asked.plot)
+        plot_spectrum(values, asked.plot, cutoff=asked.cutoff)
+        if not asked.json:
+            print(f"drawn {asked.plot}")
+    return True
+
+
+def spectrum(x: tr.Tensor, rows: Sequence[int]) -> tuple[list[float], tuple[int, int]]:
+    """Singular values, the largest first, and the shape of the matrix.
+
+    Raises:
+        AxesError: an axis twice, one that is not there, or a tensor of rank 0.
+
+    >>> spectrum(tr.tensor([[[2]], [[0]]]), (0,))
+    ([2.0], (2, 1))
+    """
+    if not x.rank or not all(-x.rank <= axis < x.rank for axis in rows):
+        raise AxesError(f"--rows {','.join(map(str, rows))}: the tensor has {x.rank} axes, {shape_text(x.shape)}")
+    first = [axis % x.rank for axis in rows]
+    if len(set(first)) < len(first):
+        raise AxesError(f"--rows {','.join(map(str, rows))}: an axis is there twice")
+    second = [axis for axis in range(x.rank) if axis not in first]
+    height, width = (math.prod(x.shape[axis] for axis in group) for group in (first, second))
+    y = x if x.dtype in FLOATING else tr.convert(x, F64)
+    matrix = tr.to_contiguous(tr.permute_axes(y, [*first, *second])).reshape((height, width))
+    found: Any = tl.svdvals(matrix)
+    return [float(value) for value in found.tolist()], (height, width)
+
+
+def _text(found: dict[str, Any]) -> str:
+    values, errors = found["singular_values"], found["errors"]
+    shape = f"{shape_text(tuple(found['shape']))} as a matrix of {shape_text(tuple(found['matrix']))}"
+    head = f"{shape}: {len(values)} singular values"
+    if not values:
+        return head
+    rows = [("largest", f"{values[0]:.10}"), ("smallest", f"{values[-1]:.10}"), ("norm", f"{found['norm']:.10}")]
+    rows.append(("entropy", f"{found['entropy']:.6f}"))
+    if found["rank"] is not None:
+        rows.append(("cutoff", f"{found['cutoff']}: rank {found['rank']}, error {errors[found['rank'] - 1]:.3e}"))
+    last = len(values)
+    shown = sorted({rank for power in range(last.bit_length()) for rank in (2**power, 3 * 2**power // 2)} | {last})
+    listed = [(str(rank), f"{values[rank - 1]:.6e}", f"{errors[rank - 1]:.3e}") for rank in shown if rank <= last]
+    return f"{head}\n{table(rows, '<<')}\n{table([('rank', 'singular value', 'error'), *listed], '>><')}"

@@ -1,0 +1,187 @@
+"""The commands on files of tensors: `info`, `convert` and `svd`; each error is one line and status 2."""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tensor_runtime as tr
+from ironstride.pictures.spectra import entropy, rank_for, truncation_errors
+from ironstride.program.main import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    rows = np.arange(24.0).reshape(4, 6)
+    np.save("rows.npy", rows)
+    np.save("columns.npy", np.asfortranarray(rows).astype(np.float32))
+    np.savez("many.npz", a=rows, b=np.arange(5), c=np.asfortranarray(np.ones((2, 2), np.complex64)), d=np.True_)
+    np.savez_compressed("small.npz", only=rows)
+    return tmp_path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What the program says to arguments that it refuses, on one line."""
+    assert main(arguments) == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("ironstride: ") and error.count("\n") == 1
+    return error[len("ironstride: ") : -1]
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("rows.npy", [("", "F64", "float64", [4, 6], "row-major", 192)]),
+        ("columns.npy", [("", "F32", "float32", [4, 6], "column-major", 96)]),
+        (
+            "many.npz",
+            [
+                ("a", "F64", "float64", [4, 6], "row-major", 192),
+                ("b", "I64", "int64", [5], "either", 40),
+                ("c", "C32", "complex64", [2, 2], "column-major", 32),
+                ("d", "Bool", "bool", [], "either", 1),
+            ],
+        ),
+    ],
+)
+def test_info_tells_what_is_in_a_file(
+    folder: Path, capsys: pytest.CaptureFixture[str], file: str, expected: list[tuple[object, ...]]
+) -> None:
+    assert main(["info", file, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+
+    names = ("name", "dtype", "numpy", "shape", "order", "bytes")
+    assert found["tensors"] == [dict(zip(names, row, strict=True)) for row in expected]
+    assert found["bytes"] == sum(row[-1] for row in expected if isinstance(row[-1], int))
+
+    assert main(["info", file]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(expected)
+    for line, (name, dtype, *_) in zip(lines[2:], expected, strict=True):
+        assert line.split()[:2] == [name or "-", dtype]
+
+
+def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with zipfile.ZipFile("many.npz") as archive, zipfile.ZipFile("odd.npz", "w") as odd:
+        odd.writestr("a\x1b[2Jb.npy", archive.read("a.npy"))
+
+    assert main(["info", "odd.npz"]) == 0
+
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["info", "none.npy"], "No such file or directory"),
+        (["info", "none.npz"], "No such file or directory"),
+        (["info", "bad.npy"], "bad.npy"),
+        (["info", "bad.npz"], "damaged"),
+        (["info", "short.npy"], "cut short"),
+        (["info", "unsigned.npy"], "accepted: F32"),
+        (["convert", "many.npz", "new.npy"], "choose it by --name: 'a', 'b', 'c', 'd'"),
+        (["convert", "many.npz", "new.npy", "--name", "e"], "no tensor 'e'; its tensors: 'a', 'b', 'c', 'd'"),
+        (["convert", "rows.npy", "new.npy", "--dtype", "I64"], "--dtype I64: F64 can lose values there; --cast"),
+        (["convert", "rows.npy", "new.npy", "--dtype", "F16"], "F16"),
+        (["convert", "rows.npy", "rows.npy"], "is the file that is read"),
+        (["convert", "rows.npy", "bad.npy/new.npy"], "cannot be written"),
+        (["svd", "rows.npy", "--rows", "0,2"], "--rows 0,2: the tensor has 2 axes, 4x6"),
+        (["svd", "rows.npy", "--rows", "0,-2"], "an axis is there twice"),
+        (["svd", "many.npz"], "several tensors, and no --name"),
+        (["svd", "many.npz", "--name", "d"], "the tensor has 0 axes"),
+        (["svd", "infinite.npy"], "svd"),
+        (["svd", "rows.npy", "--plot", "s.txt"], "--plot s.txt: the ending must be .svg or .png or .pdf"),
+    ],
+)
+def test_errors_are_one_line_and_change_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    (folder / "bad.npy").write_bytes(b"nothing")
+    (folder / "bad.npz").write_bytes(b"nothing")
+    (folder / "short.npy").write_bytes((folder / "rows.npy").read_bytes()[:-8])
+    np.save("unsigned.npy", np.arange(3, dtype=np.uint16))
+    np.save("infinite.npy", np.full((2, 2), np.inf))
+    before = sorted((file.name, file.read_bytes()) for file in folder.iterdir())
+
+    assert said in refused(capsys, *arguments)
+
+    assert sorted((file.name, file.read_bytes()) for file in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("arguments", [["svd", "x.npy", "--rows", "a"], ["svd", "x.npy", "--cutoff", "-1"], ["info"]])
+def test_arguments_that_cannot_be_read_end_with_status_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_convert_keeps_the_meaning_of_every_index(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["convert", "rows.npy", "deep/new.npy"]) == 0
+    assert main(["convert", "small.npz", "only.npy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[1]) == {"saved": "only.npy", "tensors": 1, "names": ["only"]}
+
+    for name in ("deep/new.npy", "only.npy"):
+        assert np.array_equal(np.load(name), np.load("rows.npy"))
+        assert np.load(name).flags.f_contiguous
+
+
+def test_convert_changes_the_dtype_and_loses_only_what_it_may(folder: Path) -> None:
+    assert main(["convert", "rows.npy", "complex.npy", "--dtype", "complex128"]) == 0
+    assert main(["convert", "many.npz", "short.npy", "--name", "a", "--dtype", "I32", "--cast"]) == 0
+
+    assert np.load("complex.npy").dtype == np.complex128
+    assert np.array_equal(np.load("short.npy"), np.arange(24, dtype=np.int32).reshape(4, 6))
+
+
+def test_svd_cuts_a_tensor_where_it_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 4, 5))
+    np.save("cube.npy", x)
+
+    assert main(["svd", "cube.npy", "--rows", "2,0", "--cutoff", "0.3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+
+    expected = np.linalg.svd(x.transpose(2, 0, 1).reshape(15, 4), compute_uv=False)
+    errors = [math.sqrt(sum(expected[k:] ** 2) / sum(expected**2)) for k in range(1, 5)]
+    assert (found["shape"], found["matrix"]) == ([3, 4, 5], [15, 4])
+    assert np.allclose(found["singular_values"], expected, rtol=1e-13)
+    assert np.allclose(found["errors"], errors, rtol=1e-12, atol=0)
+    assert found["rank"] == next(k for k, error in enumerate(errors, 1) if error <= 0.3)
+    weights = expected**2 / sum(expected**2)
+    assert math.isclose(found["entropy"], -sum(weights * np.log(weights)), rel_tol=1e-12)
+
+
+def test_svd_of_integers_and_of_a_zero_tensor(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("none.npy", np.zeros((3, 2), np.int64))
+
+    assert main(["svd", "none.npy", "--cutoff", "0.1", "--plot", "none.svg"]) == 0
+
+    said = capsys.readouterr().out
+    assert "rank 1, error 0.000e+00" in said and said.endswith("drawn none.svg\n")
+    assert Path("none.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_a_tensor_without_elements_has_no_spectrum(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tr.save("empty.npy", tr.zeros((0, 3)))
+
+    assert main(["svd", "empty.npy", "--cutoff", "0.1"]) == 0
+
+    assert capsys.readouterr().out == "0x3 as a matrix of 0x3: 0 singular values\n"
+
+
+def test_errors_of_a_spectrum_fall_to_zero_and_ranks_keep_them() -> None:
+    errors = truncation_errors([4.0, 2.0, 2.0, 1.0])
+    assert errors == [3 / 5, math.sqrt(5) / 5, 1 / 5, 0.0]
+    assert [rank_for(errors, cutoff) for cutoff in (1.0, 0.6, 0.5, 0.2, 0.0)] == [1, 1, 2, 3, 4]
+    assert entropy([1e-300] * 8) == pytest.approx(math.log(8), rel=1e-14)
+    assert entropy([0.0]) == 0.0
