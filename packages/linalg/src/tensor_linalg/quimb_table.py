@@ -133,7 +133,7 @@ def _norm(x: tr.Tensor, ord: Any = None, axis: Any = None, keepdims: bool = Fals
         raise ArgumentError(
             f"linalg.norm: ord {ord!r} over axes {axes}; accepted: one axis, or two of matrices", operation="norm"
         )
-    found = matrix_norm(tr.move_axes(x, axes, (0, 1)), ord)
+    found: tr.Tensor = matrix_norm(tr.move_axes(x, axes, (0, 1)), ord)
     return tr.expand_dims(found, axes) if keepdims else found
 
 

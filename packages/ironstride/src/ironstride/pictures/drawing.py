@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.files.atomic_write import write_atomically
 from tensor_einsum.pictures.drawing import FORMATS, STYLE, require_matplotlib
-from tensor_runtime.io.atomic_write import write_atomically
 
 LINE, FILL, ALARM = "#31688e", "#a9c1d3", "#b5283c"
 _TITLE: Final = 100  # characters
