@@ -83,9 +83,10 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["info", "none.npy"], "No such file or directory"),
         (["info", "none.npz"], "No such file or directory"),
         (["info", "bad.npy"], "bad.npy"),
-        (["info", "bad.npz"], "damaged"),
+        (["info", "bad.npz"], "no ZIP archive"),
         (["info", "short.npy"], "cut short"),
-        (["info", "unsigned.npy"], "accepted: F32"),
+        (["convert", "unsigned.npy", "new.npy"], "dtype='I32' converts them"),
+        (["convert", "unsigned.npy", "new.npy", "--dtype", "I32", "--name", "a"], "no tensor 'a'"),
         (["convert", "many.npz", "new.npy"], "choose it by --name: 'a', 'b', 'c', 'd'"),
         (["convert", "many.npz", "new.npy", "--name", "e"], "no tensor 'e'; its tensors: 'a', 'b', 'c', 'd'"),
         (["convert", "rows.npy", "new.npy", "--dtype", "I64"], "--dtype I64: F64 can lose values there; --cast"),
@@ -134,6 +135,31 @@ def test_convert_keeps_the_meaning_of_every_index(folder: Path, capsys: pytest.C
     for name in ("deep/new.npy", "only.npy"):
         assert np.array_equal(np.load(name), np.load("rows.npy"))
         assert np.load(name).flags.f_contiguous
+
+
+@pytest.mark.parametrize("ending", ["npz", "safetensors", "h5", "mat"])
+def test_convert_takes_names_through_every_format_that_has_them(
+    folder: Path, capsys: pytest.CaptureFixture[str], ending: str
+) -> None:
+    assert main(["convert", "rows.npy", f"one.{ending}"]) == 0
+    assert main(["convert", f"one.{ending}", "back.npy", "--name", "tensor"]) == 0
+    assert np.array_equal(np.load("back.npy"), np.load("rows.npy"))
+
+    names = ["--name", "a"] if ending == "mat" else []  # MAT files have no vectors
+    assert main(["convert", "many.npz", f"all.{ending}", *names]) == 0
+    capsys.readouterr()
+    assert main(["info", f"all.{ending}", "--json"]) == 0
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["tensors"]}
+    assert sorted(found) == (["a"] if names else ["a", "b", "c", "d"])
+    assert (found["a"]["shape"], found["a"]["dtype"]) == ([4, 6], "F64")
+
+
+def test_elements_of_other_types_are_told_and_converted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("half.npy", np.arange(6, dtype=np.float16).reshape(2, 3))
+    assert main(["info", "half.npy"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["-", "float16", "2x3", "row-major", "12", "B"]
+    assert main(["convert", "half.npy", "whole.npy", "--dtype", "F32"]) == 0
+    assert np.array_equal(np.load("whole.npy"), np.arange(6, dtype=np.float32).reshape(2, 3))
 
 
 def test_convert_changes_the_dtype_and_loses_only_what_it_may(folder: Path) -> None:

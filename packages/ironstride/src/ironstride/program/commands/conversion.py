@@ -49,11 +49,8 @@ def convert(asked: Conversion) -> bool:
     check_writable("the new file", asked.target)
     if asked.target.exists() and asked.target.samefile(asked.source):
         raise OutputPathError(f"{asked.target} is the file that is read; give the new one another name")
-    found = read_all(asked.source)
-    if asked.name is None:
-        tensors = {name: one.tensor for name, one in found.items()}
-    else:
-        tensors = {asked.name: choose(found, asked.name)}
+    found = read_all(asked.source, None if asked.dtype is None else as_dtype(asked.dtype))
+    tensors = found if asked.name is None else {asked.name: choose(found, asked.name)}
     if asked.dtype is not None:
         tensors = {name: _in_dtype(x, asked.dtype, asked.cast) for name, x in tensors.items()}
     make_folder("the new file", asked.target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ironstride.program.commands.tensor_files import Found, read_all
+from ironstride.program.commands.tensor_files import Listed, listed
 from ironstride.program.network_file import printable
 from ironstride.program.units import table
 from tensor_core.formatting import readable_bytes
@@ -28,8 +28,8 @@ def info(file: Path, as_json: bool) -> bool:
     {"file": "...x.npy", "bytes": 48, "tensors": [{"name": "", "dtype": "F64", "numpy": "float64", "shape": [2, 3], ...
     True
     """
-    found = read_all(file)
-    total = sum(one.tensor.nbytes for one in found.values())
+    found = listed(file)
+    total = sum(one.nbytes for one in found.values())
     if as_json:
         tensors = [_document(name, one) for name, one in found.items()]
         print(json.dumps({"file": str(file), "bytes": total, "tensors": tensors}))
@@ -51,19 +51,17 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "()"
 
 
-def _row(name: str, found: Found) -> tuple[str, ...]:
-    x = found.tensor
-    dtype = f"{x.dtype.name} ({x.dtype.numpy_name})"
-    return printable(name)[1:-1] or "-", dtype, shape_text(x.shape), found.order, readable_bytes(x.nbytes)
+def _row(name: str, found: Listed) -> tuple[str, ...]:
+    element = found.element if found.element == found.numpy else f"{found.element} ({found.numpy})"
+    return printable(name)[1:-1] or "-", element, shape_text(found.shape), found.order, readable_bytes(found.nbytes)
 
 
-def _document(name: str, found: Found) -> dict[str, object]:
-    x = found.tensor
+def _document(name: str, found: Listed) -> dict[str, object]:
     return {
         "name": name,
-        "dtype": x.dtype.name,
-        "numpy": x.dtype.numpy_name,
-        "shape": list(x.shape),
+        "dtype": found.element,
+        "numpy": found.numpy,
+        "shape": list(found.shape),
         "order": found.order,
-        "bytes": x.nbytes,
+        "bytes": found.nbytes,
     }
