@@ -39,7 +39,7 @@ def fields_html(result: Any, /) -> str:
     >>> import tensor_linalg as tl
     >>> import tensor_runtime as tr
     >>> page = fields_html(tl.eigh(tr.tensor([[2.0, 0.0], [0.0, 3.0]])))
-    >>> page.count("<details open="">"), page.count("<table>")
+    >>> page.count("<details open=''>"), page.count("<table>")
     (2, 2)
     """
     from html import escape  # only notebooks need it
@@ -48,5 +48,5 @@ def fields_html(result: Any, /) -> str:
     for name, value in zip(result._fields, result, strict=True):
         shown = getattr(value, "_repr_html_", None)
         content = f"<pre>{escape(repr(value))}</pre>" if shown is None else shown()
-        parts.append(f"<details open=""><summary>{escape(name)}</summary>{content}</details>")
+        parts.append(f"<details open=''><summary>{escape(name)}</summary>{content}</details>")
     return f"<div>{''.join(parts)}</div>"
