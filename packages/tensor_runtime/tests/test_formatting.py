@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -11,6 +12,7 @@ import tensor_runtime as tr
 from tensor_core import DTYPES, DType, HostTensor
 from tensor_core.host.tensor import HostTensorView
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.rows import BackendRow, BackendTable
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 
@@ -108,7 +110,64 @@ def test_a_tensor_on_a_device_shows_its_metadata_only() -> None:
     assert repr(x) == "Tensor(F64, (2,), column-major, device-for-text:0)", "also when its backend is gone"
 
 
-def test_notebooks_get_escaped_text() -> None:
+def page(x: Any) -> str:
+    """What a notebook shows, as well-formed markup."""
+    text: str = x._repr_html_()
+    ElementTree.fromstring(text)
+    return text
+
+
+def test_notebooks_show_frontal_slices_as_tables() -> None:
+    x = tr.arange(2 * 3 * 5).reshape((2, 3, 5))
+    found = ElementTree.fromstring(page(x))
+    assert found.findtext("code") == "Tensor(I64 (int64), (2, 3, 5), column-major, cpu)"
+    tables = found.findall("table")
+    assert [one.findtext("caption/code") for one in tables] == [f"[:, :, {k}]" for k in range(4)]
+    for k, table in enumerate(tables):
+        cells = [[int(cell.text or "") for cell in row] for row in table.iter("tr")]
+        assert cells == x[:, :, k].tolist()
+    assert found.findtext("p") == "1 more of these slices"
+
+
+def test_notebooks_show_edges_of_long_axes_at_the_cost_of_small_tensors() -> None:
+    x = tr.broadcast_to(tr.tensor(1.0), (10**6, 10**6))  # which nobody could read whole
+    table = ElementTree.fromstring(page(x)).find("table")
+    assert table is not None
+    rows = [[cell.text for cell in row] for row in table.iter("tr")]
+    assert [len(row) for row in rows] == [7] * 7
+    assert rows[3] == ["..."] * 7 and rows[0] == ["1.0"] * 3 + ["..."] + ["1.0"] * 3
+
+
+@pytest.mark.parametrize("x", [tr.tensor(2.5), tr.zeros((0, 3)), tr.tensor([1j]), tr.tensor([[True]])])
+def test_notebooks_show_every_rank_and_dtype(x: Any) -> None:
+    assert f"{x.dtype} ({x.dtype.numpy_name}), {x.shape}" in page(x)
+
+
+def test_notebooks_read_nothing_from_a_device() -> None:
+    device = SimulatedBackend(tr.backend("cpu"), "device<b>")
+    tr.register_backend(device.name, device)
+    try:
+        x = tr.upload(HostTensor.from_nested([1.0, 2.0]), device.placement())
+        with tr.trace_transfers() as log:
+            shown = page(x)
+        assert log == []
+    finally:
+        registry.unregister(device.name)
+    assert shown == "<div><code>Tensor(F64 (float64), (2,), column-major, device&lt;b&gt;:0)</code></div>"
+
+
+def test_notebooks_show_backends_and_mark_those_in_trouble() -> None:
+    rows = [BackendRow("<npu>", "npu", "npu 1.0", "broken: a & b", True), BackendRow("cpu", "cpu", "x", "ready")]
+    found = ElementTree.fromstring(page(BackendTable(rows)))
+    assert [[cell.text for cell in row] for row in found.iter("tr")] == [
+        ["name", "devices", "distribution", "status"],
+        ["<npu>", "npu", "npu 1.0", "broken: a & b"],
+        ["cpu", "cpu", "x", "ready"],
+    ]
+    assert ["style" in row.attrib for row in found.iter("tr")] == [False, True, False]
+    assert "<td" in page(tr.backends())
+
+
+def test_text_is_the_representation() -> None:
     x: Any = tr.tensor([1.0])
-    assert x._repr_html_() == f"<pre>{x!r}</pre>"
     assert str(x) == repr(x) == f"{x}"

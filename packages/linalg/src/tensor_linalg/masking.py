@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from tensor_core.dtypes import FLOATING, I32
 from tensor_linalg.operands import holds, with_batch
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes
 from tensor_linalg.targets import delivered
 from tensor_runtime.errors import LinalgError
@@ -52,6 +52,9 @@ class MaskedResult(NamedTuple, Generic[R]):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 def asks_for_mask(check: object, /) -> bool:

@@ -1,4 +1,4 @@
-"""The text of named tuples of tensors: one field after the other, each with its dtype, its shape and a few elements."""
+"""Named tuples of tensors as text and as pages: field after field, with dtype, shape and a few elements of each."""
 
 from __future__ import annotations
 
@@ -31,3 +31,22 @@ def fields_text(result: Any, /) -> str:
         if len(rest) > _MOST_LINES:
             lines.append(f"     ... {len(rest) - _MOST_LINES} more lines")
     return "\n".join(lines)
+
+
+def fields_html(result: Any, /) -> str:
+    """What notebooks show of a named tuple of tensors: each field under its name, which folds it away.
+
+    >>> import tensor_linalg as tl
+    >>> import tensor_runtime as tr
+    >>> page = fields_html(tl.eigh(tr.tensor([[2.0, 0.0], [0.0, 3.0]])))
+    >>> page.count("<details open=''>"), page.count("<table>")
+    (2, 2)
+    """
+    from html import escape  # only notebooks need it
+
+    parts = [f"<code>{escape(type(result).__name__)}</code>"]
+    for name, value in zip(result._fields, result, strict=True):
+        shown = getattr(value, "_repr_html_", None)
+        content = f"<pre>{escape(repr(value))}</pre>" if shown is None else shown()
+        parts.append(f"<details open=''><summary>{escape(name)}</summary>{content}</details>")
+    return f"<div>{''.join(parts)}</div>"

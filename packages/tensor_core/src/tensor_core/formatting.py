@@ -36,22 +36,62 @@ def format_tensor(header: str, dtype: DType, shape: tuple[int, ...], read: Calla
     """
     if 0 in shape:
         return f"{header}\n (no elements)"
-    slices = [""]
-    if len(shape) > 2:
-        shown, total = _leading(shape[2:], SLICES), element_count(shape[2:])
-        slices = [f"[:, :, {', '.join(map(str, index))}] =" for index in shown]
-        blocks = [_rows(shape[:2], lambda ij, k=index: read((*ij, *k)), dtype) for index in shown]  # type: ignore[misc]
-        if total > len(shown):
-            slices.append(f"... {total - len(shown)} more of these slices")
-            blocks.append([])
-    else:
-        blocks = [_rows(shape, read, dtype)]
-    width = max(len(cell) for block in blocks for row in block for cell in row)
+    blocks = _frontal_slices(dtype, shape, read)
+    width = max(len(cell) for _, block in blocks for row in block for cell in row)
     lines = [header]
-    for title, block in zip(slices, blocks, strict=True):
-        lines += [title] if title else []
+    for index, block in blocks:
+        lines += [f"{index} ="] if index else []
         lines += [" " + "  ".join(cell.rjust(width) for cell in row) for row in block]
-    return "\n".join(lines)
+    left = _left_out(shape, len(blocks))
+    return "\n".join([*lines, f"... {left} more of these slices"] if left else lines)
+
+
+def format_tensor_html(
+    header: str, dtype: DType, shape: tuple[int, ...], read: Callable[[tuple[int, ...]], Any], /
+) -> str:
+    """The same elements as tables of a page, one for each frontal slice; everything in them is escaped.
+
+    >>> from tensor_core.dtypes import I64
+    >>> format_tensor_html("<two>", I64, (2,), lambda index: index[0]).partition("<table>")[0]
+    '<div><code>&lt;two&gt;</code>'
+    >>> "<td" in format_tensor_html("none", I64, (0,), lambda index: 0)
+    False
+    """
+    from html import escape  # only notebooks need it
+
+    head = f"<div><code>{escape(header)}</code>"
+    if 0 in shape:
+        return f"{head}<p>no elements</p></div>"
+    blocks = _frontal_slices(dtype, shape, read)
+    tables = []
+    for index, block in blocks:
+        caption = f'<caption style="text-align:left"><code>{escape(index)}</code></caption>' if index else ""
+        cells = ("".join(f'<td style="text-align:right">{escape(cell)}</td>' for cell in row) for row in block)
+        rows = "".join(f"<tr>{row}</tr>" for row in cells)
+        tables.append(f"<table>{caption}<tbody>{rows}</tbody></table>")
+    left = _left_out(shape, len(blocks))
+    tail = f"<p>{left} more of these slices</p>" if left else ""
+    return f"{head}{''.join(tables)}{tail}</div>"
+
+
+def _frontal_slices(
+    dtype: DType, shape: tuple[int, ...], read: Callable[[tuple[int, ...]], Any]
+) -> list[tuple[str, list[list[str]]]]:
+    """The cells that are shown, under the index of their slice, which is empty up to rank 2."""
+    if len(shape) <= 2:
+        return [("", _rows(shape, read, dtype))]
+    return [
+        (
+            f"[:, :, {', '.join(map(str, index))}]",
+            _rows(shape[:2], lambda ij, k=index: read((*ij, *k)), dtype),  # type: ignore[misc]
+        )
+        for index in _leading(shape[2:], SLICES)
+    ]
+
+
+def _left_out(shape: tuple[int, ...], shown: int) -> int:
+    """How many frontal slices are not shown."""
+    return element_count(shape[2:]) - shown
 
 
 def format_element(element: Any, dtype: DType, /) -> str:

@@ -15,7 +15,7 @@ from tensor_linalg.decompositions.gauges import RAW, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.operands import plain, require_finite, with_batch
 from tensor_linalg.products import mH
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
 from tensor_linalg.specs.overwriting import EIGH_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
@@ -45,6 +45,9 @@ class EighResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class MaskedEighResult(NamedTuple):
     """Eigenvalues and eigenvectors, NaN where the status is not 0: 0 fine, 1 not finite, 2 not converged."""
@@ -55,6 +58,9 @@ class MaskedEighResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

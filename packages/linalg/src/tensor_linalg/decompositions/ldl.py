@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple, overload
 
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.decompositions import LDL
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
@@ -22,6 +22,9 @@ class LDLResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, overload
 from tensor_core.dtypes import Bool
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.decompositions import LU_COMPLETE, LU_FACTOR
 from tensor_linalg.specs.overwriting import LU_FACTOR_OVERWRITING
 from tensor_linalg.targets import delivered, given_up
@@ -32,6 +32,9 @@ class LUResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class CompleteLUResult(NamedTuple):
     """Factors of A with its rows and columns in another order, A[rows][:, columns] = l u."""
@@ -44,6 +47,9 @@ class CompleteLUResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class LUFactors(NamedTuple):
     """Both factors in one matrix, for :func:`lu_solve`: u on and above its diagonal, l without its ones below."""
@@ -53,6 +59,9 @@ class LUFactors(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, overload
 from tensor_linalg.composed import matrices
 from tensor_linalg.decompositions.gauges import with_positive_diagonal
 from tensor_linalg.masking import Check, masked
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
 from tensor_linalg.specs.overwriting import QR_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes
@@ -28,6 +28,9 @@ class QRResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class MaskedQRResult(NamedTuple):
     """Factors of A = q r, NaN where the status is not 0: 0 fine, 1 not finite."""
@@ -38,6 +41,9 @@ class MaskedQRResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

@@ -11,7 +11,7 @@ from tensor_linalg.decompositions.qr import QRResult
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import number, unit_of
 from tensor_linalg.products import matvec, mH
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
@@ -42,6 +42,9 @@ class PivotedQRResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

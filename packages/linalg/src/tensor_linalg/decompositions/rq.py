@@ -9,7 +9,7 @@ from tensor_linalg.composed import Index, failing_as, matrices
 from tensor_linalg.decompositions.qr import MODES, QRResult, qr
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.products import mH
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.ops.views import copy
@@ -25,6 +25,9 @@ class RQResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class LQResult(NamedTuple):
     """Factors of A = l q."""
@@ -35,6 +38,9 @@ class LQResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class QLResult(NamedTuple):
     """Factors of A = q l."""
@@ -44,6 +50,9 @@ class QLResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 from tensor_linalg.composed import matrices
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.decompositions import HESSENBERG, SCHUR
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
@@ -27,6 +27,9 @@ class SchurResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class HessenbergResult(NamedTuple):
     """Factors of A = q h qᴴ."""
@@ -36,6 +39,9 @@ class HessenbergResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

@@ -10,7 +10,7 @@ from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.gauges import RAW, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.products import matmul, mH, mT
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
 from tensor_linalg.specs.overwriting import SVD_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes
@@ -39,6 +39,9 @@ class SVDResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class MaskedSVDResult(NamedTuple):
     """Factors of A = u diag(s) vh, NaN where the status is not 0: 0 fine, 1 not finite, 2 not converged."""
@@ -50,6 +53,9 @@ class MaskedSVDResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload
@@ -246,6 +252,9 @@ class PolarResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

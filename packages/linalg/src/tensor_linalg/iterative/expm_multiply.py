@@ -13,7 +13,7 @@ from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.operands import number, plain, unit_of
 from tensor_linalg.products import matmul, matvec, mH
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.errors import NonFiniteError
 
@@ -37,6 +37,9 @@ class ExponentialResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 def expm_multiply(

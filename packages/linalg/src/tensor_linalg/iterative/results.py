@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.operands import number, unit_of
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import whole
 
 
@@ -21,6 +21,9 @@ class Progress(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 class SolverResult(NamedTuple):
@@ -35,6 +38,9 @@ class SolverResult(NamedTuple):
     def __repr__(self) -> str:
         return fields_text(self)
 
+    def _repr_html_(self) -> str:
+        return fields_html(self)
+
 
 class EigenResult(NamedTuple):
     """Eigenvalues and eigenvectors, the best found, and how good they are."""
@@ -48,6 +54,9 @@ class EigenResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 Callback = Callable[[Progress], Any]

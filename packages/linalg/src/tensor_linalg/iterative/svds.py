@@ -14,7 +14,7 @@ from tensor_linalg.iterative.eigsh import hermitian_pairs, sizes, start_vector
 from tensor_linalg.iterative.operators import Operator, adjoint_of, finite_images
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import choice
 
 
@@ -31,6 +31,9 @@ class SingularResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 def svds(

@@ -14,7 +14,7 @@ from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.operands import holds, require_finite
 from tensor_linalg.products import matmul, mH
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
 
@@ -29,6 +29,9 @@ class SplitResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 Factors = tuple[tr.Tensor, tr.Tensor | None, tr.Tensor, tr.Tensor | None]

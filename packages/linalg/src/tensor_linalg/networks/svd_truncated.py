@@ -9,7 +9,7 @@ from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 
@@ -25,6 +25,9 @@ class TruncatedSVDResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 def svd_truncated(

@@ -14,7 +14,7 @@ from tensor_linalg.decompositions.svd import SVDResult
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import holds, number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.solving.triangular import substituted
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_linalg.targets import delivered, placed
@@ -46,6 +46,9 @@ class LstsqResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload

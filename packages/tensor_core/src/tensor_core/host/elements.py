@@ -17,7 +17,7 @@ from tensor_core.errors import (
     ShapeError,
     ViewRequiresCopyError,
 )
-from tensor_core.formatting import format_tensor
+from tensor_core.formatting import format_tensor, format_tensor_html
 from tensor_core.host.dlpack import lending
 from tensor_core.host.interchange import export_interface
 from tensor_core.host.nested import nest, storage_of_nested
@@ -284,7 +284,8 @@ class HostElements(ViewMethods[V]):
         return format_tensor(header, self.dtype, self.shape, self._read)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{self!r}</pre>"  # no text of ours has anything to escape
+        header = f"{type(self).__name__} {self.dtype} ({self.dtype.numpy_name}) {self.shape}"
+        return format_tensor_html(header, self.dtype, self.shape, self._read)
 
     def _read(self, index: tuple[int, ...]) -> Any:
         return self._storage.read(element_offset(self._layout, index))

@@ -37,6 +37,16 @@ class BackendTable(tuple[BackendRow, ...]):
         )
         return "\n".join(line.rstrip() for line in lines)
 
+    def _repr_html_(self) -> str:
+        from html import escape  # only notebooks need it
+
+        def line(tag: str, cells: tuple[str, ...]) -> str:
+            return "".join(f'<{tag} style="text-align:left">{escape(cell)}</{tag}>' for cell in cells)
+
+        marks = {True: ' style="color:#b5283c"', False: ""}
+        rows = "".join(f"<tr{marks[row.troubled]}>{line('td', row[:4])}</tr>" for row in self)
+        return f"<table><thead><tr>{line('th', BackendRow._fields[:4])}</tr></thead><tbody>{rows}</tbody></table>"
+
 
 def name_conflict(candidate: Candidate, known: Iterable[Candidate], /) -> str:
     """That several distributions take a backend's name, in the same words for each of them; empty where one does.
