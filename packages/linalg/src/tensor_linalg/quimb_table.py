@@ -128,7 +128,8 @@ def _solve(a: tr.Tensor, b: tr.Tensor) -> tr.Tensor:
 def _norm(x: tr.Tensor, ord: Any = None, axis: Any = None, keepdims: bool = False) -> tr.Tensor:
     axes = tuple(range(x.rank)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if ord is None or len(axes) == 1:
-        return tr.norm(x, 2 if ord is None else ord, axis, keepdims=keepdims)
+        norms: tr.Tensor = tr.norm(x, 2 if ord is None else ord, axis, keepdims=keepdims)
+        return norms
     if len(axes) != 2:
         raise ArgumentError(
             f"linalg.norm: ord {ord!r} over axes {axes}; accepted: one axis, or two of matrices", operation="norm"
