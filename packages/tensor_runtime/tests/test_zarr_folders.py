@@ -70,6 +70,8 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
         tr.save(tmp_path / "z.zarr", {"x": tr.zeros(2)})
     with pytest.raises(SaveError, match=r"cannot be written: No such file or directory"):
         tr.save(tmp_path / "no" / "x.zarr", {"x": tr.zeros(2)})
+    with pytest.raises(ArgumentError, match="is zarr, whose extents have one order"):
+        tr.load(tmp_path / "z.zarr", reverse_dims=True)
     for name in (".", "..", "__x", "a/b", "zarr.json"):
         with pytest.raises(ArgumentError, match="is no name"):
             tr.save(tmp_path / "n.zarr", {name: tr.zeros(2)})

@@ -113,7 +113,7 @@ def load(
      1.5  2.5
     """
     wanted = None if dtype is None else as_dtype(dtype)
-    if (folder := load_zarr(path, "load", name, format, wanted, mmap)) is not None:
+    if (folder := load_zarr(path, "load", name, format, wanted, mmap, reverse_dims)) is not None:
         return next(iter(folder.values()))
     with read(path, "load", format, reverse_dims) as (source, found):
         entry = found[chosen(source.shown, found, name)]
@@ -141,7 +141,7 @@ def load_all(
     {'a': (2,), 'b': (2, 3)}
     """
     wanted = None if dtype is None else as_dtype(dtype)
-    if (folder := load_zarr(path, "load_all", None, format, wanted, mmap)) is not None:
+    if (folder := load_zarr(path, "load_all", None, format, wanted, mmap, reverse_dims)) is not None:
         return folder
     with read(path, "load_all", format, reverse_dims) as (source, found):
         if "" in found:

@@ -67,16 +67,25 @@ def write(
 
 
 def load_zarr(
-    path: Path, operation: str, name: str | None, format: str | None, dtype: DType | None, mmap: bool, /
+    path: Path,
+    operation: str,
+    name: str | None,
+    format: str | None,
+    dtype: DType | None,
+    mmap: bool,
+    reverse_dims: bool | None,
+    /,
 ) -> dict[str, Tensor] | None:
     """The tensors of a Zarr folder, which is no file; None for any other format.
 
-    >>> load_zarr("x.npz", "load", None, None, None, False) is None
+    >>> load_zarr("x.npz", "load", None, None, None, False, None) is None
     True
     """
     folder = name_of(path, LoadError, "load")
     if format_of(operation, folder.rstrip("/"), format, FORMATS) != "zarr":
         return None
+    if reverse_dims is not None:
+        raise ArgumentError(f"{operation}: {folder!r} is zarr, whose extents have one order; accepted: HDF5")
     if operation == "load":
         name = chosen(repr(folder), dict.fromkeys(zarr.names(folder)), name)
     return zarr.load_folder(folder, name, dtype, mmap)
