@@ -126,7 +126,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
 ELSEWHERE = {
     "einsum",
     "load",
+    "load_all",
+    "load_raw",
     "save",
+    "save_raw",
     "refresh_backends",
     "register_backend",
     "register_kernel",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +198,16 @@ def test_variables_of_matlab(tmp_path: Path) -> None:
     for name in ("1x", "a b", "_x", "x" * 64, "é"):
         with pytest.raises(ArgumentError, match="is no name of a variable in MATLAB"):
             tr.save(path, {name: tr.zeros(2)})
+
+
+def test_a_compressed_variable_that_ends_early_is_refused(tmp_path: Path) -> None:
+    tr.save(tmp_path / "x.mat", {"w": tr.ones((2, 3))})
+    whole = (tmp_path / "x.mat").read_bytes()
+    for length in range(8, len(whole) - 128):
+        packed = zlib.compress(whole[128 : 128 + length])
+        (tmp_path / "x.mat").write_bytes(whole[:128] + struct.pack("=2I", 15, len(packed)) + packed)
+        with pytest.raises(FormatError):
+            tr.load(tmp_path / "x.mat")
 
 
 @given(data=st.data())

@@ -17,7 +17,7 @@ from tensor_core.files.raw import BYTE_ORDERS, ORDERS, ByteOrder, check_choice
 from tensor_core.files.source import Path, Source
 from tensor_core.shapes import Order, as_shape
 from tensor_runtime.io.blocks import TensorOutgoing, tensor_of
-from tensor_runtime.io.formats import FORMATS, read, write
+from tensor_runtime.io.formats import FORMATS, load_zarr, read, write
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -31,7 +31,7 @@ def save(
     compressed: bool = False,
     reverse_dims: bool = False,
 ) -> None:
-    """Write one tensor to ``.npy``, or tensors by name to ``.npz``, ``.safetensors``, ``.h5`` or ``.mat``.
+    """Write one tensor to ``.npy``, or tensors by name to ``.npz``, ``.safetensors``, ``.h5``, ``.mat`` or ``.zarr``.
 
     The file appears whole or not at all.
 
@@ -40,9 +40,9 @@ def save(
     permissions; other hard links to the old one keep the old content.
 
     Args:
-        path: a new name, or a regular file that will be replaced at the end.
+        path: a new name, or a regular file that will be replaced at the end; a Zarr folder is never replaced.
         x: a tensor in host memory; a mapping of names to tensors for the formats that have names.
-        format: "npy", "npz", "safetensors", "hdf5", "mat" or "mat73"; None goes by the end of the name.
+        format: "npy", "npz", "safetensors", "hdf5", "mat", "mat73" or "zarr"; None goes by the end of the name.
         order: of the elements in ``.npy`` and ``.npz``, which say it: "F" column-major, "C" row-major. Elements in
             safetensors are always row-major.
         compressed: deflate the elements, in the formats that can.
@@ -113,6 +113,8 @@ def load(
      1.5  2.5
     """
     wanted = None if dtype is None else as_dtype(dtype)
+    if (folder := load_zarr(path, "load", name, format, wanted, mmap, reverse_dims)) is not None:
+        return next(iter(folder.values()))
     with read(path, "load", format, reverse_dims) as (source, found):
         entry = found[chosen(source.shown, found, name)]
         return tensor_of(block_of(source, entry, dtype=wanted, mmap=mmap), wanted, shared=mmap)
@@ -139,6 +141,8 @@ def load_all(
     {'a': (2,), 'b': (2, 3)}
     """
     wanted = None if dtype is None else as_dtype(dtype)
+    if (folder := load_zarr(path, "load_all", None, format, wanted, mmap, reverse_dims)) is not None:
+        return folder
     with read(path, "load_all", format, reverse_dims) as (source, found):
         if "" in found:
             raise ArgumentError(f"load_all: {source.shown} holds one tensor without a name; load() reads it")

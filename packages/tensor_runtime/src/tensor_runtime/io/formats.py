@@ -6,19 +6,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from tensor_core.errors import ArgumentError
+from tensor_core.dtypes import DType
+from tensor_core.errors import ArgumentError, LoadError
 from tensor_core.files.atomic_write import new_file
 from tensor_core.files.blocks import Entry, Outgoing
-from tensor_core.files.formats import SUFFIXES, check_options, entries_of, format_of, write_file
-from tensor_core.files.source import Path, Source
+from tensor_core.files.formats import SUFFIXES, check_options, chosen, entries_of, format_of, write_file
+from tensor_core.files.source import Path, Source, name_of
 from tensor_core.shapes import Order
-from tensor_runtime.io import hdf5, mat, mat5
+from tensor_runtime.io import hdf5, mat, mat5, zarr
+from tensor_runtime.tensors.tensor import Tensor
 
 FORMATS: Final[Mapping[str, str]] = {
     **SUFFIXES,
     ".h5": "hdf5",
     ".hdf5": "hdf5",
     ".mat": "mat",
+    ".zarr": "zarr",
     "": "mat73",  # by format= alone: .mat stands for version 5
 }
 
@@ -51,6 +54,9 @@ def write(
         write_file(path, format, tensors, order=order, compressed=compressed)
         return
     check_options(path, format, order=order, compressed=compressed, ordered=("npy", "npz"), packed=(format,))
+    if format == "zarr":
+        zarr.save_folder(path, tensors, compressed=compressed)
+        return
     with new_file(path) as file:
         if format == "hdf5":
             hdf5.write(file, tensors, reverse_dims=reverse_dims, compressed=compressed)
@@ -58,6 +64,31 @@ def write(
             mat.write(file, tensors, compressed=compressed)
         else:
             mat.write73(file, tensors, compressed=compressed)
+
+
+def load_zarr(
+    path: Path,
+    operation: str,
+    name: str | None,
+    format: str | None,
+    dtype: DType | None,
+    mmap: bool,
+    reverse_dims: bool | None,
+    /,
+) -> dict[str, Tensor] | None:
+    """The tensors of a Zarr folder, which is no file; None for any other format.
+
+    >>> load_zarr("x.npz", "load", None, None, None, False, None) is None
+    True
+    """
+    folder = name_of(path, LoadError, "load")
+    if format_of(operation, folder.rstrip("/"), format, FORMATS) != "zarr":
+        return None
+    if reverse_dims is not None:
+        raise ArgumentError(f"{operation}: {folder!r} is zarr, whose extents have one order; accepted: HDF5")
+    if operation == "load":
+        name = chosen(repr(folder), dict.fromkeys(zarr.names(folder)), name)
+    return zarr.load_folder(folder, name, dtype, mmap)
 
 
 @contextmanager

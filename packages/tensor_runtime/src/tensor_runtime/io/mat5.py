@@ -203,13 +203,13 @@ def _entry(
         return first, at + 8, second, at + 8 + second + -second % 8
 
     kind, at, count, following = part(0)
-    if kind != _UINT32 or count != 8:
+    if kind != _UINT32 or count != 8 or at + count > len(head):
         raise source.malformed("a variable does not start with its flags", where)
     flags = struct.unpack(mark + "I", head[at : at + 4])[0]
     kind, at, count, following = part(following)
-    if kind != _INT32 or count % 4 or not 8 <= count <= 256:
+    if kind != _INT32 or count % 4 or not 8 <= count <= 256 or at + count > len(head):
         raise source.malformed("a variable has no extents", where)
-    shape = struct.unpack(f"{mark}{count // 4}i", head[at : at + count].ljust(count, b"\xff"))
+    shape = struct.unpack(f"{mark}{count // 4}i", head[at : at + count])
     kind, at, count, following = part(following)
     name = bytes(head[at : at + count]).decode("latin-1")
     number_class = flags & 0xFF
