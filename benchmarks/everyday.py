@@ -190,7 +190,7 @@ def _indexing() -> Iterator[Row]:
         yield _row(f"x[x > 0.5] {size}", ORDER, "x[x > 0.5]", (line,))
         yield _row(f"searchsorted {size}", ORDER, "searchsorted(sort(x), x)", (line,), False, {"torch": _SEARCHED})
         for dtype in ("I64", "F64"):
-            distinct = {"": "unique_values(x)", "torch": "unique(x)", "jax": "unique(x)"}
+            distinct = {"": "unique_values(x)"} | dict.fromkeys(("numpy", "torch", "jax"), "unique(x)")  # sorted
             yield _row(f"unique {dtype} {size}", ORDER, "", (Operand((count,), KINDS[dtype], dtype),), False, distinct)
         added = {"": 'scatter(x, y, z, mode="add")', "numpy": "bincount(y, weights=z, minlength=x.size) + x"}
         added |= {"torch": "x.index_add(0, y, z)", "jax": "x.at[y].add(z)"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core import F32, F64, I32, I64, Bool, DTypeError, ShapeError
-from tensor_core.errors import ArgumentError
+from tensor_core.errors import ArgumentError, TensorError
 from tensor_runtime import array_api as xp
 
 X = np.arange(24.0).reshape(2, 3, 4)
@@ -189,3 +190,38 @@ def test_tangents_at_infinity_keep_the_sign_of_the_other_part(dtype: str) -> Non
 def test_refusals_say_what_is_accepted(ask: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         ask()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda x: xp.count_nonzero(x, axis=9), "count_nonzero"),
+        (lambda x: xp.cumulative_sum(x, axis=9), "cumulative_sum"),
+        (lambda x: xp.cumulative_prod(x, axis=9), "cumulative_prod"),
+        (lambda x: xp.flip(x, axis=9), "flip"),
+        (lambda x: xp.flip(None), "flip"),
+        (lambda x: xp.permute_dims(x, (0, 9)), "permute_dims"),
+        (lambda x: xp.moveaxis(x, 9, 0), "moveaxis"),
+        (lambda x: xp.broadcast_to(x, (9,)), "broadcast_to"),
+        (lambda x: xp.matrix_transpose(x[0]), "matrix_transpose"),
+        (lambda x: x[0].mT, "mT"),
+        (lambda x: xp.repeat(None, 2), "repeat"),
+        (lambda x: xp.roll(None, 2), "roll"),
+        (lambda x: xp.reciprocal(None), "reciprocal"),
+        (lambda x: xp.unique_counts(None), "unique_counts"),
+        (lambda x: xp.unique_values(None), "unique_values"),
+        (lambda x: xp.full_like(x, "a"), "full_like"),
+        (lambda x: xp.meshgrid(None), "meshgrid"),
+        (lambda x: xp.linalg.vector_norm(x, axis=9), "vector_norm"),
+        (lambda x: xp.linalg.cross(x, "a"), "cross"),
+        (lambda x: xp.linalg.diagonal(None), "diagonal"),
+        (lambda x: xp.linalg.trace(None), "trace"),
+        (lambda x: xp.linalg.outer(x, "a"), "outer"),
+        (lambda x: tr.explain(3), "explain"),
+    ],
+)
+def test_errors_name_the_function_that_was_called(call: Callable[[Any], object], name: str) -> None:
+    with pytest.raises(TensorError) as caught:
+        call(tr.zeros((2, 3)))
+    assert str(caught.value).startswith(f"{name}: ")
+    assert getattr(caught.value, "operation", name) == name

@@ -10,6 +10,7 @@
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "lines/read_at.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -77,10 +78,6 @@ typedef struct {
                 for (Index k = 0; k < run->extent; k++) x[places[i] + k * run->stride] = y[i * step + k * run->other]; \
         }                                                                                                              \
     }
-
-typedef struct {
-    double real, imaginary;
-} Pair;
 
 MOVES(1, uint8_t)
 MOVES(4, uint32_t)
@@ -204,7 +201,18 @@ static void move_runs(void *context, Index begin, Index end) {
 
 static void move_blocks(void *context, Index begin, Index end) {
     Job *job = context;
+    const PlacesPlan *plan = job->plan;
     Index places[BLOCK];
+    const Component number = plan->components[0];
+    if (plan->component_count == 1 && plan->index_type == I64 && plan->index_step == 1 && plan->step == 1 &&
+        plan->run.extent == 1) {
+        const int64_t *numbers = (const int64_t *)job->indices + number.offset + begin;
+        const int bytes = ELEMENT_BYTES[plan->type];
+        if (!read_at(bytes, end - begin, numbers, number.extent, number.last, number.stride, job->operand,
+                     job->other + begin * bytes))
+            atomic_store(&job->outside, true);
+        return;
+    }
     for (Index first = begin; first < end; first += BLOCK) {
         const Index last = smaller(end, first + BLOCK);
         if (!places_of(job->plan, job->indices, first, last, places)) {

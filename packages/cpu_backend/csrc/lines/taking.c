@@ -4,21 +4,18 @@
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "lines/read_at.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum { WORTH_A_THREAD = 1 << 14, WORTH_RELEASING_THE_GIL = 1 << 14 }; /* elements */
 
-typedef struct {
-    double real, imaginary;
-} Pair;
-
 typedef bool (*Take)(Index begin, Index end, Index length, Index inner, const void *line, const int64_t *indices,
                      void *result);
 
 /* A block of columns at a time, of which all rows stay in the cache. */
-enum { COLUMNS = 32 };
+enum { LEAST_COLUMNS = 32, MOST_COLUMNS = 1 << 10 };
 
 typedef bool (*TakeColumns)(Index columns, Index count, Index length, Index inner, const void *column,
                             const int64_t *indices, void *result);
@@ -70,6 +67,7 @@ typedef struct {
     Take take;
     TakeColumns take_columns; /* in its place, where there are as many */
     Index outer, length, inner, count;
+    Index columns; /* of a block; 0: there are too few */
     PyObject *fallback;
 } TakingPlan;
 
@@ -88,9 +86,12 @@ static void take_range(void *context, Index begin, Index end) {
     bool good = true;
     while (begin < end) {
         const Index outer = begin / slab, first = begin % slab, count = smaller(end - begin, slab - first);
-        good &= plan->take(first, first + count, plan->length, plan->inner,
-                           job->source + outer * plan->length * plan->inner * bytes, job->indices + outer * slab,
-                           job->result + outer * slab * bytes);
+        const char *line = job->source + outer * plan->length * plan->inner * bytes;
+        const int64_t *indices = job->indices + outer * slab;
+        char *result = job->result + outer * slab * bytes;
+        good &= plan->inner == 1 ? read_at((int)bytes, count, indices + first, plan->length, plan->length - 1, 1, line,
+                                           result + first * bytes)
+                                 : plan->take(first, first + count, plan->length, plan->inner, line, indices, result);
         begin += count;
     }
     if (!good) atomic_store(&job->outside, true);
@@ -99,12 +100,12 @@ static void take_range(void *context, Index begin, Index end) {
 static void take_blocks(void *context, Index begin, Index end) {
     Job *job = context;
     const TakingPlan *plan = job->plan;
-    const Index blocks = pieces(plan->inner, COLUMNS), bytes = ELEMENT_BYTES[plan->result.type];
+    const Index blocks = pieces(plan->inner, plan->columns), bytes = ELEMENT_BYTES[plan->result.type];
     bool good = true;
     for (Index unit = begin; unit < end; unit++) {
-        const Index outer = unit / blocks, first = unit % blocks * COLUMNS;
+        const Index outer = unit / blocks, first = unit % blocks * plan->columns;
         const Index to = outer * plan->count * plan->inner + first;
-        good &= plan->take_columns(smaller(COLUMNS, plan->inner - first), plan->count, plan->length, plan->inner,
+        good &= plan->take_columns(smaller(plan->columns, plan->inner - first), plan->count, plan->length, plan->inner,
                                    job->source + (outer * plan->length * plan->inner + first) * bytes,
                                    job->indices + to, job->result + to * bytes);
     }
@@ -113,10 +114,10 @@ static void take_blocks(void *context, Index begin, Index end) {
 
 static void take_all(Job *job) {
     const TakingPlan *plan = job->plan;
-    if (plan->inner < COLUMNS) parallel_for(plan->result.size, WORTH_A_THREAD, take_range, job);
+    if (plan->columns == 0) parallel_for(plan->result.size, WORTH_A_THREAD, take_range, job);
     else
-        parallel_for(plan->outer * pieces(plan->inner, COLUMNS), 1 + WORTH_A_THREAD / (COLUMNS * plan->count),
-                     take_blocks, job);
+        parallel_for(plan->outer * pieces(plan->inner, plan->columns),
+                     1 + WORTH_A_THREAD / (plan->columns * plan->count), take_blocks, job);
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -168,6 +169,10 @@ static PyObject *bind_take_along(PyObject *module, PyObject *const *arguments, P
         return PyErr_Format(PyExc_ValueError, "bind_take_along: the extents do not fit the result");
     }
     const int bytes = ELEMENT_BYTES[type];
+    if (plan->inner >= LEAST_COLUMNS) {
+        plan->columns = CACHED_BYTES / (plan->length * bytes) / LEAST_COLUMNS * LEAST_COLUMNS;
+        plan->columns = smaller(plan->columns < LEAST_COLUMNS ? LEAST_COLUMNS : plan->columns, MOST_COLUMNS);
+    }
     plan->take = bytes == 1 ? take_1 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
     plan->take_columns = bytes == 1   ? take_columns_1
                          : bytes == 4 ? take_columns_4

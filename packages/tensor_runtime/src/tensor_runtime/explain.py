@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tensor_core.errors import UnsupportedOperationError
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.backends.meta import KernelRequest, kernels_called
 from tensor_runtime.backends.registry import registry
@@ -74,6 +75,7 @@ class Explanation(tuple[ExplainedKernel, ...]):
         return "\n".join([*lines, *notes, further] if further else lines + notes)
 
 
+@naming("infer")
 def explain(function: Callable[..., object], /, *arguments: object, **options: object) -> Explanation:
     """What a call of ``function`` would do, without data and without computing.
 

@@ -158,7 +158,7 @@ def meshgrid(*arrays: Tensor, indexing: str = "xy") -> list[Tensor]:
     >>> [axis.shape for axis in meshgrid(ours.ones(2), ours.ones(()), indexing="ij")]
     [(2, 1), (2, 1)]
     """
-    return list(arrangement.meshgrid(*(one.reshape(-1) if one.ndim == 0 else one for one in arrays), indexing=indexing))
+    return list(arrangement.meshgrid(*arrays, indexing=indexing))
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:

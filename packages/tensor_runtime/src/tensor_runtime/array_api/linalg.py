@@ -15,6 +15,7 @@ from tensor_core.errors import ArgumentError, ShapeError
 from tensor_runtime.array_api.manipulation import matrix_transpose as matrix_transpose
 from tensor_runtime.array_api.manipulation import reshape
 from tensor_runtime.array_api.reductions import sum
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.backends.plugins.families import family_table
 from tensor_runtime.ops import diagonals, joining, statistics, views
 from tensor_runtime.ops.contraction import matmul as matmul
@@ -85,6 +86,7 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     return _batch_first(_ours("cholesky")(_matrices_first("cholesky", x), upper=upper))
 
 
+@naming("move_axes", "multiply", "subtract", "stack", "transpose")
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Cross products of vectors of three elements along an axis; the other axes broadcast.
 
@@ -109,6 +111,7 @@ def det(x: Tensor, /) -> Tensor:
     return found
 
 
+@naming("extract_diagonal")
 def diagonal(x: Tensor, /, *, offset: int = 0) -> Tensor:
     """Diagonals [B..., K] of matrices [B..., M, N]."""
     return diagonals.extract_diagonal(x, offset, (-2, -1))
@@ -159,13 +162,14 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     return found
 
 
+@naming("multiply", "expand_dims")
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
     """Products [N, M] of every element of a vector [N] with every one of another [M].
 
     >>> outer(tensor([1, 2]), tensor([3, 4])).tolist()
     [[3, 4], [6, 8]]
     """
-    if any(len(unwrap("outer", x)[0].shape) != 1 for x in (x1, x2)):
+    if [len(unwrap("outer", x)[0].shape) for x in (x1, x2)] != [1, 1]:
         raise ShapeError(f"outer: shapes {x1.shape} and {x2.shape}; accepted: vectors [N] and [M]")
     return views.expand_dims(x1, 1) * views.expand_dims(x2, 0)
 
@@ -233,11 +237,13 @@ def svdvals(x: Tensor, /) -> Tensor:
     return _batch_first(_ours("svdvals")(_matrices_first("svdvals", x)), 1)
 
 
+@naming("extract_diagonal", "diagonal", "sum")
 def trace(x: Tensor, /, *, offset: int = 0, dtype: DType | None = None) -> Tensor:
     """Sums [B...] of the diagonals of matrices [B..., M, N]."""
     return sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
+@naming("transpose", "norm", "reshape", "permute_axes")
 def vector_norm(
     x: Tensor, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: float = 2
 ) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensor_core.errors import ArgumentError, ViewRequiresCopyError
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.ops import arrangement, joining, views
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -46,6 +47,7 @@ def reshape(x: Tensor, /, shape: Axes, *, copy: bool | None = None) -> Tensor:
     return views.copy(found) if copy else found
 
 
+@naming("concatenate", "reshape")
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
     """Tensors one after the other along an axis; None flattens them first, in row-major order.
 
@@ -72,21 +74,25 @@ def squeeze(x: Tensor, /, axis: Axes) -> Tensor:
     return views.squeeze(x, axis)
 
 
+@naming("reverse", "reverse_view")
 def flip(x: Tensor, /, *, axis: Axes | None = None) -> Tensor:
     """View that runs backwards along axes; None is all of them."""
     return joining.reverse(x, axis)
 
 
+@naming("move_axes", "transpose")
 def moveaxis(x: Tensor, source: Axes, destination: Axes, /) -> Tensor:
     """View with some axes moved to other places."""
     return views.move_axes(x, source, destination)
 
 
+@naming("permute_axes", "transpose")
 def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
     """View with the axes in the order given."""
     return views.permute_axes(x, axes)
 
 
+@naming("swapaxes", "transpose", "permute_axes")
 def matrix_transpose(x: Tensor, /) -> Tensor:
     """View with the two last axes exchanged.
 
@@ -97,6 +103,7 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
     return arrangement.swapaxes(x, -2, -1)
 
 
+@naming("broadcast_view")
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
     """View of a larger shape, with repeated elements."""
     return views.broadcast_to(x, shape)
@@ -107,6 +114,7 @@ def broadcast_arrays(*arrays: Tensor) -> list[Tensor]:
     return list(arrangement.broadcast_arrays(*arrays))
 
 
+@naming("reshape")
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
     """Every element so often in a row; without an axis, those of the tensor in row-major order.
 
@@ -130,6 +138,7 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
     return joining.repeat(reshape(x, -1), counts, 0) if axis is None else joining.repeat(x, counts, axis)
 
 
+@naming("reshape")
 def roll(x: Tensor, /, shift: Axes, *, axis: Axes | None = None) -> Tensor:
     """Elements moved along axes, those that leave come in at the other end; without an axis, in row-major order.
 

@@ -8,6 +8,7 @@ from typing import Any
 from tensor_core.dtypes import I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError
 from tensor_runtime.array_api.data_types import KINDS, astype
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.ops import creation, gather_scatter, joining, reduction, scan, selecting
 from tensor_runtime.ops import sort as sorting
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
@@ -29,6 +30,7 @@ def prod(x: Tensor, /, *, axis: Axes = None, dtype: DType | None = None, keepdim
     return _in_type(reduction.prod, x, dtype, axis=axis, keepdims=keepdims)
 
 
+@naming("cumsum")
 def cumulative_sum(
     x: Tensor, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
 ) -> Tensor:
@@ -40,6 +42,7 @@ def cumulative_sum(
     return _running(scan.cumsum, x, axis, dtype, 0 if include_initial else None)
 
 
+@naming("cumprod")
 def cumulative_prod(
     x: Tensor, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False
 ) -> Tensor:
@@ -100,6 +103,7 @@ def argsort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: b
     return sorting.argsort(x, axis, descending=descending)
 
 
+@naming("take")
 def searchsorted(x1: Tensor, x2: Tensor, /, *, side: str = "left", sorter: Tensor | None = None) -> Tensor:
     """Where the elements of ``x2`` would be put into the sorted ``x1``, or into ``x1`` as ``sorter`` puts it in order.
 

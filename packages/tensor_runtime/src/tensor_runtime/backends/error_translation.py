@@ -1,11 +1,15 @@
-"""What a kernel raises becomes an error of our tree."""
+"""What a kernel raises becomes an error of our tree, and names what was called."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NoReturn
+from functools import wraps
+from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 MISSES: Final = (KeyError, AttributeError, TypeError)
 """What a look-up on a hot path raises that finds nothing: no binding yet, an operand that is no tensor, a key that
@@ -57,3 +61,40 @@ def translated(operation: str, error: Exception, result: Any = None, /) -> Tenso
         needed += f" of {sum(form.nbytes for form in (result if isinstance(result, tuple) else (result,)))} bytes"
     said = f": {error}" if str(error) else ""
     return OutOfMemoryError(f"{operation}: not enough memory for {needed} or a workspace{said}", operation=operation)
+
+
+def naming(*others: str, own: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator: what an error says of one of the functions named, it says of the decorated one.
+
+    Args:
+        others: whose names begin the messages of errors that are raised on the way.
+        own: what the decorated function is called, where that is not its name.
+
+    >>> @naming("swapaxes")
+    ... def matrix_transpose(x):
+    ...     raise TensorError("swapaxes: no", operation="swapaxes")
+    >>> matrix_transpose(1)
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.TensorError: matrix_transpose: no
+    """
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        name = own or function.__name__
+
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                return function(*args, **kwargs)
+            except TensorError as error:
+                other, _, said = str(error).partition(": ")
+                if other not in others:
+                    raise
+                error.args = (f"{name}: {said}", *error.args[1:])
+                if "operation" in error.__dict__:
+                    error.__dict__["operation"] = name
+                raise
+
+        return called
+
+    return decorated

@@ -88,7 +88,8 @@ def execute_dependent(spec: DependentSpec, a: Tensor, params: Hashable, /) -> tu
     [1, 2]
     """
     form, array = unwrap(spec.name, a)
-    kernel, largest = spec.bindings[form, params]
+    binding = spec.found.get((form, params))
+    kernel, largest = spec.bindings[form, params] if binding is None else binding
     counted = call_translated(spec.name, largest, kernel, array)
     if not isinstance(counted, Counted):
         raise no_elements(spec.name, form)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import INTEGER, NUMERIC, REAL, Bool
 from tensor_core.errors import DTypeError
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.call import execute_binary, execute_unary
 from tensor_runtime.dispatch.dtype_rules import boolean, component, inexact
 from tensor_runtime.dispatch.out import Out
@@ -153,6 +154,7 @@ def square(a: Tensor, /, out: Out = None) -> Tensor:
 
 
 @inexact_dtype
+@naming("divide")
 def reciprocal(a: Tensor, /, out: Out = None) -> Tensor:
     """``1 / a``, element by element: an infinity of 0, with its sign. Integers and Bool give F64.
 

@@ -8,7 +8,7 @@ from tensor_core.dtypes import F64, DTypeLike, as_dtype
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.error_translation import call_translated, naming
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import as_dtype_or
@@ -81,6 +81,7 @@ def ones_like(x: Tensor, /, dtype: DTypeLike | None = None, *, placement: Placem
 
 
 @typed_full_like
+@naming("full")
 def full_like(
     x: Tensor, value: Number, /, dtype: DTypeLike | None = None, *, placement: Placement | str | None = None
 ) -> Tensor:

@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
 from tensor_core.foreign import number_of, refuse_masked
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary, execute_mixed
 from tensor_runtime.dispatch.spec import OpSpec
@@ -229,8 +230,13 @@ def _to_device(x: Tensor, device: Placement | str, /, *, stream: None = None) ->
     return to(x, device)
 
 
-def _matrices_transposed(x: Tensor, /) -> Tensor:
+@naming("swapaxes", own="mT")
+def _swapped(x: Tensor, /) -> Tensor:
     return swapaxes(x, -2, -1)
+
+
+def _matrices_transposed(x: Tensor, /) -> Tensor:
+    return _swapped(x)
 
 
 def _reshape(x: Tensor, /, *shape: int | Sequence[int], order: str = "F") -> Tensor:

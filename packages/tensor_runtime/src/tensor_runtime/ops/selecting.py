@@ -8,6 +8,7 @@ from tensor_core.dtypes import F64, Bool
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import normalize_axis
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.conversion import as_number, convert
 from tensor_runtime.dispatch.dtype_rules import Axes
@@ -33,6 +34,7 @@ from tensor_runtime.tensors.transfer import to
 
 
 @index_dtype
+@naming("sum", "not_equal")
 def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """How many elements differ from 0, over axes, as I64; NaN does. Arguments and errors as for ``sum``.
 

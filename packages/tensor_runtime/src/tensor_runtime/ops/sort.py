@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ShapeError
 from tensor_core.shapes import element_count, normalize_axis
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 from tensor_runtime.dispatch.call import execute_binary, execute_with_params
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
@@ -213,6 +214,7 @@ def unique(
 
 
 @same_dtype
+@naming("unique")
 def unique_values(x: Tensor, /) -> Tensor:
     """Sorted distinct elements, of which each NaN is one, as the array API standard has it.
 
@@ -223,6 +225,7 @@ def unique_values(x: Tensor, /) -> Tensor:
     return execute_dependent(UNIQUE, x, (False, False, False, False))[0]
 
 
+@naming("unique")
 def unique_counts(x: Tensor, /) -> UniqueCounts:
     """Sorted distinct elements and how often each occurs; each NaN is one.
 
@@ -232,6 +235,7 @@ def unique_counts(x: Tensor, /) -> UniqueCounts:
     return UniqueCounts(*execute_dependent(UNIQUE, x, (False, False, True, False)))
 
 
+@naming("unique")
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
     """Sorted distinct elements and, for each element of ``x``, the index of its value; each NaN is one.
 
@@ -241,6 +245,7 @@ def unique_inverse(x: Tensor, /) -> UniqueInverse:
     return UniqueInverse(*execute_dependent(UNIQUE, x, (False, True, False, False)))
 
 
+@naming("unique")
 def unique_all(x: Tensor, /) -> UniqueAll:
     """All that :func:`unique` can give, under the array API standard's names; each NaN is one.
 

@@ -103,6 +103,16 @@ def bind_roll(operands: tuple[Form], result: Form, axes: tuple[int, ...] | None,
     """
     rank, shape = result.rank, result.shape[::-1]
     places = None if axes is None else [rank - 1 - axis for axis in normalize_axes(axes, rank, "roll")]
+    if rank == 1 and result.size:
+        (extent,) = shape
+
+        def roll_line(x: Array, shifts: tuple[int, ...]) -> Array:
+            out, cut = empty(result), sum(shifts) % extent
+            out[cut:] = x[: extent - cut]
+            out[:cut] = x[extent - cut :]
+            return out
+
+        return roll_line
 
     def roll(x: Array, shifts: tuple[int, ...]) -> Array:
         out = empty(result)
