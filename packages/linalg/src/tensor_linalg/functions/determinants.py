@@ -50,10 +50,9 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
         dtype's range become infinite or zero, the factors on the way do not.
 
         A matrix that is singular on paper need not have a pivot of zero once multipliers are rounded: [[0.1, 0.3],
-        [0.2, 0.6]] may have one, or one of about a rounding unit. What the CPU backend eliminates itself, matrices of up
-        to 64 rows, it rounds step by step, without fused products, so that the answer depends neither on the processor
-        nor on the batch; larger matrices go to LAPACK, whose answer is its own. For the rank, look at the singular
-        values.
+        [0.2, 0.6]] may have one, or one of about a rounding unit. The CPU backend rounds each step of an elimination of
+        up to 64 rows, without fused products, so that the answer depends neither on the processor nor on the batch;
+        larger matrices go to LAPACK, whose answer is its own. For the rank, look at the singular values.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
