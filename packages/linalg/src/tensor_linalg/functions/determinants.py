@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
@@ -25,9 +25,6 @@ class SlogdetResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
-
-    def _repr_html_(self) -> str:
-        return fields_html(self)
 
 
 @overload
@@ -53,10 +50,9 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
         dtype's range become infinite or zero, the factors on the way do not.
 
         A matrix that is singular on paper need not have a pivot of zero once multipliers are rounded: [[0.1, 0.3],
-        [0.2, 0.6]] may have one, or one of about a rounding unit. What the CPU backend eliminates itself, matrices of
-        up to 64 rows, it rounds step by step, without fused products, so that the answer depends neither on the
-        processor nor on the batch; larger matrices go to LAPACK, whose answer is its own. For the rank, look at the
-        singular values.
+        [0.2, 0.6]] may have one, or one of about a rounding unit. The CPU backend rounds each step of an elimination of
+        up to 64 rows, without fused products, so that the answer depends neither on the processor nor on the batch;
+        larger matrices go to LAPACK, whose answer is its own. For the rank, look at the singular values.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
