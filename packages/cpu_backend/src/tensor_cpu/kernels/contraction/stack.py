@@ -117,7 +117,10 @@ def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
             return None
         once = near and not near[0].strides[of_rows]
         packed *= extent_of(plan.stack) if once else extent_of((*plan.stack, *near))
-        time = cost.rows(extent_of((*plan.stack, *near)), m, n, k, dtype, packed=packed)
+        count = extent_of((*plan.stack, *near))
+        time = cost.rows(count, m, n, k, dtype, packed=packed)
+        if plan.columns and plan.columns[0].strides[RESULT] != m:  # else whole products are written one after the other
+            time += cost.parts_of_lines(count * m * n, m, dtype)
     return cost.with_traffic(time, size * itemsize)
 
 
