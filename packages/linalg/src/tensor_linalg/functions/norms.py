@@ -107,11 +107,18 @@ def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Ou
         return placed(nothing, out, a)
     if order == "fro":
         return statistics.norm(a, 2, (0, 1), out=out)
+    return placed(_norms(a, order), out, a)
+
+
+def _norms(a: Tensor, order: Order) -> Tensor:
+    """Norms of matrices that have elements, unchecked."""
+    if order == "fro":
+        return statistics.norm(a, 2, (0, 1))
     if order in _OF_SINGULAR_VALUES:
         values = svdvals(a, check=False)
-        return placed(sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1], out, a)
+        return sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1]
     sums = statistics.norm(a, 1, 0 if order in (1, -1) else 1)
-    return placed((max if order in (1, inf) else min)(sums, 0), out, a)
+    return (max if order in (1, inf) else min)(sums, 0)
 
 
 @inexact_component_dtype
@@ -210,18 +217,16 @@ def cond(
         first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
         found = divide(first, last)
         return placed(where(equal(values[0], 0.0), inf, found), out, a)
-    if check:
-        require_finite(operation, "a", a)
     try:
-        inverse = inv(a, check=False)
+        with failing_as(operation):
+            inverse = inv(a, check=check)
     except SingularMatrixError:
         inverse, status = inv(a, check="mask")
     else:
-        sizes = matrix_norm(a, order, check=False), matrix_norm(inverse, order, check=False)
-        return placed(multiply(*sizes), out, a)
+        return placed(multiply(_norms(a, order), _norms(inverse, order)), out, a)
     singular = greater(status, 1)
     inverse = where(singular, 0.0, inverse)
-    found = multiply(matrix_norm(a, order, check=False), matrix_norm(inverse, order, check=False))
+    found = multiply(_norms(a, order), _norms(inverse, order))
     return placed(where(singular, inf, found), out, a)
 
 
