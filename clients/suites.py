@@ -80,6 +80,7 @@ CLIENTS: Final = (
         ("--pyargs", "numpy._core.tests.test_einsum"),
         "numpy_einsum",
     ),
+    _script("lending", "PyTorch, JAX and NumPy, both ways", "test_lending.py"),
     _script("quimb", "networks, beside NumPy's arrays", "test_quimb.py"),
     _script("page", "what docs/clients.md shows", "test_pages.py", ("SCIPY_ARRAY_API", "1")),
     _script("scipy", "functions of the array API standard", "test_scipy.py", ("SCIPY_ARRAY_API", "1")),

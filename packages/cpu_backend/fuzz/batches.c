@@ -190,6 +190,20 @@ static bool holds(Routine routine, const LaneProblem *problem, char *const *oper
     return near(&z, &one);
 }
 
+/* One matrix at a time gives the bits that groups gave. */
+static void check_singles(const LaneKernels *kernels, Routine routine, const LaneProblem *problem,
+                          const char *const *operands, char *const *results, Index count) {
+    const Index item = ELEMENT_BYTES[type], side = problem->rows;
+    const Index sizes[] = {routine == SOLVE ? side * problem->right * item
+                           : routine == INV ? side * side * item
+                                            : item,
+                           routine == SLOGDET ? item / (type == C32 || type == C64 ? 2 : 1) : 0};
+    char *const again[] = {room_for(count * sizes[0]), room_for(count * sizes[1])};
+    void *room = aligned_room(single_room(problem, kernels->width) * kernels->number_bytes);
+    CHECK(kernels->singles[routine](problem, operands, again, count, room));
+    for (int i = 0; i < 2; i++) CHECK(memcmp(again[i], results[i], (size_t)(count * sizes[i])) == 0);
+}
+
 void fuzz_batches(void) {
     static const ElementType TYPES[] = {F32, F64, C32, C64};
     type = TYPES[draw(0, 3)];
@@ -216,6 +230,7 @@ void fuzz_batches(void) {
     void *room = aligned_room(lane_room(routine, &problem) * kernels->number_bytes);
     const char *const inputs[] = {operands[0], operands[1]};
     CHECK(kernels->routines[routine](&problem, inputs, results, groups, room));
+    if (kernels->singles[routine] != NULL) check_singles(kernels, routine, &problem, inputs, results, count);
     for (Index i = 0; i < count; i++) {
         if (routine == DET || routine == SLOGDET) {
             const Value expected = determinant(matrix_read(operands[0], i, m, m));
