@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_text
+from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
@@ -25,6 +25,9 @@ class SlogdetResult(NamedTuple):
 
     def __repr__(self) -> str:
         return fields_text(self)
+
+    def _repr_html_(self) -> str:
+        return fields_html(self)
 
 
 @overload
