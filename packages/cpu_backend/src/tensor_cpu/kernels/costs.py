@@ -35,8 +35,8 @@ their number.
 - Each more time that an element's line comes from beyond the cache: 0.4, 0.45 and 1.5 by the pair kernel, scatter GEMM
   and small products. By these, 160 steps of two circuits, a lattice, a graph and three files take 1.03 to 1.1 times as
   long as by their best kernels, where they took 1.0 to 1.5 times as long.
-- Small products whose rows are no whole lines of the cache, in a result beyond all caches: 1.5 an element (43 million
-  in runs of 27 took 115 ms where lines written whole take 41).
+- Small products whose rows are no whole lines of the cache, in a result beyond all caches: 40 a row, for the lines at
+  its ends, and at most 1.5 an element (43 million in rows of 27 took 115 ms where lines written whole take 41).
 - Nothing is faster than 0.033 a byte beyond the cache. A matrix times a vector by BLAS: 0.04.
 - A copy for BLAS: 120, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
 """
@@ -105,7 +105,8 @@ _BESIDE_TRAFFIC: Final = 0.1
 _VECTOR_TRAFFIC: Final = 0.04  # the same of a matrix that BLAS multiplies by a vector
 LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
 """The least that :func:`scatter` says."""
-_PART_OF_LINE: Final = 1.5  # an element of a large result that is written in runs that are no whole lines
+_ENDS_OF_RUN: Final = 40.0  # a run, in a large result, that is no whole lines
+_PART_OF_LINE: Final = 1.5  # the same for each of its elements, at the most
 _LINE_BYTES: Final = LIBRARY.CACHE_LINE if AVAILABLE else 64
 _LARGE_RESULT: Final = 1 << 25  # bytes that do not stay in any cache
 _UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
@@ -305,7 +306,9 @@ def parts_of_lines(size: int, run: int, dtype: str) -> float:
     True
     """
     itemsize = ITEMSIZE[dtype]
-    return size * _PART_OF_LINE if size * itemsize > _LARGE_RESULT and run * itemsize % _LINE_BYTES else 0.0
+    if size * itemsize <= _LARGE_RESULT or run * itemsize % _LINE_BYTES == 0:
+        return 0.0
+    return size * min(_PART_OF_LINE, _ENDS_OF_RUN / run)
 
 
 def fetched_again(elements: float, kernel: str) -> float:
