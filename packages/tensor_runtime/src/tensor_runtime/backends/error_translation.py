@@ -86,6 +86,8 @@ def naming(*others: str, own: str | None = None) -> Callable[[Callable[P, R]], C
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 return function(*args, **kwargs)
+            except BackendError:  # which names what the backend lacks
+                raise
             except TensorError as error:
                 other, _, said = str(error).partition(": ")
                 if other not in others:
