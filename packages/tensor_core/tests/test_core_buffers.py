@@ -78,14 +78,14 @@ def test_the_interpreter_takes_the_memory_and_keeps_it() -> None:
     others = [HostTensor.from_nested([7, 7, 7]) for _ in range(100)]
     assert (lent.tolist(), len(others)) == ([1, 2, 3], 100)
     x = HostTensor.from_nested([[1, 2, 3], [4, 5, 6]])
-    row_major = np.array([[1, 2, 3], [4, 5, 6]]).tobytes()
-    assert bytes(x) == row_major
+    array = np.array([[1, 2, 3], [4, 5, 6]])
+    assert bytes(x) == array.tobytes()
     with pytest.raises(BufferError, match="not C-contiguous"):
         io.BytesIO().write(x)
     file = io.BytesIO()
     file.write(x.transpose_view())
-    assert file.getvalue() == row_major
-    assert hashlib.sha256(x.transpose_view()).digest() == hashlib.sha256(row_major).digest()
+    assert file.getvalue() == array.T.tobytes()
+    assert hashlib.sha256(x.transpose_view()).digest() == hashlib.sha256(array.T.tobytes()).digest()
 
 
 @pytest.mark.skipif(BY_PROTOCOL, reason="since Python 3.12 there is a buffer")
