@@ -137,7 +137,7 @@ def test_convert_keeps_the_meaning_of_every_index(folder: Path, capsys: pytest.C
         assert np.load(name).flags.f_contiguous
 
 
-@pytest.mark.parametrize("ending", ["npz", "safetensors", "h5", "mat"])
+@pytest.mark.parametrize("ending", ["npz", "safetensors", "h5", "mat", "zarr"])
 def test_convert_takes_names_through_every_format_that_has_them(
     folder: Path, capsys: pytest.CaptureFixture[str], ending: str
 ) -> None:

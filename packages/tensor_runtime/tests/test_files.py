@@ -23,6 +23,7 @@ import tensor_runtime as tr
 from tensor_core import DTYPES, HostTensor
 from tensor_core.dtypes import DType
 from tensor_core.errors import (
+    ArgumentError,
     FormatError,
     LoadError,
     PlacementError,
@@ -359,3 +360,33 @@ def test_a_path_that_is_none_is_told_of_in_short() -> None:
         tr.load("\0" * 100_000)
 
     assert len(str(caught.value)) < 300
+
+
+JUNK = [np.array([1, 2]), np.array(["F", "C"]), 5, [], {}, object(), float("nan"), ("F",), tr.ones((2, 2))]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda folder, junk: tr.save(folder / "new.npy", tr.ones(2), order=junk),
+        lambda folder, junk: tr.save(folder / "new.npy", tr.ones(2), format=junk),
+        lambda folder, junk: tr.save(folder / "new.npz", {"a": tr.ones(2)}, compressed=junk),
+        lambda folder, junk: tr.save(folder / "new.h5", {"a": tr.ones(2)}, reverse_dims=junk),
+        lambda folder, junk: tr.load(folder / "old.npz", junk),
+        lambda folder, junk: tr.load(folder / "old.npz", "a", mmap=junk),
+        lambda folder, junk: tr.load(folder / "old.npz", "a", format=junk),
+        lambda folder, junk: tr.load_all(folder / "old.h5", reverse_dims=junk),
+        lambda folder, junk: tr.load_raw(folder / "raw", 2, "F64", order=junk),
+        lambda folder, junk: tr.load_raw(folder / "raw", 2, "F64", order="F", byteorder=junk),
+        lambda folder, junk: tr.save_raw(folder / "new", tr.ones(2), order=junk),
+    ],
+)
+def test_options_that_are_none_are_refused_by_errors_of_ours(tmp_path: Path, call: Any) -> None:
+    tr.save(tmp_path / "old.npz", {"a": tr.ones(2)})
+    tr.save(tmp_path / "old.h5", {"a": tr.ones(2)})
+    tr.save_raw(tmp_path / "raw", tr.ones(2), order="F")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for junk in JUNK:
+        with pytest.raises((ArgumentError, LoadError)):
+            call(tmp_path, junk)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before

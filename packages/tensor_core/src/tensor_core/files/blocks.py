@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import FormatError
 from tensor_core.files.element_types import ElementType
-from tensor_core.files.source import Source
+from tensor_core.files.source import Source, check_flag
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_core.shapes import Order, element_count
 
@@ -130,6 +130,7 @@ def block_of(source: Source, entry: Entry, /, *, dtype: DType | None = None, mma
     b'a\x00\x00\x00b\x00\x00\x00'
     """
     what = f"{source.shown}{f', tensor {entry.name!r}' if entry.name else ''}"
+    check_flag("load", "mmap", mmap)
     target = entry.element.target(f"load: {what}", dtype)
     if mmap and entry.nbytes:
         if entry.start is None:

@@ -10,7 +10,8 @@ from tensor_core.errors import ArgumentError, LoadError, SaveError, shortened
 from tensor_core.files import npy, npz, safetensors
 from tensor_core.files.atomic_write import new_file, write_atomically
 from tensor_core.files.blocks import Entry, Outgoing
-from tensor_core.files.source import Path, Source, name_of
+from tensor_core.files.raw import ORDERS, check_choice
+from tensor_core.files.source import Path, Source, check_flag, name_of
 from tensor_core.shapes import Order
 
 SUFFIXES: Final[Mapping[str, str]] = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors"}
@@ -19,7 +20,7 @@ _RATIO: Final = 1032  # bytes that one deflated byte can stand for
 _READERS: Final = {"npy": npy.entries, "npz": npz.entries, "safetensors": safetensors.entries}
 
 
-def format_of(operation: str, path: str, format: str | None, suffixes: Mapping[str, str], /) -> str:
+def format_of(operation: str, path: str, format: object, suffixes: Mapping[str, str], /) -> str:
     """The name of a file's format. A name without an ending stands for ``.npy``.
 
     Args:
@@ -36,7 +37,7 @@ def format_of(operation: str, path: str, format: str | None, suffixes: Mapping[s
     """
     formats = list(dict.fromkeys(suffixes.values()))
     if format is not None:
-        if format not in formats:
+        if not isinstance(format, str) or format not in formats:
             raise ArgumentError(
                 f"{operation}: format is {shortened(format)}; accepted: {', '.join(map(repr, formats))}"
             )
@@ -89,8 +90,8 @@ def check_options(
 
     >>> check_options("x.npy", "npy", order="C", compressed=False, ordered=("npy",), packed=())
     """
-    if order not in ("F", "C"):
-        raise ArgumentError(f"save: order is {shortened(order)}; accepted: 'F', 'C'")
+    check_choice("save", "order", order, ORDERS)
+    check_flag("save", "compressed", compressed)
     if order != "F" and format not in ordered:
         raise ArgumentError(
             f"save: {path!r} is {format}, whose order is given; accepted: order= for {', '.join(ordered)}"
@@ -108,7 +109,7 @@ def entries_of(source: Source, format: str, /) -> dict[str, Entry]:
     return _READERS[format](source)
 
 
-def chosen(shown: str, found: Mapping[str, Any], name: str | None, /) -> str:
+def chosen(shown: str, found: Mapping[str, Any], name: object, /) -> str:
     """The name of the tensor that a caller means.
 
     Raises:
@@ -126,7 +127,7 @@ def chosen(shown: str, found: Mapping[str, Any], name: str | None, /) -> str:
             if found
             else f"load: {shown} holds no tensor"
         )
-    if name not in found or not name:
+    if not isinstance(name, str) or name not in found or not name:
         raise LoadError(f"load: {shown} has no tensor {shortened(name)}; it holds {listed or 'none'}")
     return name
 

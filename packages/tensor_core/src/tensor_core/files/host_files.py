@@ -11,7 +11,7 @@ from tensor_core.files import raw
 from tensor_core.files.atomic_write import write_atomically
 from tensor_core.files.blocks import Block, HostOutgoing, block_of
 from tensor_core.files.formats import SUFFIXES, chosen, entries_of, format_of, named, saved_path, write_file
-from tensor_core.files.raw import BYTE_ORDERS, ORDERS, ByteOrder, check_choice
+from tensor_core.files.raw import ByteOrder
 from tensor_core.files.source import Path, Source
 from tensor_core.host.conversion import convert
 from tensor_core.host.tensor import HostTensorView
@@ -142,8 +142,7 @@ def save_raw(path: Path, x: HostTensorView[Any], /, *, order: Order, byteorder: 
     [1, 3, 2, 4]
     """
     name = saved_path(path)
-    check_choice("save_raw", "order", order, ORDERS)
-    check_choice("save_raw", "byteorder", byteorder, BYTE_ORDERS)
+    raw.check_asked("save_raw", order, byteorder)
     write_atomically(name, raw.encode(_outgoing("save_raw", x), order, byteorder))
 
 
@@ -183,10 +182,7 @@ def load_raw(
     """
     entry_type, extents = raw.element_of("load_raw", element), as_shape(shape)
     wanted = None if dtype is None else as_dtype(dtype)
-    check_choice("load_raw", "order", order, ORDERS)
-    check_choice("load_raw", "byteorder", byteorder, BYTE_ORDERS)
-    if type(offset) is not int or offset < 0:
-        raise ArgumentError(f"load_raw: offset is {shortened(offset)}; accepted: a number of bytes, 0 or more")
+    raw.check_asked("load_raw", order, byteorder, offset)
     with Source(path) as source:
         entry = raw.entry_of(source, extents, entry_type, order, offset, byteorder)
         return _tensor_of(block_of(source, entry, dtype=wanted, mmap=mmap), wanted, mmap)

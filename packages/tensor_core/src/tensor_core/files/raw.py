@@ -76,6 +76,20 @@ def element_of(operation: str, wanted: Any, /) -> ElementType:
     return ELEMENT_TYPES[own.numpy_name]
 
 
+def check_asked(operation: str, order: object, byteorder: object, offset: object = 0, /) -> None:
+    """Raise an error unless elements without a header can lie so.
+
+    Raises:
+        ArgumentError: another order or byte order, or no number of bytes.
+
+    >>> check_asked("load_raw", "F", "little", 16)
+    """
+    check_choice(operation, "order", order, ORDERS)
+    check_choice(operation, "byteorder", byteorder, BYTE_ORDERS)
+    if type(offset) is not int or offset < 0:
+        raise ArgumentError(f"{operation}: offset is {shortened(offset)}; accepted: a number of bytes, 0 or more")
+
+
 def check_choice(operation: str, what: str, value: object, accepted: tuple[str, ...], /) -> None:
     """Raise an error unless a word is one of those accepted.
 
@@ -84,6 +98,6 @@ def check_choice(operation: str, what: str, value: object, accepted: tuple[str, 
 
     >>> check_choice("save", "order", "F", ORDERS)
     """
-    if value not in accepted:
+    if not isinstance(value, str) or value not in accepted:
         listed = ", ".join(map(repr, accepted))
         raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {listed}", operation=operation)

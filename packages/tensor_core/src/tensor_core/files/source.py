@@ -10,7 +10,7 @@ import os
 import stat
 from typing import Any, Final
 
-from tensor_core.errors import FormatError, LoadError, OutOfMemoryError, SaveError, shortened
+from tensor_core.errors import ArgumentError, FormatError, LoadError, OutOfMemoryError, SaveError, shortened
 
 Path = str | os.PathLike[str]
 LARGEST: Final = 2**63 - 1
@@ -36,6 +36,19 @@ def name_of(path: Path, error: type[LoadError | SaveError], operation: str, /) -
     raise error(
         f"{operation}: the path is {shortened(path)}; accepted: the name of a file, as a str or a path object"
     ) from None
+
+
+def check_flag(operation: str, what: str, value: object, /) -> None:
+    """Raise an error unless an option is True or False; NumPy's bool counts as one.
+
+    Raises:
+        ArgumentError: it is something else.
+
+    >>> check_flag("save", "compressed", True)
+    """
+    kind = type(value)
+    if kind is not bool and not (kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_")):
+        raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: True and False")
 
 
 class Source:

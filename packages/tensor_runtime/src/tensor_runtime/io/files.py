@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tensor_core.dtypes import DTypeLike, as_dtype
-from tensor_core.errors import ArgumentError, shortened
+from tensor_core.errors import ArgumentError
 from tensor_core.files import raw
 from tensor_core.files.atomic_write import write_atomically
 from tensor_core.files.blocks import block_of
 from tensor_core.files.formats import chosen, format_of, named, saved_path
-from tensor_core.files.raw import BYTE_ORDERS, ORDERS, ByteOrder, check_choice
+from tensor_core.files.raw import ByteOrder
 from tensor_core.files.source import Path, Source
 from tensor_core.shapes import Order, as_shape
 from tensor_runtime.io.blocks import TensorOutgoing, tensor_of
@@ -172,8 +172,7 @@ def save_raw(path: Path, x: Tensor, /, *, order: Order, byteorder: ByteOrder = "
     [1, 3, 2, 4]
     """
     name = saved_path(path)
-    check_choice("save_raw", "order", order, ORDERS)
-    check_choice("save_raw", "byteorder", byteorder, BYTE_ORDERS)
+    raw.check_asked("save_raw", order, byteorder)
     write_atomically(name, raw.encode(TensorOutgoing("save_raw", x), order, byteorder))
 
 
@@ -214,10 +213,7 @@ def load_raw(
     """
     found, extents = raw.element_of("load_raw", element), as_shape(shape)
     wanted = None if dtype is None else as_dtype(dtype)
-    check_choice("load_raw", "order", order, ORDERS)
-    check_choice("load_raw", "byteorder", byteorder, BYTE_ORDERS)
-    if type(offset) is not int or offset < 0:
-        raise ArgumentError(f"load_raw: offset is {shortened(offset)}; accepted: a number of bytes, 0 or more")
+    raw.check_asked("load_raw", order, byteorder, offset)
     with Source(path) as source:
         entry = raw.entry_of(source, extents, found, order, offset, byteorder)
         return tensor_of(block_of(source, entry, dtype=wanted, mmap=mmap), wanted, shared=mmap)

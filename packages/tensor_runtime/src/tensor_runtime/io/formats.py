@@ -11,7 +11,7 @@ from tensor_core.errors import ArgumentError, LoadError
 from tensor_core.files.atomic_write import new_file
 from tensor_core.files.blocks import Entry, Outgoing
 from tensor_core.files.formats import SUFFIXES, check_options, chosen, entries_of, format_of, write_file
-from tensor_core.files.source import Path, Source, name_of
+from tensor_core.files.source import Path, Source, check_flag, name_of
 from tensor_core.shapes import Order
 from tensor_runtime.io import hdf5, mat, mat5, zarr
 from tensor_runtime.tensors.tensor import Tensor
@@ -46,6 +46,7 @@ def write(
     ...         list(found)
     ['x']
     """
+    check_flag("save", "reverse_dims", reverse_dims)
     if reverse_dims and format != "hdf5":
         raise ArgumentError(
             f"save: {path!r} is {format}, whose extents have one order; accepted: reverse_dims= for HDF5"
@@ -81,6 +82,7 @@ def load_zarr(
     >>> load_zarr("x.npz", "load", None, None, None, False, None) is None
     True
     """
+    check_flag(operation, "mmap", mmap)
     folder = name_of(path, LoadError, "load")
     if format_of(operation, folder.rstrip("/"), format, FORMATS) != "zarr":
         return None
@@ -110,6 +112,8 @@ def read(
     ...         found[""].shape
     (2, 3)
     """
+    if reverse_dims is not None:
+        check_flag(operation, "reverse_dims", reverse_dims)
     with Source(path) as source:
         kind = format_of(operation, source.path, format, FORMATS)
         if reverse_dims is not None and kind != "hdf5":

@@ -117,6 +117,22 @@ def names(path: str, /) -> list[str]:
     return [one for one, _, _ in _arrays(path, "")]
 
 
+def listed(path: str, /) -> dict[str, ArrayFacts]:
+    """What the arrays of a folder say of themselves, by name; no chunk is read.
+
+    Raises:
+        LoadError, FormatError: as :func:`load_folder`.
+
+    >>> import tempfile
+    >>> from tensor_runtime.io.blocks import TensorOutgoing
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_folder(folder + "/x.zarr", {"x": TensorOutgoing("save", zeros((2, 3)))}, compressed=False)
+    ...     listed(folder + "/x.zarr")["x"].shape
+    (2, 3)
+    """
+    return {name: _facts(folder, found) for name, folder, found in _arrays(path, "")}
+
+
 def _converted(x: Tensor, dtype: DType | None) -> Tensor:
     return x if dtype is None or x.dtype is dtype else convert(x, dtype)
 
@@ -153,12 +169,15 @@ def _arrays(folder: str, name: str) -> Iterator[tuple[str, str, dict[str, Any]]]
             yield from _arrays(os.path.join(folder, one), f"{name}/{one}" if name else one)
 
 
-def _array(folder: str, name: str, found: dict[str, Any], dtype: DType | None, mmap: bool) -> Tensor:
-    shown = repr(os.path.join(folder, _METADATA))
+def _facts(folder: str, found: dict[str, Any]) -> ArrayFacts:
     try:
-        facts = parse_array(found)
+        return parse_array(found)
     except ValueError as error:
-        raise FormatError(f"load: {shown}: {error}", path=folder) from None
+        raise FormatError(f"load: {os.path.join(folder, _METADATA)!r}: {error}", path=folder) from None
+
+
+def _array(folder: str, name: str, found: dict[str, Any], dtype: DType | None, mmap: bool) -> Tensor:
+    shown, facts = repr(os.path.join(folder, _METADATA)), _facts(folder, found)
     target = facts.element.target(f"load: {shown}", dtype)
     chunks = list(_chunks(folder, facts))
     wanted = element_count(facts.shape) * target.itemsize

@@ -13,10 +13,14 @@ import tensor_runtime as tr
 from tensor_core.dtypes import DType
 from tensor_core.errors import LoadError, TensorError, shortened
 from tensor_core.files.blocks import Entry, block_of
+from tensor_core.files.element_types import ElementType
 from tensor_core.files.formats import format_of
 from tensor_core.files.source import Source
+from tensor_core.shapes import element_count
+from tensor_runtime.io import zarr
 from tensor_runtime.io.blocks import tensor_of
 from tensor_runtime.io.formats import FORMATS, read
+from tensor_runtime.io.zarr_metadata import ArrayFacts
 
 COLUMN_MAJOR: Final = "column-major"
 ROW_MAJOR: Final = "row-major"
@@ -54,8 +58,10 @@ def listed(file: Path) -> dict[str, Listed]:
     >>> listed(file)[""].order
     'column-major'
     """
+    if _is_zarr(file):
+        return {name: _of_folder(facts) for name, facts in zarr.listed(str(file)).items()}
     with read(str(file), "info", None, None) as (_, found):
-        return {name: _listed(entry) for name, entry in found.items()}
+        return {name: _described(entry.element, entry.shape, entry.order) for name, entry in found.items()}
 
 
 def read_all(file: Path, dtype: DType | None = None) -> dict[str, tr.Tensor]:
@@ -74,6 +80,11 @@ def read_all(file: Path, dtype: DType | None = None) -> dict[str, tr.Tensor]:
     >>> read_all(file)[""].shape
     (2, 3)
     """
+    if _is_zarr(file):
+        return {
+            name: _from_folder(str(file), name, dtype if facts.element.own is None else None)
+            for name, facts in zarr.listed(str(file)).items()
+        }
     with read(str(file), "load", None, None) as (source, found):
         return {name: _tensor(source, entry, dtype) for name, entry in found.items()}
 
@@ -129,12 +140,29 @@ def write_all(file: Path, tensors: Mapping[str, tr.Tensor]) -> None:
         tr.save(file, {name or UNNAMED: x for name, x in tensors.items()})
 
 
-def _listed(entry: Entry) -> Listed:
-    own = entry.element.own
-    element, numpy = (entry.element.name,) * 2 if own is None else (own.name, own.numpy_name)
-    several = sum(extent > 1 for extent in entry.shape) > 1
-    order = (COLUMN_MAJOR if entry.order == "F" else ROW_MAJOR) if several else EITHER
-    return Listed(element, numpy, entry.shape, order, entry.nbytes)
+def _is_zarr(file: Path) -> bool:
+    return format_of("info", str(file), None, FORMATS) == "zarr"
+
+
+def _described(element: ElementType, shape: tuple[int, ...], order: str) -> Listed:
+    ours, numpy = (element.name,) * 2 if element.own is None else (element.own.name, element.own.numpy_name)
+    several = sum(extent > 1 for extent in shape) > 1
+    said = {"F": COLUMN_MAJOR, "C": ROW_MAJOR}.get(order, order) if several else EITHER
+    return Listed(ours, numpy, shape, said, element_count(shape) * element.itemsize)
+
+
+def _of_folder(facts: ArrayFacts) -> Listed:
+    """Of an array of Zarr, whose chunks may have any order of the axes."""
+    axes = tuple(range(len(facts.shape)))
+    order = {axes: "C", axes[::-1]: "F"}.get(facts.permutation, f"axes {facts.permutation}")
+    return _described(facts.element, facts.shape, order)
+
+
+def _from_folder(folder: str, name: str, dtype: DType | None) -> tr.Tensor:
+    try:
+        return zarr.load_folder(folder, name, dtype, True)[name]
+    except LoadError:  # what is compressed, converted or in several chunks cannot be mapped
+        return zarr.load_folder(folder, name, dtype, False)[name]
 
 
 def _tensor(source: Source, entry: Entry, dtype: DType | None) -> tr.Tensor:
