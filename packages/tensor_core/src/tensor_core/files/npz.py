@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from tensor_core.errors import ArgumentError, FormatError, TensorError, shortened
+from tensor_core.errors import ArgumentError, FormatError, OutOfMemoryError, TensorError, shortened
 from tensor_core.files import npy
 from tensor_core.files.atomic_write import write_pieces
 from tensor_core.files.blocks import Entry, Outgoing
@@ -139,6 +139,8 @@ def _read(member: Any, count: int) -> bytes:
 def _broken(source: Source, info: ZipInfo, error: Exception) -> TensorError:
     if isinstance(error, OSError):
         return source.unreadable(error)
+    if isinstance(error, MemoryError):
+        return OutOfMemoryError(f"load: not enough memory for member {info.filename!r} of {source.shown}")
     return source.malformed(
         f"member {info.filename!r} cannot be read: {type(error).__name__}: {shortened(str(error))}", info.header_offset
     )

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO, Final
 
-from tensor_core.errors import ArgumentError, SaveError, TensorError, shortened
+from tensor_core.errors import ArgumentError, OutOfMemoryError, SaveError, TensorError, shortened
 from tensor_core.files.blocks import Block, Entry, Outgoing
 from tensor_core.files.element_types import ELEMENT_TYPES
 from tensor_core.files.formats import check_size
@@ -104,6 +104,7 @@ def opened(source: Source, /) -> Iterator[Any]:
     Raises:
         FormatError: it is no HDF5 file, or a broken one.
         MissingExtraError: there is no h5py.
+        OutOfMemoryError: not enough memory for what is read.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile(buffering=0) as file:
@@ -119,8 +120,8 @@ def opened(source: Source, /) -> Iterator[Any]:
             yield root
     except TensorError:
         raise
-    except MemoryError:
-        raise
+    except MemoryError as error:
+        raise OutOfMemoryError(f"load: not enough memory for a tensor of {source.shown}") from error
     except Exception as error:  # of h5py, and of what it lets through
         raise source.malformed(
             f"no HDF5 file that h5py reads: {type(error).__name__}: {shortened(str(error))}"
