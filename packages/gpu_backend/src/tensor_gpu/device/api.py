@@ -1,0 +1,119 @@
+"""What this backend needs from a device: memory at addresses, streams, launches. One interface, several devices.
+
+Everything above works with addresses, which are ints, and never opens one. ``tensor_gpu.sim`` implements the interface
+on the host, with memory and streams that find mistakes; a driver's library is another implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, Protocol
+
+from tensor_gpu.device.program import Argument, Program
+
+Stream = Hashable
+"""A queue of work on one device, as the device names it; what is in one queue runs in its order."""
+Event = Hashable
+"""A point in a queue, for other queues to wait for."""
+MOST_THREADS = 256
+"""Threads of a block, where a program does not ask for another number."""
+MOST_BLOCKS = 1 << 16
+"""Blocks of a launch; a program whose work is larger goes round in it."""
+
+
+class DeviceProperties(NamedTuple):
+    """What is known of one device before anything runs on it."""
+
+    name: str
+    memory_bytes: int
+    compute_capability: tuple[int, int]
+
+
+class MemoryFacts(NamedTuple):
+    """The memory of one device, in bytes."""
+
+    used: int  # by live arrays
+    total: int
+
+
+class Launch(NamedTuple):
+    """One run of a program.
+
+    >>> threads_for(1000)
+    (4, 256)
+    """
+
+    program: Program
+    blocks: int
+    threads: int
+    arguments: tuple[Argument, ...]
+
+
+def threads_for(size: int, /) -> tuple[int, int]:
+    """Blocks and threads in which each of ``size`` elements has a thread, or shares one with others.
+
+    >>> threads_for(0), threads_for(1), threads_for(1 << 40)
+    ((1, 256), (1, 256), (65536, 256))
+    """
+    return max(1, min(-(-size // MOST_THREADS), MOST_BLOCKS)), MOST_THREADS
+
+
+class DeviceApi(Protocol):
+    """Devices of one kind, numbered from 0. Whatever is submitted to a stream may run later; nothing else does."""
+
+    @property
+    def name(self) -> str:
+        """The word by which its device kind is known: "sim", "cuda"."""
+        ...
+
+    def devices(self) -> Sequence[DeviceProperties]:
+        """The devices, in the order of their numbers."""
+        ...
+
+    def allocate(self, ordinal: int, nbytes: int, /) -> int:
+        """The address of fresh memory, aligned to 256 bytes.
+
+        Raises:
+            MemoryError: there is not so much left, even after waiting for what is about to be released.
+        """
+        ...
+
+    def release(self, ordinal: int, address: int, users: Sequence[Stream], /) -> None:
+        """Give memory back; it is used again when what is submitted to these streams so far has run."""
+        ...
+
+    def memory(self, ordinal: int, /) -> MemoryFacts:
+        """What is in use, of how much."""
+        ...
+
+    def new_stream(self, ordinal: int, /) -> Stream:
+        """Another queue, which waits for no other one."""
+        ...
+
+    def record(self, stream: Stream, /) -> Event:
+        """The point after all that is submitted so far."""
+        ...
+
+    def wait(self, stream: Stream, event: Event, /) -> None:
+        """Let what is submitted to a stream from now on run after the event."""
+        ...
+
+    def synchronize(self, stream: Stream, /) -> None:
+        """Return when all that is submitted has run; raises what failed in it."""
+        ...
+
+    def upload(self, stream: Stream, target: int, source: bytes | bytearray | memoryview, /) -> None:
+        """Submit a copy from the host, whose memory may change as soon as this returns."""
+        ...
+
+    def download(self, stream: Stream, source: int, nbytes: int, /) -> bytearray:
+        """Wait for what is submitted, and copy to the host."""
+        ...
+
+    def fill(self, stream: Stream, target: int, byte: int, nbytes: int, /) -> None:
+        """Submit the writing of one byte everywhere."""
+        ...
+
+    def launch(self, stream: Stream, launch: Launch, /) -> None:
+        """Submit one run of a program."""
+        ...

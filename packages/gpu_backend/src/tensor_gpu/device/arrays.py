@@ -1,0 +1,46 @@
+"""Arrays on a device: an allocation, and the address of the first element. Forms say all else."""
+
+from __future__ import annotations
+
+from tensor_gpu.device.api import DeviceApi, Stream
+
+
+class Allocation:
+    """Memory of a device, given back when the last array in it is gone.
+
+    ``writer`` is the stream in which it was last written, ``users`` those in which it was used since, the writer
+    among them: whoever reads it waits for the writer, whoever writes it for all of them.
+    """
+
+    __slots__ = ("_api", "address", "nbytes", "ordinal", "users", "writer")
+
+    def __init__(self, api: DeviceApi, ordinal: int, nbytes: int) -> None:
+        self.address = api.allocate(ordinal, max(nbytes, 1))
+        self._api = api
+        self.ordinal = ordinal
+        self.nbytes = nbytes
+        self.writer: Stream | None = None
+        self.users: set[Stream] = set()
+
+    def __del__(self) -> None:
+        api = getattr(self, "_api", None)
+        if api is not None:  # allocating may have failed
+            api.release(self.ordinal, self.address, tuple(self.users))
+
+
+class DeviceArray:
+    """An array that only this backend opens; every implicit way to the host is refused by having none."""
+
+    __slots__ = ("address", "allocation", "itemsize")
+
+    def __init__(self, allocation: Allocation, address: int, itemsize: int) -> None:
+        self.allocation = allocation
+        self.address = address
+        self.itemsize = itemsize
+
+    def moved(self, elements: int, /) -> DeviceArray:
+        """The array whose first element lies so many elements further on."""
+        return DeviceArray(self.allocation, self.address + elements * self.itemsize, self.itemsize)
+
+    def __repr__(self) -> str:
+        return f"DeviceArray(device {self.allocation.ordinal}, address {self.address:#x})"

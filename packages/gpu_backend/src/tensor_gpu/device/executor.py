@@ -1,0 +1,122 @@
+"""The order of what runs on one device: which stream, after what, and with which memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+from tensor_core.errors import BackendError
+from tensor_gpu.device.api import DeviceApi, Launch, Stream, threads_for
+from tensor_gpu.device.arrays import Allocation, DeviceArray
+from tensor_gpu.device.program import Argument, Program
+from tensor_runtime.form import Form
+
+NEVER: Final = 0x7F
+"""The byte that a status word is filled with: as an index, one that no element has."""
+
+
+class Executor:
+    """Submits work to the current stream of one device, after whatever it depends on.
+
+    Work on one allocation is ordered whatever streams it came from: a stream that meets what another one wrote waits
+    for it there, on the device; the host waits for nothing.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> executor = Bench().executor
+    >>> executor.first_refused(executor.status()) is None
+    True
+    """
+
+    def __init__(self, api: DeviceApi, ordinal: int) -> None:
+        self.api = api
+        self.ordinal = ordinal
+        self._usual = api.new_stream(ordinal)
+        self._current: ContextVar[Stream | None] = ContextVar(f"tensor_gpu_stream_{ordinal}", default=None)
+        self._process = os.getpid()
+
+    def stream(self) -> Stream:
+        """The stream to which work is submitted now.
+
+        Raises:
+            BackendError: this process is a fork of the one that opened the device.
+        """
+        if os.getpid() != self._process:
+            raise BackendError(
+                f"{self.api.name}:{self.ordinal}: a device cannot be used in a forked process; start it by spawn or "
+                "forkserver, or use the device only after the fork"
+            )
+        current = self._current.get()
+        return self._usual if current is None else current
+
+    @contextmanager
+    def using(self, stream: Stream, /) -> Iterator[None]:
+        """Submit to another stream inside the ``with`` block, in this thread or task."""
+        token = self._current.set(stream)
+        try:
+            yield
+        finally:
+            self._current.reset(token)
+
+    def empty(self, form: Form, /) -> DeviceArray:
+        """Memory for a compact tensor; whatever it held."""
+        self.stream()
+        itemsize = form.dtype.itemsize
+        allocation = Allocation(self.api, self.ordinal, form.nbytes)
+        return DeviceArray(allocation, allocation.address, itemsize)
+
+    def launch(
+        self,
+        program: Program,
+        size: int,
+        arguments: Sequence[Argument],
+        *,
+        reads: Iterable[DeviceArray],
+        writes: Iterable[DeviceArray],
+    ) -> None:
+        """Submit one run of a program with so many elements to work on; it reads and writes these arrays."""
+        stream = self._ordered(reads, writes)
+        self.api.launch(stream, Launch(program, *threads_for(size), tuple(arguments)))
+
+    def upload(self, target: DeviceArray, source: bytes | bytearray | memoryview, /) -> None:
+        """Submit a copy from the host to memory without gaps."""
+        self.api.upload(self._ordered((), (target,)), target.address, source)
+
+    def download(self, source: DeviceArray, nbytes: int, /) -> bytearray:
+        """Bytes of memory without gaps; waits for them."""
+        return self.api.download(self._ordered((source,), ()), source.address, nbytes)
+
+    def status(self) -> DeviceArray:
+        """A status word, in which programs write the smallest index of an element that they refuse."""
+        allocation = Allocation(self.api, self.ordinal, 8)
+        word = DeviceArray(allocation, allocation.address, 8)
+        self.api.fill(self._ordered((), (word,)), word.address, NEVER, 8)
+        return word
+
+    def first_refused(self, status: DeviceArray, /) -> int | None:
+        """What a status word says; None where nothing was refused. Waits for it."""
+        found = int.from_bytes(self.download(status, 8), "little")
+        return None if found == int.from_bytes(bytes([NEVER] * 8), "little") else found
+
+    def synchronize(self) -> None:
+        """Wait for the current stream and the usual one."""
+        for stream in {self.stream(), self._usual}:
+            self.api.synchronize(stream)
+
+    def _ordered(self, reads: Iterable[DeviceArray], writes: Iterable[DeviceArray]) -> Stream:
+        stream = self.stream()
+        read = [array.allocation for array in reads]
+        written = [array.allocation for array in writes]
+        others = {one.writer for one in read if one.writer is not None}
+        others.update(*(one.users for one in written))
+        others.discard(stream)
+        for other in others:
+            self.api.wait(stream, self.api.record(other))
+        for allocation in read:
+            allocation.users.add(stream)
+        for allocation in written:
+            allocation.writer = stream
+            allocation.users = {stream}
+        return stream

@@ -1,0 +1,42 @@
+"""A program: a kernel of ours for devices, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from tensor_core.dtypes import DType
+
+Argument = int | float
+"""Of a launch: an address, an int or a float; each takes eight bytes."""
+
+
+class HostMemory(Protocol):
+    """Memory that a meaning reads and writes, by the addresses that the program is given."""
+
+    def view(self, address: int, dtype: DType, shape: Sequence[int], strides: Sequence[int], /) -> Any:
+        """A NumPy array of the elements from an address on; strides count elements."""
+        ...
+
+
+Meaning = Callable[[HostMemory, tuple[Argument, ...]], None]
+"""Does to memory what one run of the program does, given the arguments of the launch."""
+
+
+class Program:
+    """Source text with one entry, and what a run of it does.
+
+    The entry is a ``__global__`` function in C++ for CUDA, of ``extern "C"`` linkage; each parameter is a pointer, a
+    ``long long`` or a ``double``. The meaning is told on the host by kernels that are tested without a device; that the
+    source does the same is tested by itself. Programs compare by identity, so each is made once.
+    """
+
+    __slots__ = ("__weakref__", "entry", "meaning", "source")
+
+    def __init__(self, entry: str, source: str, meaning: Meaning) -> None:
+        self.entry = entry
+        self.source = source
+        self.meaning = meaning
+
+    def __repr__(self) -> str:
+        return f"Program({self.entry!r})"

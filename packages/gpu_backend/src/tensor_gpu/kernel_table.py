@@ -1,0 +1,49 @@
+"""The kernel table: which module binds each kernel. A module is imported when one of its kernels is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+from tensor_core.errors import UnsupportedOperationError
+from tensor_gpu.device.executor import Executor
+from tensor_gpu.kernels.planning import Binder
+from tensor_runtime.protocols import Kernel, Operand, Result
+
+MODULES: Final = ("creation", "elementwise", "views")
+"""Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
+
+
+@cache
+def rows() -> Mapping[str, Binder]:
+    """Every kernel there is, with what binds it.
+
+    >>> "add" in rows()
+    True
+    """
+    found: dict[str, Binder] = {}
+    for module in MODULES:
+        found.update(import_module(f"tensor_gpu.kernels.{module}").BINDERS)
+    return found
+
+
+def bind(executor: Executor, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
+    """The kernel for exactly these forms.
+
+    Raises:
+        UnsupportedOperationError: there is no such kernel.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bind(Bench().executor, "untangle", (), Bench().form(()), None)
+    Traceback (most recent call last):
+    tensor_core.errors.UnsupportedOperationError: untangle: no kernel for devices yet
+    """
+    binder = rows().get(name)
+    if binder is None:
+        raise UnsupportedOperationError(f"{name}: {LACKING}", operation=name)
+    return binder(executor, operands, result, params)
+
+
+LACKING: Final = "no kernel for devices yet"

@@ -1,0 +1,260 @@
+"""Programs that compute each element of a result from the operands' elements at its own index.
+
+The source is written from the steps of an expression: a loop over elements, in which each step calls one function of
+``cuda/functions.cuh`` on numbers of the type that it computes in. Arguments of a launch are the address of the result,
+those of the operands (or numbers: one argument for each component), the number of elements, and unless all arrays are
+walked from one element to the next, the extents and each array's strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from tensor_core.dtypes import Bool, DType
+from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.programs.meaning import Elements, compute
+from tensor_gpu.programs.source import TYPES, header
+from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
+
+
+class Number(NamedTuple):
+    """An operand that is a Python number, given at each launch in the components of the type that it is computed in."""
+
+    kind: type
+    dtype: DType
+
+    @property
+    def width(self) -> int:
+        """Arguments that it takes."""
+        return 2 if self.dtype.kind == "complex" else 1
+
+    def arguments(self, value: complex, /) -> tuple[Argument, ...]:
+        """The arguments for a value that the type holds.
+
+        >>> from tensor_core import C64, I32
+        >>> Number(float, C64).arguments(2.5), Number(bool, I32).arguments(True)
+        ((2.5, 0.0), (1,))
+        """
+        if self.dtype.kind == "complex":
+            return float(value.real), float(value.imag)
+        assert not isinstance(value, complex)
+        return (float(value) if self.dtype.kind == "float" else int(value),)
+
+    def value(self, arguments: tuple[Argument, ...], /) -> complex:
+        """The number again, as a number of its Python type.
+
+        >>> from tensor_core import F32
+        >>> Number(int, F32).value((3.0,))
+        3
+        """
+        given = complex(*arguments) if self.width == 2 else arguments[0]
+        number: complex = given if self.kind is complex else self.kind(given.real)
+        return number
+
+
+class Step(NamedTuple):
+    """One function of an expression."""
+
+    kernel: str
+    operands: tuple[int, ...]  # operand k of the expression for k below their number n, the result of step k - n beyond
+    computed: tuple[DType, ...]  # the type in which each operand is taken
+    result: DType
+    params: Any = None
+
+
+class Expression(NamedTuple):
+    """Steps that follow one another; the last one gives the result."""
+
+    operands: tuple[DType | Number, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def result(self) -> DType:
+        """Of the last step."""
+        return self.steps[-1].result
+
+
+class ElementwiseArguments(NamedTuple):
+    """The arguments of a launch, by what they are."""
+
+    target: int
+    operands: tuple[int | complex, ...]  # addresses and numbers
+    shape: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]  # of the target, and of each operand that is no number
+
+
+@lru_cache(maxsize=4096)
+def elementwise_program(expression: Expression, rank: int, contiguous: bool, /) -> Program:
+    """The program of an expression over so many axes.
+
+    >>> from tensor_core import F64
+    >>> square = Expression((F64,), (Step("multiply", (0, 0), (F64, F64), F64),))
+    >>> program = elementwise_program(square, 1, True)
+    >>> print(program.source.partition("extern")[2])
+     "C" __global__ void elementwise(double* target, const double* x0, long long size) {
+        const long long stride = (long long)gridDim.x * blockDim.x;
+        for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += stride) {
+            const double v0 = x0[i];
+            const double v1 = f_multiply(to<double>(v0), to<double>(v0));
+            target[i] = to<double>(v1);
+        }
+    }
+    <BLANKLINE>
+    """
+
+    def meaning(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
+        given = decoded(expression, rank, contiguous, arguments)
+        _compute(memory, expression, given)
+
+    return Program("elementwise", _source(expression, rank, contiguous), meaning)
+
+
+def decoded(
+    expression: Expression, rank: int, contiguous: bool, arguments: tuple[Argument, ...], /
+) -> ElementwiseArguments:
+    """What the arguments of a launch are.
+
+    >>> from tensor_core import F64
+    >>> twice = Expression((F64, Number(float, F64)), (Step("multiply", (0, 1), (F64, F64), F64),))
+    >>> decoded(twice, 1, False, (4096, 8192, 2.0, 10, 10, 1, -1))
+    ElementwiseArguments(target=4096, operands=(8192, 2.0), shape=(10,), strides=((1,), (-1,)))
+    """
+    position = 1
+    operands: list[int | complex] = []
+    for operand in expression.operands:
+        if isinstance(operand, Number):
+            operands.append(operand.value(arguments[position : position + operand.width]))
+            position += operand.width
+        else:
+            operands.append(int(arguments[position].real))
+            position += 1
+    arrays = 1 + sum(not isinstance(operand, Number) for operand in expression.operands)
+    whole = [int(argument) for argument in arguments[position:]]
+    size, rest = whole[0], whole[1:]
+    if contiguous:
+        return ElementwiseArguments(int(arguments[0]), tuple(operands), (size,), ((1,),) * arrays)
+    lists = [tuple(rest[start : start + rank]) for start in range(0, rank * (arrays + 1), rank)] if rank else []
+    shape, strides = (lists[0], tuple(lists[1:])) if rank else ((), ((),) * arrays)
+    return ElementwiseArguments(int(arguments[0]), tuple(operands), shape, strides)
+
+
+def _compute(memory: HostMemory, expression: Expression, given: ElementwiseArguments) -> None:
+    target = Elements(given.target, expression.result, given.shape, given.strides[0])
+    if not target_size(given.shape):
+        return
+    strides = iter(given.strides[1:])
+    operands: list[Elements | complex] = [
+        value if isinstance(kind, Number) else Elements(int(value.real), kind, given.shape, next(strides))
+        for kind, value in zip(expression.operands, given.operands, strict=True)
+    ]
+    if len(expression.steps) == 1:
+        (step,) = expression.steps
+        compute(memory, step.kernel, step.params, target, [operands[place] for place in step.operands])
+        return
+    numbers = {place: value for place, value in enumerate(operands) if not isinstance(value, Elements)}
+    places = {place: new for new, place in enumerate(sorted(set(range(len(operands))) - numbers.keys()))}
+    moved = len(numbers)
+    steps = tuple(
+        ProgramStep(
+            step.kernel,
+            tuple(
+                ("constant", numbers[place]) if place in numbers else places.get(place, place - moved)
+                for place in step.operands
+            ),
+            form_of(step.result, given.shape, CPU),
+        )
+        for step in expression.steps
+    )
+    elements = [operand for operand in operands if isinstance(operand, Elements)]
+    compute(memory, "elementwise_program", ProgramParams(steps), target, elements)
+
+
+def target_size(shape: tuple[int, ...], /) -> int:
+    """Number of elements of a shape.
+
+    >>> target_size((2, 3)), target_size(())
+    (6, 1)
+    """
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+def _source(expression: Expression, rank: int, contiguous: bool) -> str:
+    return header() + "\n".join(_lines(expression, rank, contiguous)) + "\n"
+
+
+def _lines(expression: Expression, rank: int, contiguous: bool) -> Iterator[str]:
+    arrays = ["t", *(f"{k}" for k, operand in enumerate(expression.operands) if not isinstance(operand, Number))]
+    yield f'extern "C" __global__ void elementwise({", ".join(_parameters(expression, arrays, rank, contiguous))}) {{'
+    yield "    const long long stride = (long long)gridDim.x * blockDim.x;"
+    yield ("    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += stride) {")
+    if not contiguous:
+        yield f"        long long rest = i{''.join(f', o{array} = 0' for array in arrays)};"
+        for axis in range(rank):
+            innermost = axis == rank - 1
+            yield f"        {{ const long long k = {'rest' if innermost else f'rest % n{axis}'};"
+            yield (
+                "          "
+                + " ".join(f"o{array} += k * s{array}_{axis};" for array in arrays)
+                + (" }" if innermost else f" rest /= n{axis}; }}")
+            )
+    for k, operand in enumerate(expression.operands):
+        if isinstance(operand, Number):
+            parts = ", ".join(f"x{k}_{part}" for part in range(operand.width))
+            yield f"        const {TYPES[operand.dtype]} v{k} = number<{TYPES[operand.dtype]}>({parts});"
+        else:
+            element = f"x{k}[{'i' if contiguous else f'o{k}'}]"
+            yield f"        const {TYPES[operand]} v{k} = {_loaded(element, operand)};"
+    for k, step in enumerate(expression.steps, len(expression.operands)):
+        given = ", ".join(
+            f"to<{TYPES[dtype]}>(v{place})" for place, dtype in zip(step.operands, step.computed, strict=True)
+        )
+        yield f"        const {TYPES[step.result]} v{k} = {_function(step)}({given});"
+    last = len(expression.operands) + len(expression.steps) - 1
+    result = TYPES[expression.result]
+    yield f"        target[{'i' if contiguous else 'ot'}] = to<{result}>(v{last});"
+    yield "    }"
+    yield "}"
+
+
+def _parameters(expression: Expression, arrays: list[str], rank: int, contiguous: bool) -> Iterator[str]:
+    yield f"{_stored(expression.result)}* target"
+    for k, operand in enumerate(expression.operands):
+        if isinstance(operand, Number):
+            kind = "double" if operand.dtype.kind in ("float", "complex") else "long long"
+            yield from (f"{kind} x{k}_{part}" for part in range(operand.width))
+        else:
+            yield f"const {_stored(operand)}* x{k}"
+    yield "long long size"
+    if not contiguous:
+        yield from (f"long long n{axis}" for axis in range(rank))
+        for array in arrays:
+            yield from (f"long long s{array}_{axis}" for axis in range(rank))
+
+
+def _stored(dtype: DType) -> str:
+    """The type of elements in memory: a Bool is a byte there."""
+    return "unsigned char" if dtype is Bool else TYPES[dtype]
+
+
+def _loaded(element: str, dtype: DType) -> str:
+    return f"{element} != 0" if dtype is Bool else element
+
+
+_CASTS: Final = {"error": "wrap", "wrap": "wrap", "saturate": "saturate"}
+
+
+def _function(step: Step) -> str:
+    """The function of ``cuda/functions.cuh`` that a step calls."""
+    if step.kernel == "cast":
+        (overflow,) = step.params or ("wrap",)
+        return f"f_cast_{_CASTS[overflow]}<{TYPES[step.result]}>"
+    if step.kernel in ("convert", "copy"):
+        return f"to<{TYPES[step.result]}>"
+    return f"f_{step.kernel}"

@@ -1,0 +1,164 @@
+"""The memory of a simulated device: addresses of its own, and what finds those who use them wrongly.
+
+Fresh memory holds 0xCD, released memory 0xDD, and 0xA5 stands before and behind each allocation; released memory rests
+for a while before it is used again. So whoever reads what nobody wrote, or what is gone, gets numbers that are wrong at
+sight, and whoever writes beside an allocation is found when it is released.
+"""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_right, insort
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.dtypes import DType
+from tensor_gpu.sim.errors import SimulationError
+
+ALIGNMENT: Final = 256
+GUARD: Final = 256  # bytes before and behind an allocation
+FRESH, RELEASED, GUARDS = 0xCD, 0xDD, 0xA5
+RESTING: Final = 1 << 20  # bytes that are released and not used again yet, at least
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+
+
+class SimulatedMemory:
+    """So many bytes of one device, at addresses that nothing on the host has.
+
+    >>> memory = SimulatedMemory(0, 1 << 20)
+    >>> address = memory.allocate(16)
+    >>> hex(address >> 44), memory.bytes_at(address, 16)[0].item() == FRESH
+    ('0x1', True)
+    >>> memory.bytes_at(address, 17)
+    Traceback (most recent call last):
+    tensor_gpu.sim.errors.SimulationError: bytes 0 to 16 of an allocation of 16 bytes on device 0 are used
+    """
+
+    def __init__(self, ordinal: int, capacity: int) -> None:
+        self.ordinal = ordinal
+        self.capacity = capacity
+        self.used = 0
+        self._base = (ordinal + 1) << 44
+        self._arena: Bytes = np.frombuffer(mmap.mmap(-1, capacity), np.uint8)  # pages appear as they are touched
+        self._holes = [(0, capacity)]  # offset and size, in order
+        self._starts: list[int] = []  # of live allocations, in order
+        self._live: dict[int, int] = {}  # size by offset
+        self._resting: deque[tuple[int, int]] = deque()
+        self._resting_bytes = 0
+
+    def allocate(self, nbytes: int, /) -> int:
+        """The address of so many bytes, of 0xCD.
+
+        Raises:
+            MemoryError: no hole is so large.
+        """
+        size = 2 * GUARD + -(-nbytes // ALIGNMENT) * ALIGNMENT
+        start = self._hole(size)
+        while start is None and self._resting:
+            self._wake()
+            start = self._hole(size)
+        if start is None:
+            raise MemoryError(
+                f"device {self.ordinal} of {self.capacity} bytes has no {nbytes} bytes left; {self.used} are in use"
+            )
+        self._arena[start : start + size] = GUARDS
+        offset = start + GUARD
+        self._arena[offset : offset + nbytes] = FRESH
+        insort(self._starts, offset)
+        self._live[offset] = nbytes
+        self.used += nbytes
+        return self._base + offset
+
+    def release(self, address: int, /) -> None:
+        """Take an allocation back.
+
+        Raises:
+            SimulationError: there is none at the address, or somebody wrote beside it.
+        """
+        offset = address - self._base
+        nbytes = self._live.pop(offset, None)
+        if nbytes is None:
+            raise SimulationError(f"{address:#x} is released, where no allocation of device {self.ordinal} begins")
+        self._starts.remove(offset)
+        self.used -= nbytes
+        start, size = offset - GUARD, 2 * GUARD + -(-nbytes // ALIGNMENT) * ALIGNMENT
+        intact = (self._arena[start:offset] == GUARDS).all() and (
+            self._arena[offset + nbytes : start + size] == GUARDS
+        ).all()
+        self._arena[start : start + size] = RELEASED
+        self._resting.append((start, size))
+        self._resting_bytes += size
+        while self._resting_bytes > RESTING:
+            self._wake()
+        if not intact:
+            raise SimulationError(f"bytes beside an allocation of {nbytes} bytes on device {self.ordinal} were written")
+
+    def bytes_at(self, address: int, nbytes: int, /) -> Bytes:
+        """Bytes of one live allocation.
+
+        Raises:
+            SimulationError: they are not within one.
+        """
+        first = self._within(address, 0, nbytes)
+        return self._arena[first : first + nbytes]
+
+    def view(self, address: int, dtype: DType, shape: Sequence[int], strides: Sequence[int], /) -> np.ndarray[Any, Any]:
+        """Elements of one live allocation, from the first one's address; strides count elements.
+
+        Raises:
+            SimulationError: an element is not within one, or not where elements of this size may lie.
+        """
+        itemsize = dtype.itemsize
+        steps = [stride * itemsize for stride in strides]
+        low = high = 0
+        for extent, step in zip(shape, steps, strict=True):
+            reach = (extent - 1) * step
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        empty = 0 in shape
+        if address % min(itemsize, 16) and not empty:
+            raise SimulationError(f"{address:#x} is no place for elements of {dtype.name}")
+        offset = 0 if empty else self._within(address, low, high + itemsize)
+        return np.ndarray(tuple(shape), dtype.numpy_name, self._arena.data, offset, tuple(steps))
+
+    def _within(self, address: int, low: int, end: int) -> int:
+        """The offset of an address, if bytes ``low`` to ``end`` from there are those of one live allocation."""
+        offset = address - self._base
+        place = bisect_right(self._starts, offset + low) - 1
+        if place < 0:
+            raise SimulationError(f"{address:#x} is no address of device {self.ordinal}")
+        start = self._starts[place]
+        nbytes = self._live[start]
+        if offset + end > start + nbytes:
+            if offset + low >= start + nbytes:
+                raise SimulationError(f"{address:#x} on device {self.ordinal} is in no live allocation")
+            raise SimulationError(
+                f"bytes {offset + low - start} to {offset + end - start - 1} of an allocation of {nbytes} bytes on "
+                f"device {self.ordinal} are used"
+            )
+        return offset
+
+    def _hole(self, size: int) -> int | None:
+        for place, (start, room) in enumerate(self._holes):
+            if room >= size:
+                if room == size:
+                    del self._holes[place]
+                else:
+                    self._holes[place] = (start + size, room - size)
+                return start
+        return None
+
+    def _wake(self) -> None:
+        """Make what has rested longest a hole again, one with its neighbours."""
+        start, size = self._resting.popleft()
+        self._resting_bytes -= size
+        place = bisect_right(self._holes, (start, size))
+        self._holes.insert(place, (start, size))
+        for left in (place, place - 1):
+            if 0 <= left < len(self._holes) - 1:
+                (first, room), (second, more) = self._holes[left : left + 2]
+                if first + room == second:
+                    self._holes[left : left + 2] = [(first, room + more)]

@@ -1,0 +1,215 @@
+"""Simulated devices find what a real one would answer with wrong numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_runtime as tr
+from tensor_core.dtypes import F64
+from tensor_core.errors import OutOfMemoryError, PlacementError
+from tensor_core.host.tensor import HostTensor
+from tensor_gpu.backend import DeviceBackend
+from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.sim.api import SimulatedApi
+from tensor_gpu.sim.bench import Bench
+from tensor_gpu.sim.errors import SimulationError
+from tensor_gpu.sim.memory import FRESH, GUARD, RELEASED, RESTING, SimulatedMemory
+from tensor_runtime.placement import DeviceKind
+
+CAPACITY = 1 << 22
+
+
+def test_fresh_memory_holds_numbers_that_are_wrong_at_sight() -> None:
+    memory = SimulatedMemory(0, CAPACITY)
+
+    (found,) = memory.view(memory.allocate(8), F64, (1,), (1,)).tolist()
+
+    assert found == np.frombuffer(bytes([FRESH] * 8))[0]
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "first"),
+    [((4,), (1,), 0), ((2,), (3,), 0), ((2,), (-1,), 0), ((3,), (1,), 1)],
+)
+def test_elements_beside_an_allocation_are_refused(
+    shape: tuple[int, ...], strides: tuple[int, ...], first: int
+) -> None:
+    memory = SimulatedMemory(1, CAPACITY)
+    address = memory.allocate(24)
+
+    with pytest.raises(SimulationError, match=r"allocation of 24 bytes on device 1|no address of device 1"):
+        memory.view(address + 8 * first, F64, shape, strides)
+
+
+def test_elements_at_odd_addresses_are_refused() -> None:
+    memory = SimulatedMemory(0, CAPACITY)
+
+    with pytest.raises(SimulationError, match="no place for elements of F64"):
+        memory.view(memory.allocate(24) + 4, F64, (1,), (1,))
+
+
+def test_released_memory_is_gone_and_rests() -> None:
+    memory = SimulatedMemory(0, CAPACITY)
+    address = memory.allocate(8)
+    kept = memory.bytes_at(address, 8)
+    memory.release(address)
+
+    assert kept.tolist() == [RELEASED] * 8
+    with pytest.raises(SimulationError):
+        memory.bytes_at(address, 8)
+    with pytest.raises(SimulationError, match="where no allocation of device 0 begins"):
+        memory.release(address)
+    assert memory.allocate(8) != address
+
+
+def test_writing_beside_an_allocation_is_found() -> None:
+    memory = SimulatedMemory(0, CAPACITY)
+    address = memory.allocate(8)
+    whole = memory.bytes_at(address, 8)
+    beside = np.lib.stride_tricks.as_strided(whole, (GUARD,), (1,))
+    beside[8] = 0
+
+    with pytest.raises(SimulationError, match="beside an allocation of 8 bytes"):
+        memory.release(address)
+
+
+def test_all_memory_can_be_had_again() -> None:
+    memory = SimulatedMemory(0, CAPACITY)
+    half = CAPACITY // 2 - 2 * GUARD
+    for _ in range(10):
+        addresses = [memory.allocate(half), memory.allocate(half)]
+        with pytest.raises(MemoryError, match=f"device 0 of {CAPACITY} bytes has no 1 bytes left"):
+            memory.allocate(1)
+        for address in addresses:
+            memory.release(address)
+    assert memory.used == 0
+    assert RESTING < CAPACITY
+
+
+def test_a_device_that_is_full_is_our_error_and_keeps_what_it_holds() -> None:
+    backend = DeviceBackend(SimulatedApi(devices=1, memory_bytes=1 << 20), DeviceKind.other("full"))
+    tr.register_backend("full", backend)
+    try:
+        x = tr.full((1 << 16,), 3.0, placement="full:0")
+        with pytest.raises(OutOfMemoryError):
+            tr.full((1 << 17,), 1.0, placement="full:0")
+        assert tr.download(x)[5] == 3.0
+        del x
+        assert tr.download(tr.full((1 << 16,), 2.0, placement="full:0"))[5] == 2.0
+    finally:
+        from tensor_runtime.backends.registry import registry
+
+        registry.unregister("full")
+
+
+def added_one(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
+    array = memory.view(int(arguments[0]), F64, (1,), (1,))
+    array += 1
+
+
+ADD_ONE = Program("add_one", "", added_one)
+
+
+def late_sum(seed: int, *, waits: bool) -> float:
+    """What one stream reads of a number that another one raises by one, after four other pieces of work."""
+    from tensor_gpu.device.api import Launch
+
+    api = SimulatedApi(devices=1, memory_bytes=CAPACITY, seed=seed)
+    first, second = api.new_stream(0), api.new_stream(0)
+    number, other = api.allocate(0, 8), api.allocate(0, 8)
+    api.upload(first, number, np.zeros(1).tobytes())
+    api.upload(second, other, np.zeros(1).tobytes())
+    api.synchronize(first)
+    for address in (other, number):
+        api.launch(first, Launch(ADD_ONE, 1, 1, (address,)))
+    if waits:
+        api.wait(second, api.record(first))
+    return float(np.frombuffer(api.download(second, number, 8))[0])
+
+
+def test_with_a_wait_every_order_gives_the_same() -> None:
+    assert {late_sum(seed, waits=True) for seed in range(200)} == {1.0}
+
+
+def test_a_missing_wait_is_found_by_ten_orders_and_is_replayed() -> None:
+    found = [late_sum(seed, waits=False) for seed in range(200)]
+    wrong = sum(value != 1.0 for value in found)
+
+    assert found == [late_sum(seed, waits=False) for seed in range(200)]
+    assert (1 - wrong / 200) ** 10 < 0.002  # that all of ten orders give the right number
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_work_of_several_streams_on_one_array_keeps_its_order(seed: int) -> None:
+    api = SimulatedApi(devices=1, memory_bytes=CAPACITY, seed=seed)
+    backend = DeviceBackend(api, DeviceKind.other("several"))
+    (place,) = backend.placements()
+    executor = backend.executor(place)
+    streams = [api.new_stream(0) for _ in range(3)]
+    tr.register_backend("several", backend)
+    try:
+        x = tr.upload(HostTensor.from_nested([1.0, 2.0]), place)
+        view = tr.mutable_view(x)
+        for turn in range(12):
+            with executor.using(streams[turn % 3]):
+                y = x + 1.0
+            with executor.using(streams[(turn + 1) % 3]):
+                tr.copy_into(view, y)
+            del y
+        assert tr.download(x).to_nested() == [13.0, 14.0]
+    finally:
+        from tensor_runtime.backends.registry import registry
+
+        registry.unregister("several")
+
+
+@pytest.mark.parametrize("read", [np.asarray, np.from_dlpack, memoryview])
+def test_no_tensor_moves_but_by_name(read: Any) -> None:
+    x = tr.to(tr.tensor([1.0]), "sim:0")
+
+    with tr.trace_transfers() as log, pytest.raises((tr.TensorError, TypeError, BufferError)):
+        read(x)
+    assert not log
+
+
+@pytest.mark.parametrize("read", [np.from_dlpack, memoryview, float, int, complex, bool, list, bytes, len])
+def test_an_array_has_no_way_to_the_host(read: Any) -> None:
+    bench = Bench()
+    array = bench.put([1.0]).array
+
+    with pytest.raises((TypeError, AttributeError)):
+        memoryview(read(array))
+    assert np.asarray(array).dtype == object  # NumPy sees an object without any protocol
+    assert bench.api.counts["downloads"] == 0
+
+
+def test_devices_do_not_mix() -> None:
+    x, y = (tr.to(tr.tensor([1.0]), place) for place in ("sim:0", "sim:1"))
+
+    with pytest.raises(PlacementError, match=r"on sim:0\n.*on sim:1\n"):
+        x + y
+    with pytest.raises(PlacementError, match=r"sim:7: the sim backend has no such device"):
+        tr.to(x, "sim:7")
+    assert tr.to(tr.to(x, "sim:1") + y, "cpu").to_numpy().tolist() == [2.0]
+
+
+def test_an_operation_is_one_launch_and_moves_nothing() -> None:
+    bench = Bench()
+    x, y = bench.put([[1.0, 2.0], [3.0, 4.0]]), bench.put([10.0, 20.0])
+    bench.executor.synchronize()
+    bench.api.counts.clear()
+
+    bench.backend.bind("add", (x.form, y.form), x.form, None)(x.array, y.array)
+
+    assert dict(bench.api.counts) == {"launches": 1}
+
+
+def test_a_fork_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+    monkeypatch.setattr("os.getpid", lambda: -1)
+
+    with pytest.raises(tr.TensorError, match="cannot be used in a forked process"):
+        bench.executor.stream()
