@@ -15,7 +15,7 @@ import numpy as np
 from properties import Property
 from properties.native import layout_of, some_processor, view_of
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
-from tensor_cpu.kernels.axes import join, native, row_major
+from tensor_runtime.backends.axes import join, native, row_major
 from tensor_cpu.kernels.contraction import native as contract
 from tensor_cpu.kernels.contraction import native_semiring
 from tensor_cpu.kernels.contraction import tiny as small_products

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensor_cpu.kernels.axes import Operand, join, row_major
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.contraction.native import PairProduct
 from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.axes import Operand, join, row_major
 
 if not AVAILABLE:
     pytest.skip("the extension is absent", allow_module_level=True)

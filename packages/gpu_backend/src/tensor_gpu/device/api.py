@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple, Protocol
 
+from tensor_core.dtypes import DType
 from tensor_gpu.device.program import Argument, Program
 
 Stream = Hashable
@@ -56,6 +57,31 @@ def threads_for(size: int, /) -> tuple[int, int]:
     ((1, 256), (1, 256), (65536, 256))
     """
     return max(1, min(-(-size // MOST_THREADS), MOST_BLOCKS)), MOST_THREADS
+
+
+class Gemm(NamedTuple):
+    """Matrix products of the device's library: C = A B for each of a stack, column-major as BLAS has them.
+
+    A is stored [M, K] where ``a_turned`` is "N", else [K, M] and read transposed, "T", or conjugated as well, "C"; the
+    same holds for B. Leading dimensions and strides from matrix to matrix count elements; 0 repeats an operand.
+    """
+
+    dtype: DType  # F32, F64, C32 or C64, of all three
+    a_turned: str
+    b_turned: str
+    m: int
+    n: int
+    k: int
+    a: int
+    a_leading: int
+    a_stride: int
+    b: int
+    b_leading: int
+    b_stride: int
+    c: int
+    c_leading: int
+    c_stride: int
+    matrices: int
 
 
 class DeviceApi(Protocol):
@@ -116,4 +142,8 @@ class DeviceApi(Protocol):
 
     def launch(self, stream: Stream, launch: Launch, /) -> None:
         """Submit one run of a program."""
+        ...
+
+    def gemm(self, stream: Stream, call: Gemm, /) -> None:
+        """Submit matrix products."""
         ...

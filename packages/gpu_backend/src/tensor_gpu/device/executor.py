@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from tensor_core.errors import BackendError
-from tensor_gpu.device.api import DeviceApi, Launch, Stream, threads_for
+from tensor_gpu.device.api import DeviceApi, Gemm, Launch, Stream, threads_for
 from tensor_gpu.device.arrays import Allocation, DeviceArray
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
@@ -79,6 +79,10 @@ class Executor:
         """Submit one run of a program with so many elements to work on; it reads and writes these arrays."""
         stream = self._ordered(reads, writes)
         self.api.launch(stream, Launch(program, *threads_for(size), tuple(arguments)))
+
+    def gemm(self, call: Gemm, /, *, reads: Iterable[DeviceArray], writes: Iterable[DeviceArray]) -> None:
+        """Submit matrix products that read and write these arrays."""
+        self.api.gemm(self._ordered(reads, writes), call)
 
     def upload(self, target: DeviceArray, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy from the host to memory without gaps."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from math import isinf
 from typing import Final
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
@@ -32,3 +33,28 @@ def header() -> str:
     """
     folder = files("tensor_gpu.programs") / "cuda"
     return "".join((folder / name).read_text() + "\n" for name in HEADERS)
+
+
+def stored(dtype: DType, /) -> str:
+    """The type of elements in memory.
+
+    >>> from tensor_core import F64
+    >>> stored(F64), stored(Bool)
+    ('double', 'unsigned char')
+    """
+    return "unsigned char" if dtype is Bool else TYPES[dtype]
+
+
+def literal(value: complex, dtype: DType, /) -> str:
+    """A number as an expression of C++ of the type's own.
+
+    >>> from tensor_core import F64
+    >>> literal(0, F64), literal(float("-inf"), F64), literal(1, C32)
+    ('number<double>(0.0)', 'number<double>(-1.0 / 0.0)', 'number<complex32>(1.0, 0.0)')
+    """
+    parts = [value.real, value.imag] if dtype.kind == "complex" else [value.real]
+    if dtype.kind in ("float", "complex"):
+        words = [("1.0 / 0.0" if part > 0 else "-1.0 / 0.0") if isinf(part) else repr(float(part)) for part in parts]
+    else:
+        words = [str(int(part)) for part in parts]
+    return f"number<{TYPES[dtype]}>({', '.join(words)})"

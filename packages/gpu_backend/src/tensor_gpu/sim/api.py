@@ -7,11 +7,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tensor_gpu.device.api import DeviceProperties, Launch, MemoryFacts
+from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts
+from tensor_gpu.sim.blas import check_gemm, multiply
 from tensor_gpu.sim.memory import SimulatedMemory
 from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
 
-COUNTED: Final = ("launches", "uploads", "downloads", "fills", "bytes up", "bytes down")
+COUNTED: Final = ("launches", "gemms", "uploads", "downloads", "fills", "bytes up", "bytes down")
 """What :attr:`SimulatedApi.counts` counts."""
 
 
@@ -119,6 +120,11 @@ class SimulatedApi:
     def launch(self, stream: Any, launch: Launch, /) -> None:
         """Submit what the program means."""
         self._submit("launches", stream, lambda memory: launch.program.meaning(memory, launch.arguments))
+
+    def gemm(self, stream: Any, call: Gemm, /) -> None:
+        """Submit matrix products; what the libraries of devices refuse is refused."""
+        check_gemm(call)
+        self._submit("gemms", stream, lambda memory: multiply(memory, call))
 
     def _submit(self, counted: str, stream: SimulatedStream, work: Callable[[SimulatedMemory], None]) -> None:
         with self._lock:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from tensor_cpu.kernel_table import NativeBinder
-from tensor_cpu.kernels.axes import Labels, native
 from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.backends.axes import Labels, native
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 

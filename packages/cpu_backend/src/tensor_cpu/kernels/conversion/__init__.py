@@ -1,4 +1,4 @@
 """Changing the dtype.
 
-May import ``kernels.views``, ``kernels.copy``, ``kernels.axes``, ``storage`` and ``system``.
+May import ``kernels.views``, ``kernels.copy``, ``storage`` and ``system``.
 """

@@ -1,4 +1,4 @@
 """Permuted and strided copies: a plan in Python over NumPy, and the native one.
 
-May import ``kernels.axes``, ``storage`` and ``system``.
+May import ``storage`` and ``system``.
 """

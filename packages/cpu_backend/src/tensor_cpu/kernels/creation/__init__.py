@@ -1,4 +1,4 @@
 """Arrays made from nothing.
 
-May import ``kernels.copy``, ``kernels.axes``, ``storage`` and ``system``.
+May import ``kernels.copy``, ``storage`` and ``system``.
 """

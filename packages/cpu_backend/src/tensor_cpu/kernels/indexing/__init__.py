@@ -1,4 +1,4 @@
 """Slices, views to be written, and writing them.
 
-May import ``kernels.copy``, ``kernels.axes``, ``storage`` and ``system``.
+May import ``kernels.copy``, ``storage`` and ``system``.
 """

@@ -1,4 +1,4 @@
 """Arrays put together, repeated and rolled.
 
-May import ``kernels.copy``, ``kernels.axes``, ``storage`` and ``system``.
+May import ``kernels.copy``, ``storage`` and ``system``.
 """

@@ -1,4 +1,4 @@
 """Views of transposed arrays, and copies.
 
-May import ``kernels.copy``, ``kernels.axes``, ``storage`` and ``system``.
+May import ``kernels.copy``, ``storage`` and ``system``.
 """

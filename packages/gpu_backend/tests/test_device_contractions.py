@@ -1,0 +1,188 @@
+"""Contractions on simulated devices: by the library and by programs of our own, in as few submissions as it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg
+import tensor_runtime as tr
+from tensor_core.dtypes import F64
+from tensor_gpu.backend import DeviceBackend
+from tensor_gpu.device.api import Gemm
+from tensor_gpu.kernels.contraction import products
+from tensor_gpu.sim.api import SimulatedApi
+from tensor_gpu.sim.blas import check_gemm
+from tensor_gpu.sim.errors import SimulationError
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.placement import DeviceKind, Placement
+
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture
+def api() -> Iterator[SimulatedApi]:
+    """A device ``products:0`` of its own."""
+    found = SimulatedApi(devices=1, memory_bytes=1 << 28)
+    tr.register_backend("products", DeviceBackend(found, DeviceKind.other("products")))
+    yield found
+    registry.unregister("products")
+
+
+def on_device(array: Array, random: Random) -> tr.Tensor:
+    """The array on the device, as a view with axes in another order, gaps and backwards axes."""
+    order = list(range(array.ndim))
+    random.shuffle(order)
+    moved = array.transpose(order)
+    steps = [random.choice([1, 1, 2, -1]) for _ in order]
+    spread = np.zeros([extent * abs(step) for extent, step in zip(moved.shape, steps, strict=True)], array.dtype)
+    spread[tuple(slice(None, None, step) for step in steps)] = moved
+    tensor = tr.to(tr.asarray(spread), "products:0")
+    tensor = tensor[(..., *(slice(None, None, step) for step in steps))]
+    return tr.transpose(tensor, [order.index(axis) for axis in range(array.ndim)])
+
+
+def numbers(shape: tuple[int, ...], dtype: str, random: Random) -> Array:
+    """Small whole numbers, so that every order of additions is exact."""
+    draw = np.random.default_rng(random.randrange(2**32))
+    real = draw.integers(-3, 4, shape)
+    return (real + 1j * draw.integers(-3, 4, shape)).astype(dtype) if dtype[0] == "c" else real.astype(dtype)
+
+
+def some_equation(random: Random) -> tuple[str, dict[str, int]]:
+    """An equation of two operands, and extents of its letters."""
+    letters = "abcdefg"[: random.randint(1, 7)]
+    roles = {letter: random.choice(["batch", "inner", "first", "second", "only"]) for letter in letters}
+    terms = [
+        [one for one in letters if roles[one] in ("batch", "inner", side) or (roles[one] == "only" and side == "first")]
+        for side in ("first", "second")
+    ]
+    out = [one for one in letters if roles[one] in ("batch", "first", "second")]
+    for term in (*terms, out):
+        random.shuffle(term)
+    extents = {one: random.choice([1, 2, 3, 5]) for one in letters}
+    return f"{''.join(terms[0])},{''.join(terms[1])}->{''.join(out)}", extents
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("least", [0, 10**9], ids=["library", "program"])
+def test_any_contraction_of_any_views_is_exact(
+    seed: int, least: int, api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "LEAST_TERMS", least)
+    monkeypatch.setattr(products, "LEAST_SUMMED", 0)
+    random = Random(seed)
+    equation, extents = some_equation(random)
+    dtype = random.choice(["float64", "complex128", "float32", "int64", "bool"])
+    first, second = (
+        numbers(tuple(extents[one] for one in term), dtype, random) for term in equation.split("->")[0].split(",")
+    )
+    expected = np.einsum(equation, first, second)
+
+    found = tr.einsum(equation, on_device(first, random), on_device(second, random), optimize=[(0, 1)])
+
+    assert tr.to(found, "cpu").to_numpy().tolist() == expected.tolist()
+    if least:
+        assert api.counts["gemms"] == 0
+
+
+@pytest.mark.parametrize(
+    ("equation", "gemms", "launches"),
+    [
+        ("ij,jk->ik", 1, 0),
+        ("ji,jk->ik", 1, 0),
+        ("ij,kj->ik", 1, 0),
+        ("ji,kj->ki", 1, 0),
+        ("ijb,jkb->ikb", 1, 0),
+        ("ijb,jk->ikb", 1, 0),  # the matrix is read again for each of the others
+        ("ij,jkb->ikb", 1, 0),
+        ("bij,jkb->ikb", 1, 1),  # one operand has no axis without gaps: it is copied
+        ("ijb,jkb->bik", 1, 1),  # the result has none
+        ("ij,j->i", 1, 0),
+        ("ij,ij->", 1, 0),
+    ],
+)
+def test_products_are_one_call_and_copy_nothing_needless(
+    equation: str, gemms: int, launches: int, api: SimulatedApi
+) -> None:
+    random = Random(1)
+    extents = {"i": 64, "j": 96, "k": 40, "b": 6}
+    terms = equation.split("->")[0].split(",")
+    arrays = [numbers(tuple(extents[one] for one in term), "float64", random) for term in terms]
+    tensors = [tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in arrays]
+    api.counts.clear()
+
+    with tr.trace_transfers() as log:
+        found = tr.einsum(equation, *tensors)
+
+    assert (api.counts["gemms"], api.counts["launches"]) == (gemms, launches)
+    assert not log
+    assert tr.to(found, "cpu").to_numpy().tolist() == np.einsum(equation, *arrays).tolist()
+
+
+def test_a_product_of_trailing_batches_is_one_call_and_no_copy(api: SimulatedApi) -> None:
+    random = Random(2)
+    a, b = (numbers((64, 64, 1000), "float64", random) for _ in range(2))
+    x, y = (tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in (a, b))
+    api.counts.clear()
+
+    found = tensor_linalg.matmul(x, y)
+
+    assert dict(api.counts) == {"gemms": 1}
+    assert np.array_equal(tr.to(found, "cpu").to_numpy(), np.einsum("ijb,jkb->ikb", a, b, optimize=True))
+
+
+@pytest.mark.parametrize("turned", ["ij,jk->ik", "ji,jk->ik", "ji,kj->ki", "ij,jk->ki"])
+def test_conjugates_are_read_where_they_lie_or_written_first(turned: str, api: SimulatedApi) -> None:
+    random = Random(3)
+    left, right = turned.split("->")[0].split(",")
+    extents = {"i": 24, "j": 32, "k": 20}
+    arrays = [numbers(tuple(extents[one] for one in term), "complex128", random) for term in (left, right)]
+    x, y = (tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in arrays)
+
+    found = tr.einsum(turned, x, y, conj=(0,))
+
+    assert np.array_equal(tr.to(found, "cpu").to_numpy(), np.einsum(turned, arrays[0].conj(), arrays[1]))
+    assert api.counts["gemms"] == 1
+
+
+def test_a_network_gives_what_the_host_gives(api: SimulatedApi) -> None:
+    random = Random(4)
+    terms = ["abc", "bde", "cdf", "efgh", "gi", "hi"]
+    extents = dict(zip("abcdefghi", [2, 3, 4, 3, 5, 2, 3, 4, 6], strict=True))
+    equation = ",".join(terms) + "->a"
+    arrays = [numbers(tuple(extents[one] for one in term), "float64", random) for term in terms]
+    tensors = [tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in arrays]
+
+    found = tr.einsum(equation, *tensors)
+
+    assert tr.to(found, "cpu").to_numpy().tolist() == np.einsum(equation, *arrays, optimize=True).tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"a_leading": 2}, "leading dimension of a is 2, less than its 3 rows"),
+        ({"n": 2**31}, "n is 2147483648, which 31 bits do not hold"),
+        ({"b_stride": -4}, "stride from matrix to matrix is negative"),
+        ({"matrices": 2}, "results lie over each other"),
+        ({"a_turned": "X"}, "turned 'X'"),
+    ],
+)
+def test_what_the_library_refuses_is_refused(change: dict[str, Any], message: str) -> None:
+    call = Gemm(F64, "N", "N", 3, 4, 5, 0, 3, 0, 0, 5, 0, 0, 3, 0, 1)
+    check_gemm(call)
+
+    with pytest.raises(SimulationError, match=message):
+        check_gemm(call._replace(**change))
+
+
+def test_the_place_of_the_result_is_the_operands(api: SimulatedApi) -> None:
+    x = tr.ones((3, 3), placement="products:0")
+
+    assert isinstance(tr.einsum("ij,jk->", x, x).placement, Placement)
+    assert tr.einsum("ij,jk->", x, x).placement is x.placement
