@@ -12,8 +12,6 @@ from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import compact
-from tensor_runtime.backends.kernel_facts import stated
-from tensor_runtime.contracts.contract import CONTRACTS
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -54,9 +52,8 @@ class DeviceBackend:
         return frozenset(kernel_table.rows())
 
     def unsupported(self) -> Mapping[str, str]:
-        """Kernels that the runtime knows of, and that are not in the table."""
-        known = CONTRACTS.keys() | stated().keys()
-        return dict.fromkeys(known - kernel_table.rows().keys(), kernel_table.LACKING)
+        """What is left out, each with the reason."""
+        return kernel_table.unsupported()
 
     def offset_of(self, array: DeviceArray, /) -> int:
         """Offset of the first element in its allocation, in elements."""

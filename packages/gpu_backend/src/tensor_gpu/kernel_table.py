@@ -9,11 +9,32 @@ from typing import Any, Final
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_gpu.device.executor import Executor
+from tensor_gpu.kernels.linalg.decompositions import UNSUPPORTED
 from tensor_gpu.kernels.planning import Binder
+from tensor_runtime.backends.kernel_facts import stated
+from tensor_runtime.contracts.contract import CONTRACTS
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-MODULES: Final = ("contraction.binding", "creation", "elementwise", "views")
+MODULES: Final = (
+    "contraction.binding",
+    "creation",
+    "elementwise",
+    "linalg.decompositions",
+    "linalg.solving",
+    "views",
+)
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
+LACKING: Final = "no kernel for devices yet"
+
+
+def unsupported() -> Mapping[str, str]:
+    """Kernels that the runtime knows of and that are not in the table, each with the reason.
+
+    >>> "add" in unsupported(), unsupported()["schur"]
+    (False, 'libraries of devices have no such routine for stacks; to() the tensor to the host first')
+    """
+    known = CONTRACTS.keys() | stated().keys()
+    return {**dict.fromkeys(known - rows().keys(), LACKING), **UNSUPPORTED}
 
 
 @cache
@@ -42,8 +63,5 @@ def bind(executor: Executor, name: str, operands: tuple[Operand, ...], result: R
     """
     binder = rows().get(name)
     if binder is None:
-        raise UnsupportedOperationError(f"{name}: {LACKING}", operation=name)
+        raise UnsupportedOperationError(f"{name}: {unsupported().get(name, LACKING)}", operation=name)
     return binder(executor, operands, result, params)
-
-
-LACKING: Final = "no kernel for devices yet"

@@ -6,8 +6,8 @@ on the host, with memory and streams that find mistakes; a driver's library is a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final, NamedTuple, Protocol
 
 from tensor_core.dtypes import DType
 from tensor_gpu.device.program import Argument, Program
@@ -84,6 +84,43 @@ class Gemm(NamedTuple):
     matrices: int
 
 
+class Stack(NamedTuple):
+    """Matrices in memory, column-major, or vectors; counts in elements."""
+
+    address: int
+    leading: int  # from column to column
+    stride: int  # from matrix to matrix
+
+
+class Solver(NamedTuple):
+    """One routine of LAPACK's names on each matrix of a stack; what becomes of its arrays, :data:`ROUTINES` says.
+
+    An int32 for each matrix receives LAPACK's info: 0, or the number of the first pivot or block that failed.
+    """
+
+    routine: str
+    dtype: DType  # F32, F64, C32 or C64
+    sizes: tuple[int, ...]
+    arrays: tuple[Stack, ...]
+    info: int  # address
+    matrices: int
+    options: str = ""  # a letter for each choice, as LAPACK has them
+
+
+ROUTINES: Final[Mapping[str, str]] = {
+    "potrf": "a [n, n], whose lower triangle becomes the lower Cholesky factor; the upper one is left",
+    "getrf": "a [m, n] becomes its LU factors, pivots [min(m, n)] int32 the rows exchanged, counted from 1",
+    "getrs": "of lu [n, n], pivots [n] and b [n, k], b becomes the solution",
+    "geqrf": "a [m, n] becomes r and reflectors, tau [min(m, n)] their factors",
+    "orgqr": "a [m, n] with reflectors and tau [k] becomes the first n columns of q; sizes (m, n, k)",
+    "gesvd": "of a [m, n], which is lost, s [k], u [m, k] and vh [k, n]; k is the smaller of m and n",
+    "gesvdj": "as gesvd, by Jacobi rotations",
+    "syevd": "a [n, n], whose lower triangle is read, becomes the eigenvectors, w [n] the ascending eigenvalues",
+    "trsm": "of a [m, m] and b [m, k], b becomes x with op(a) x = b; options: L or U, N, T or C, N or U for ones",
+}
+"""Routines by their LAPACK names: arrays in order, with their sizes."""
+
+
 class DeviceApi(Protocol):
     """Devices of one kind, numbered from 0. Whatever is submitted to a stream may run later; nothing else does."""
 
@@ -146,4 +183,8 @@ class DeviceApi(Protocol):
 
     def gemm(self, stream: Stream, call: Gemm, /) -> None:
         """Submit matrix products."""
+        ...
+
+    def solver(self, stream: Stream, call: Solver, /) -> None:
+        """Submit a routine of linear algebra."""
         ...

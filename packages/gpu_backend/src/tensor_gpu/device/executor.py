@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from tensor_core.errors import BackendError
-from tensor_gpu.device.api import DeviceApi, Gemm, Launch, Stream, threads_for
+from tensor_gpu.device.api import DeviceApi, Gemm, Launch, Solver, Stream, threads_for
 from tensor_gpu.device.arrays import Allocation, DeviceArray
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
@@ -83,6 +83,10 @@ class Executor:
     def gemm(self, call: Gemm, /, *, reads: Iterable[DeviceArray], writes: Iterable[DeviceArray]) -> None:
         """Submit matrix products that read and write these arrays."""
         self.api.gemm(self._ordered(reads, writes), call)
+
+    def solver(self, call: Solver, /, *, writes: Iterable[DeviceArray]) -> None:
+        """Submit a routine of linear algebra that reads and writes these arrays."""
+        self.api.solver(self._ordered((), writes), call)
 
     def upload(self, target: DeviceArray, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy from the host to memory without gaps."""

@@ -7,12 +7,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts
+from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
 from tensor_gpu.sim.blas import check_gemm, multiply
+from tensor_gpu.sim.lapack import run_solver
 from tensor_gpu.sim.memory import SimulatedMemory
 from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
 
-COUNTED: Final = ("launches", "gemms", "uploads", "downloads", "fills", "bytes up", "bytes down")
+COUNTED: Final = ("launches", "gemms", "solvers", "uploads", "downloads", "fills", "bytes up", "bytes down")
 """What :attr:`SimulatedApi.counts` counts."""
 
 
@@ -125,6 +126,10 @@ class SimulatedApi:
         """Submit matrix products; what the libraries of devices refuse is refused."""
         check_gemm(call)
         self._submit("gemms", stream, lambda memory: multiply(memory, call))
+
+    def solver(self, stream: Any, call: Solver, /) -> None:
+        """Submit a routine of linear algebra."""
+        self._submit("solvers", stream, lambda memory: run_solver(memory, call))
 
     def _submit(self, counted: str, stream: SimulatedStream, work: Callable[[SimulatedMemory], None]) -> None:
         with self._lock:

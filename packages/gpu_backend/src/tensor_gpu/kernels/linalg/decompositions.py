@@ -1,0 +1,217 @@
+"""Decompositions by the library's routines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from tensor_core.dtypes import I32, DType
+from tensor_core.errors import UnsupportedOperationError
+from tensor_gpu.device.arrays import DeviceArray
+from tensor_gpu.device.executor import Executor
+from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, place, reader
+from tensor_gpu.kernels.planning import Binder
+from tensor_gpu.programs.linalg import permutation_of_pivots, triangle
+from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel
+
+DRIVERS: Final[Mapping[str, str]] = {"auto": "gesvd", "gesvd": "gesvd", "jacobi": "gesvdj"}
+"""Routines of singular values by the names of drivers."""
+UNSUPPORTED: Final[Mapping[str, str]] = {
+    "svd.gesdd": "libraries of devices do not divide and conquer; the drivers 'auto', 'gesvd' and 'jacobi' are there",
+    **dict.fromkeys(
+        ("eig", "hessenberg", "ldl", "lu_complete", "qr_pivoted", "schur"),
+        "libraries of devices have no such routine for stacks; to() the tensor to the host first",
+    ),
+}
+"""What is left out, with the reason."""
+
+
+def bind_cholesky(executor: Executor, operands: tuple[Any, ...], result: Form, params: Any, /) -> Kernel:
+    """Lower Cholesky factors.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> bench.run("cholesky", bench.put([[4.0, 2.0], [2.0, 5.0]]), params=(True,))
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    (form,) = operands
+    n = form.shape[0]
+    read, routines = reader(executor, "cholesky", "a", form, form.dtype, params[0]), Routines(executor, form)
+    clear = copied_triangle(executor, form.dtype, result, upper=False)
+
+    def cholesky(array: Any) -> DeviceArray:
+        a = read(array)
+        infos = routines.run("potrf", (n,), form.dtype, (matrices_of(a, n, n),), a)
+        routines.refuse(infos, _not_positive_definite)
+        return clear(a, n, n * n)
+
+    return cholesky
+
+
+def _not_positive_definite(batch: tuple[int, ...], order: int) -> LinalgError:
+    return NotPositiveDefiniteError(
+        f"cholesky: the leading {order}x{order} block{place(batch)} is not positive definite; "
+        "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
+        operation="cholesky",
+        batch_index=batch,
+        element_index=(order - 1, order - 1),
+    )
+
+
+def copied_triangle(
+    executor: Executor, dtype: DType, result: Form, /, *, upper: bool
+) -> Callable[[DeviceArray, int, int], DeviceArray]:
+    """What copies one triangle of matrices into a result, with zeros in the other one.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x = bench.put([[1.0, 2.0], [3.0, 4.0]])
+    >>> clear = copied_triangle(bench.executor, x.form.dtype, x.form, upper=True)
+    >>> bench.get((clear(x.array, 2, 4), x.form))
+    [[1.0, 2.0], [0.0, 4.0]]
+    """
+    rows, columns = result.shape[:2]
+    program, size = triangle(dtype, upper), result.size
+
+    def copied(source: DeviceArray, leading: int, apart: int) -> DeviceArray:
+        target = executor.empty(result)
+        arguments = (target.address, source.address, rows, columns, size, leading, apart)
+        if size:
+            executor.launch(program, size, arguments, reads=(source,), writes=(target,))
+        return target
+
+    return copied
+
+
+def bind_lu_factor(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
+    """LU factors in one matrix, and the order of its rows.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> from tensor_core import I64
+    >>> bench = Bench()
+    >>> x = bench.put([[1.0, 2.0], [2.0, 8.0]])
+    >>> forms = (x.form, bench.form((2,), I64))
+    >>> lu, order = bind_lu_factor(bench.executor, (x.form,), forms, (True,))(x.array)
+    >>> bench.get((lu, forms[0])), bench.get((order, forms[1]))
+    ([[2.0, 8.0], [0.5, -2.0]], [1, 0])
+    """
+    (form,) = operands
+    m, n = form.shape[:2]
+    read, routines = reader(executor, "lu_factor", "a", form, form.dtype, params[0]), Routines(executor, form)
+    exchanged = compact_of(form, I32, (min(m, n), routines.count))
+    orders, count = result[1], routines.count
+
+    def lu_factor(array: Any) -> tuple[DeviceArray, DeviceArray]:
+        a, pivots, order = read(array), executor.empty(exchanged), executor.empty(orders)
+        stacks = matrices_of(a, m, n), matrices_of(pivots, min(m, n), 1)
+        routines.run("getrf", (m, n), form.dtype, stacks, a, pivots)
+        if orders.size:
+            arguments = (order.address, pivots.address, m, min(m, n), count)
+            executor.launch(permutation_of_pivots(), count, arguments, reads=(pivots,), writes=(order,))
+        return a, order
+
+    return lu_factor
+
+
+def bind_qr(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
+    """Thin QR decompositions, by reflectors.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x, forms = bench.put([[3.0], [4.0]]), (bench.form((2, 1)), bench.form((1, 1)))
+    >>> q, r = bind_qr(bench.executor, (x.form,), forms, (True,))(x.array)
+    >>> bench.get((r, forms[1]))
+    [[-5.0]]
+    """
+    (form,) = operands
+    (m, n), dtype = form.shape[:2], form.dtype
+    k = min(m, n)
+    read, routines = reader(executor, "qr", "a", form, dtype, params[0]), Routines(executor, form)
+    factors = compact_of(form, None, (k, routines.count))
+    upper = copied_triangle(executor, dtype, result[1], upper=True)
+    lower = copied_triangle(executor, dtype, result[0], upper=False)
+
+    def qr(array: Any) -> tuple[DeviceArray, DeviceArray]:
+        a, tau = read(array), executor.empty(factors)
+        routines.run("geqrf", (m, n), dtype, (matrices_of(a, m, n), matrices_of(tau, k, 1)), a, tau)
+        r, q = upper(a, max(m, 1), m * n), lower(a, max(m, 1), m * n)
+        routines.run("orgqr", (m, k, k), dtype, (matrices_of(q, m, k), matrices_of(tau, k, 1)), q, tau)
+        return q, r
+
+    return qr
+
+
+def bind_svd(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
+    """Thin singular value decompositions.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x, forms = bench.put([[3.0], [4.0]]), tuple(map(bench.form, ((2, 1), (1,), (1, 1))))
+    >>> u, s, vh = bind_svd(bench.executor, (x.form,), forms, (True, "auto"))(x.array)
+    >>> bench.get((s, forms[1]))
+    [5.0]
+    """
+    check, driver = params
+    if driver not in DRIVERS:
+        operation = f"svd.{driver}"
+        raise UnsupportedOperationError(f"{operation}: {UNSUPPORTED[operation]}", operation=operation)
+    routine = DRIVERS[driver]
+    (form,) = operands
+    (m, n), dtype = form.shape[:2], form.dtype
+    k = min(m, n)
+    read, routines = reader(executor, "svd", "a", form, dtype, check), Routines(executor, form)
+
+    def svd(array: Any) -> tuple[DeviceArray, ...]:
+        a = read(array)
+        u, s, vh = map(executor.empty, result)
+        stacks = matrices_of(a, m, n), matrices_of(s, k, 1), matrices_of(u, m, k), matrices_of(vh, k, n)
+        infos = routines.run(routine, (m, n), dtype, stacks, a, s, u, vh)
+        routines.refuse(infos, partial(_not_converged, "svd"))
+        return u, s, vh
+
+    return svd
+
+
+def _not_converged(operation: str, batch: tuple[int, ...], info: int) -> LinalgError:
+    return NotConvergedError(
+        f"{operation}: the iteration{place(batch)} did not converge",
+        operation=operation,
+        batch_index=batch,
+        element_index=None,
+    )
+
+
+def bind_eigh(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
+    """Eigenvalues and eigenvectors of Hermitian matrices.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x, forms = bench.put([[2.0, 0.0], [0.0, 1.0]]), (bench.form((2,)), bench.form((2, 2)))
+    >>> values, vectors = bind_eigh(bench.executor, (x.form,), forms, (True,))(x.array)
+    >>> bench.get((values, forms[0]))
+    [1.0, 2.0]
+    """
+    (form,) = operands
+    n, dtype = form.shape[0], form.dtype
+    read, routines = reader(executor, "eigh", "a", form, dtype, params[0]), Routines(executor, form)
+    values = result[0]
+
+    def eigh(array: Any) -> tuple[DeviceArray, DeviceArray]:
+        a, w = read(array), executor.empty(values)
+        infos = routines.run("syevd", (n,), dtype, (matrices_of(a, n, n), matrices_of(w, n, 1)), a, w)
+        routines.refuse(infos, partial(_not_converged, "eigh"))
+        return w, a
+
+    return eigh
+
+
+BINDERS: Final[Mapping[str, Binder]] = {
+    "cholesky": bind_cholesky,
+    "eigh": bind_eigh,
+    "lu_factor": bind_lu_factor,
+    "qr": bind_qr,
+    "svd": bind_svd,
+}
