@@ -26,14 +26,14 @@ def test_the_page_is_up_to_date() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "| add | all | same | add | cpu |",
-        "| negative | all but Bool | same | negative | cpu |",
-        "| less | all but C32 C64 | Bool | less | cpu |",
-        "| divide | all | F64 from I32 I64 Bool; else same | divide | cpu |",
-        "| pow | all but Bool | same | pow | cpu |",
-        "| sum | all | I64 from I32 Bool; else same | sum | cpu |",
-        "| zeros | – | as given: all | full | cpu |",
-        "| primitives.exp | all but I32 I64 Bool | same | exp | cpu |",
+        "| add | all | same | add | cpu, sim |",
+        "| negative | all but Bool | same | negative | cpu, sim |",
+        "| less | all but C32 C64 | Bool | less | cpu, sim |",
+        "| divide | all | F64 from I32 I64 Bool; else same | divide | cpu, sim |",
+        "| pow | all but Bool | same | pow | cpu, sim |",
+        "| sum | all | I64 from I32 Bool; else same | sum | cpu, sim |",
+        "| zeros | – | as given: all | full | cpu, sim |",
+        "| primitives.exp | all but I32 I64 Bool | same | exp | cpu, sim |",
     ],
 )
 def test_what_is_known_stands_in_it(line: str) -> None:

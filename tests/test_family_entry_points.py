@@ -120,7 +120,7 @@ print(next(row.status for row in tr.backends() if row.name == "npu"))
 
     printed = in_a_fresh_interpreter(tmp_path, program, TENSOR_RUNTIME_BACKENDS="gpu").splitlines()
 
-    left_out = "TENSOR_RUNTIME_BACKENDS=gpu leaves out cpu, npu: unset it, or add a name"
+    left_out = "TENSOR_RUNTIME_BACKENDS=gpu leaves out cpu, npu, sim: unset it, or add a name"
     assert printed == [
         f"no backend serves device 'cpu'; {left_out}",
         f"no backend serves device 'npu'; {left_out}",

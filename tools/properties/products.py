@@ -15,12 +15,12 @@ import numpy as np
 from properties import Property
 from properties.native import layout_of, some_processor, view_of
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
-from tensor_runtime.backends.axes import join, native, row_major
 from tensor_cpu.kernels.contraction import native as contract
 from tensor_cpu.kernels.contraction import native_semiring
 from tensor_cpu.kernels.contraction import tiny as small_products
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
+from tensor_runtime.backends.shared.axes import join, native, row_major
 from tensor_runtime.contracts.contraction import ContractParams, SemiringContractParams
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU

@@ -10,7 +10,7 @@ import pytest
 from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import bind_pair, large_roles, plan_pair, plan_scatter
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.axes import Operand, join, row_major
+from tensor_runtime.backends.shared.axes import Operand, join, row_major
 from tensor_runtime.backends.workspaces import workspace_of
 
 if not AVAILABLE:

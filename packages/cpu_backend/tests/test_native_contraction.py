@@ -24,7 +24,7 @@ from tensor_cpu.kernels.contraction.native import (
     plan_scatter,
 )
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.axes import Labels, Operand, extent_of, join, row_major
+from tensor_runtime.backends.shared.axes import Labels, Operand, extent_of, join, row_major
 
 if not AVAILABLE:
     pytest.skip("the extension is absent", allow_module_level=True)

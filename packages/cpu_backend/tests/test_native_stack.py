@@ -15,7 +15,7 @@ from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.contraction.native import PairProduct
 from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.axes import Operand, join, row_major
+from tensor_runtime.backends.shared.axes import Operand, join, row_major
 
 if not AVAILABLE:
     pytest.skip("the extension is absent", allow_module_level=True)

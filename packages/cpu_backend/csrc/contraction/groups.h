@@ -1,6 +1,6 @@
 /* Groups of axes of a contraction: how far apart the elements of both operands and of the result lie along them.
  *
- * Python decides which axes form a group (tensor_runtime.backends.axes); here a group is either walked, element by element,
+ * Python decides which axes form a group (tensor_runtime.backends.shared.axes); here a group is either walked, element by element,
  * or written down as a table of offsets. An axis that an array lacks has stride 0 there. Axes are outermost first.
  *
  * A table takes 8 bytes for each element of its group, for as long as the kernel lives, so groups of more than

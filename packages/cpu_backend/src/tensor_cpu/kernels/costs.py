@@ -314,7 +314,7 @@ def parts_of_lines(size: int, run: int, dtype: str) -> float:
 def fetched_again(elements: float, kernel: str) -> float:
     """What it costs to fetch lines of the cache again, for so many elements.
 
-    ``tensor_runtime.backends.axes.fetches`` counts them.
+    ``tensor_runtime.backends.shared.axes.fetches`` counts them.
 
     >>> fetched_again(100, "pair") < fetched_again(100, "stack")
     True

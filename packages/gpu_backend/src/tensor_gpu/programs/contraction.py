@@ -8,12 +8,11 @@ terms, then extents and strides of the result's axes (of the result and of each 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
 from tensor_core.dtypes import Bool, DType
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.meaning import Elements, compute
 from tensor_gpu.programs.source import TYPES, header, literal, stored
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
@@ -61,7 +60,7 @@ class SummedArguments(NamedTuple):
         return (*self.addresses, prod(self.kept), prod(self.summed), *along)
 
 
-@lru_cache(maxsize=4096)
+@made_once
 def sum_of_products(what: SumOfProducts, kept: int, summed: int, /) -> Program:
     """The program for so many axes of the result and so many summed ones.
 

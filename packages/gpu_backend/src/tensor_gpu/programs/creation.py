@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from tensor_core.dtypes import Bool, DType
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.meaning import Elements, compute
 from tensor_gpu.programs.source import TYPES, header
 
 
-@cache
+@made_once
 def full_program(dtype: DType, /) -> Program:
     """One number everywhere; arguments are the target, the number in its components, and the number of elements.
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from tensor_core.dtypes import I32, I64, DType
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.source import TYPES, header
 
 _LOOP = """    const long long stride = (long long)gridDim.x * blockDim.x;
@@ -15,7 +13,7 @@ _LOOP = """    const long long stride = (long long)gridDim.x * blockDim.x;
 """
 
 
-@cache
+@made_once
 def not_finite(dtype: DType, /) -> Program:
     """The number of the first element that is NaN or an infinity, into a status word.
 
@@ -43,7 +41,7 @@ def not_finite(dtype: DType, /) -> Program:
     return Program("not_finite", source, meaning)
 
 
-@cache
+@made_once
 def first_failed() -> Program:
     """The number of the first matrix whose info is not 0, and that info in the word after it.
 
@@ -70,7 +68,7 @@ def first_failed() -> Program:
     return Program("first_failed", source, meaning)
 
 
-@cache
+@made_once
 def triangle(dtype: DType, upper: bool, /) -> Program:
     """A copy of one triangle of each matrix, with zeros in the other one.
 
@@ -101,7 +99,7 @@ def triangle(dtype: DType, upper: bool, /) -> Program:
     return Program("triangle", source, meaning)
 
 
-@cache
+@made_once
 def identities(dtype: DType, /) -> Program:
     """Stacks of identities; arguments are the target [n, n, matrices], without gaps, n and the number of elements.
 
@@ -123,7 +121,7 @@ def identities(dtype: DType, /) -> Program:
     return Program("identities", source, meaning)
 
 
-@cache
+@made_once
 def permutation_of_pivots() -> Program:
     """The order in which exchanges of rows leave them: element i of the result is the row that is i-th in the end.
 
@@ -159,7 +157,7 @@ def permutation_of_pivots() -> Program:
     return Program("permutation_of_pivots", source, meaning)
 
 
-@cache
+@made_once
 def determinant(dtype: DType, /) -> Program:
     """The determinant of each matrix from its LU factors and pivots.
 

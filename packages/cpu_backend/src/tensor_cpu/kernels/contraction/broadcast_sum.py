@@ -18,7 +18,7 @@ import numpy as np
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.backends.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, look
+from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, look
 
 Group = tuple[Axis, ...]
 Index = tuple[Any, ...]
@@ -42,7 +42,7 @@ class Accumulation(NamedTuple):
 def plan_broadcast_sum(axes: Sequence[Axis]) -> Accumulation:
     """The cheapest accumulation; ``axes`` as from ``join``.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y = row_major((0, 1), (5000, 2), "float64"), row_major((1, 2), (2, 2), "float64")
     >>> plan = plan_broadcast_sum(join(x, y, row_major((0, 2), (5000, 2), "float64")))  # long and thin times 2 by 2
     >>> [[axis.labels for axis in group] for group in (plan.array, plan.looped, plan.contracted)]
@@ -89,7 +89,7 @@ def _block(array: Group) -> tuple[int, ...]:
 def bind_broadcast_sum(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> Kernel:
     """The kernel of a decision: two native arrays in, one native array out, which it allocates.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y = row_major((0, 1), (3, 2), "float64"), row_major((1,), (2,), "float64")
     >>> result = row_major((0,), (3,), "float64")
     >>> kernel = bind_broadcast_sum(plan_broadcast_sum(join(x, y, result)), x, y, result)

@@ -4,7 +4,7 @@
 decided when the kernel is bound, from the forms alone:
 
 1. labels of one operand only that the result lacks are summed away first;
-2. neighbouring axes that stay neighbours everywhere become one (``tensor_runtime.backends.axes``);
+2. neighbouring axes that stay neighbours everywhere become one (``tensor_runtime.backends.shared.axes``);
 3. the rest is a (stacked) matrix product (``gemm`` decides what it is and calls BLAS; ``numpy_products`` is for what it
    cannot take), a stack of small ones in C (``stack``), or a sum of products in C (``native``) or by NumPy
    (``broadcast_sum``), whichever is estimated to be cheapest (``cost``).
@@ -36,7 +36,7 @@ from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
-from tensor_runtime.backends.axes import (
+from tensor_runtime.backends.shared.axes import (
     FIRST,
     RESULT,
     SECOND,

@@ -15,7 +15,7 @@ import numpy as np
 from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.contraction import choice
-from tensor_runtime.backends.axes import Labels
+from tensor_runtime.backends.shared.axes import Labels
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.form import Form, form_of

@@ -28,7 +28,7 @@ from tensor_cpu.kernels.copy.matrix_copies import (
 from tensor_cpu.system.blas import blas_limit, open_blas
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.axes import (
+from tensor_runtime.backends.shared.axes import (
     FIRST,
     RESULT,
     SECOND,
@@ -72,7 +72,7 @@ class MatrixProduct(NamedTuple):
     def workspace_bytes(self, x: Operand, y: Operand, result: Operand) -> int:
         """Bytes taken at once besides the result: the copies, which are gone when the product is permuted.
 
-        >>> from tensor_runtime.backends.axes import join, row_major
+        >>> from tensor_runtime.backends.shared.axes import join, row_major
         >>> x, y, result = (row_major(labels, (99, 99), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
         >>> x = Operand(x.labels, x.shape, (0, 0), x.dtype)  # one element, repeated
         >>> plan_product(join(x, y, result), x, y, result).workspace_bytes(x, y, result) == 99 * 99 * 8
@@ -87,7 +87,7 @@ def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, 
 
     Where none costs less than ``below``, it need not be the cheapest.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, w = row_major((0, 1, 2), (5, 40, 30), "float64"), row_major((3, 1), (20, 40), "float64")
     >>> result = row_major((0, 3, 2), (5, 20, 30), "float64")
     >>> plan = plan_product(join(x, w, result), x, w, result)
@@ -200,7 +200,7 @@ def bind_product(
         ArgumentError: the environment names a BLAS that does not exist.
         BackendUnavailableError: it names one that is not installed.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
     >>> kernel = bind_product(plan_product(join(x, y, result), x, y, result), x, y, result)
     >>> x, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])

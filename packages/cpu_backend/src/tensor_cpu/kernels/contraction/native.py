@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.axes import (
+from tensor_runtime.backends.shared.axes import (
     FIRST,
     RESULT,
     SECOND,
@@ -76,7 +76,7 @@ def plan_native(
 
     None also where sums are so long that tables of offsets would take more memory than a kernel should keep.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y = row_major((0, 1), (64, 3), "float64"), row_major((0, 2), (64, 4), "float64")
     >>> result = row_major((0, 1, 2), (64, 3, 4), "float64")
     >>> type(plan_native(join(x, y, result), x, y, result)).__name__
@@ -128,7 +128,7 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
     computed: whole lines of the cache as they lie in the largest one, shorter runs so that lines are used at once. The
     estimate follows the choices of csrc/contraction/pair.c: the innermost axis is the lanes, another one the rows.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
     >>> plan = plan_pair(join(x, y, result), "float64")
     >>> [[axis.labels for axis in group] for group in (plan.kept, plan.contracted)]
@@ -176,7 +176,7 @@ def large_roles(sizes: tuple[int, int, int], dtype: str) -> tuple[int, ...]:
 def again(walk: Sequence[Axis], roles: Sequence[int], *arrays: Operand) -> float:
     """Elements of the arrays of these roles, as often as their line of the cache is fetched after the first time.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, result = row_major((0, 1), (64, 8192), "float64"), row_major((1, 0), (8192, 64), "float64")
     >>> again(join(x, x, result), (FIRST, RESULT), x, x, result) == 7 * result.size
     True
@@ -217,7 +217,7 @@ def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
     """The kernel of a decision: two native arrays of the result's dtype in, one native array out.
 
     >>> import numpy as np
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y = row_major((0, 1), (3, 2), "int64"), row_major((1,), (2,), "int64")
     >>> result = row_major((0,), (3,), "int64")
     >>> kernel = bind_pair(plan_pair(join(x, y, result), "int64"), result)
@@ -250,7 +250,7 @@ def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[i
     Rows become vectors, so they are the axes of the operand that has the result's fastest one; where there are very
     many, outer ones are stacked. ``large`` has the roles of arrays that leave the cache.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
     >>> plan = plan_scatter(join(x, y, result), x, y)
     >>> [axis.labels for axis in plan.rows], plan.rows_are_second
@@ -333,7 +333,7 @@ def bind_scatter(plan: ScatterProduct, result: Operand) -> Kernel:
     """The kernel of a decision: two native arrays of the result's dtype in, one native array out.
 
     >>> import numpy as np
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (1, 2), (2, 0)))
     >>> kernel = bind_scatter(plan_scatter(join(x, y, result), x, y), result)
     >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])).tolist()

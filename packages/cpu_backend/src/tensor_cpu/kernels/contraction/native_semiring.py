@@ -17,7 +17,17 @@ from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND
-from tensor_runtime.backends.axes import FIRST, RESULT, SECOND, Axis, by_occurrence, extent_of, join, native, row_major
+from tensor_runtime.backends.shared.axes import (
+    FIRST,
+    RESULT,
+    SECOND,
+    Axis,
+    by_occurrence,
+    extent_of,
+    join,
+    native,
+    row_major,
+)
 from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.contracts.contraction import ContractParams, SemiringContractParams
 from tensor_runtime.form import Form, form_of

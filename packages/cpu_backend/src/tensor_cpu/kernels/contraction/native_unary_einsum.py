@@ -7,7 +7,7 @@ from typing import Final
 
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.backends.axes import Labels, native
+from tensor_runtime.backends.shared.axes import Labels, native
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 

@@ -13,7 +13,7 @@ import numpy as np
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, blas_matrix
 from tensor_cpu.kernels.copy.matrix_copies import bind_rearranged, look_at
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS, ignoring_fp_errors
-from tensor_runtime.backends.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, line, look
+from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, line, look
 
 Group = tuple[Axis, ...]
 Kernel = Callable[[Any, Any], Any]
@@ -22,7 +22,7 @@ Kernel = Callable[[Any, Any], Any]
 def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
     """The kernel of a decision: two native arrays in, one native array out, which it allocates.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> from tensor_cpu.kernels.contraction.gemm import plan_product
     >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
     >>> kernel = bind_product(plan_product(join(x, y, result), x, y, result), x, y, result)

@@ -21,7 +21,7 @@ from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.algebras import OR_AND, PLUS_TIMES, Semiring
-from tensor_runtime.backends.axes import FIRST, RESULT, SECOND, Labels, access, join, look, native, row_major
+from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Labels, access, join, look, native, row_major
 from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.form import Form
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES, again, by_nearness, large_roles
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, extent_of
+from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, extent_of
 
 Group = tuple[Axis, ...]
 Kernel = Callable[[Any, Any], Any]
@@ -42,7 +42,7 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
 
     Vectors are made of the result's fastest axis: of rows, or of products.
 
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y, result = (row_major((9, *labels), (50, 3, 3), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
     >>> plan = plan_stack(join(x, y, result), x, y, result)
     >>> plan and [[axis.labels for axis in group] for group in (plan.near, plan.rows, plan.columns, plan.inner)]
@@ -128,7 +128,7 @@ def bind_stack(plan: StackProduct, result: Operand) -> Kernel:
     """The kernel of a decision: two native arrays of the result's dtype in, one native array out.
 
     >>> import numpy as np
-    >>> from tensor_runtime.backends.axes import join, row_major
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y, result = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (1, 2), (2, 0)))
     >>> plan = plan_stack(join(x, y, result), x, y, result)
     >>> x, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])

@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_cpu.kernels.copy.permute import Fill, bind_fill, fuse
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.backends.axes import FormLike, Labels, Operand, Shape, native, row_major
+from tensor_runtime.backends.shared.axes import FormLike, Labels, Operand, Shape, native, row_major
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 Kernel = Callable[[Any], Any]

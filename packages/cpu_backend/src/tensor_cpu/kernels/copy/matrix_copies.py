@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensor_cpu.kernels.copy.permute import bind_copy, bind_fill
-from tensor_runtime.backends.axes import RESULT, Axis, Look, Operand, Shape, access, by_stride, look
+from tensor_runtime.backends.shared.axes import RESULT, Axis, Look, Operand, Shape, access, by_stride, look
 
 Group = tuple[Axis, ...]
 Strides = tuple[list[int], int, int]  # along the stacked axes, the outer and the inner ones, in elements
@@ -26,7 +26,7 @@ def bind_rearranged(made: Group, result: Operand) -> Callable[[Any], Any]:
         made: axes of the product, outermost first; each is a run of the result's.
         result: the array that is made.
 
-    >>> from tensor_runtime.backends.axes import row_major
+    >>> from tensor_runtime.backends.shared.axes import row_major
     >>> rows, columns = Axis((0,), 2, (3, None, 1)), Axis((1,), 3, (None, 1, 2))
     >>> bind_rearranged((rows, columns), row_major((1, 0), (3, 2), "float64"))(np.arange(6.0)).tolist()
     [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
@@ -62,7 +62,7 @@ def rearranged(made: Group) -> tuple[Shape, Shape]:
 def gathered(stack: Group, outer: Group, inner: Group, role: int) -> tuple[Shape, Shape]:
     """Extents of the copy that :func:`look_at` makes, outermost first, and the strides of the operand along them.
 
-    >>> from tensor_runtime.backends.axes import FIRST
+    >>> from tensor_runtime.backends.shared.axes import FIRST
     >>> rows, columns = Axis((1,), 3, (1, None, 1)), Axis((0,), 2, (3, 2, None))
     >>> gathered((), (rows,), (columns,), FIRST)
     ((2, 3), (3, 1))
@@ -77,7 +77,7 @@ def look_at(
 ) -> Look:
     """How a kernel sees an array as [stack..., outer, inner]: as a view, or as a copy in a layout that BLAS takes.
 
-    >>> from tensor_runtime.backends.axes import FIRST, row_major
+    >>> from tensor_runtime.backends.shared.axes import FIRST, row_major
     >>> operand = row_major((0, 1), (2, 3), "int32")
     >>> rows, columns = Axis((1,), 3, (1, None, 1)), Axis((0,), 2, (3, 2, None))
     >>> look_at(operand, [], (rows,), (columns,), FIRST, copy_as="float64")(np.ones((2, 3), "int32")).dtype.name
@@ -99,7 +99,7 @@ def look_at(
 def copy_strides(stack: Group, outer: Group, inner: Group, role: int) -> Strides:
     """How the copy lies that :func:`look_at` makes of the operand of a role.
 
-    >>> from tensor_runtime.backends.axes import FIRST
+    >>> from tensor_runtime.backends.shared.axes import FIRST
     >>> rows, columns = Axis((1,), 3, (1, None, 1)), Axis((0,), 2, (3, 2, None))
     >>> copy_strides((), (rows,), (columns,), FIRST)  # rows are neighbours, and stay so
     ([], 1, 3)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensor_core.dtypes import DTYPES
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.backends.axes import Shape
+from tensor_runtime.backends.shared.axes import Shape
 from tensor_runtime.protocols import Kernel
 
 _NAMES: Final = {np.dtype(dtype.numpy_name): dtype.name for dtype in DTYPES}

@@ -17,7 +17,7 @@ import numpy as np
 
 from tensor_cpu.kernels.copy import native as native
 from tensor_cpu.system.extension import AVAILABLE
-from tensor_runtime.backends.axes import Shape
+from tensor_runtime.backends.shared.axes import Shape
 
 Fill = Callable[[Any, Any], None]
 

@@ -17,7 +17,7 @@ from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.contraction.direct import bind_sum, extents_of, steps_of
 from tensor_gpu.kernels.expressions import one_step, submitter
-from tensor_runtime.backends.axes import (
+from tensor_runtime.backends.shared.axes import (
     FIRST,
     RESULT,
     SECOND,
