@@ -202,7 +202,8 @@ class DeviceBackend(PlacedBackend[A], Protocol[A]):
     Each method is optional by itself, and so is ``only_pure``: who needs one looks for it. Which devices and memories
     there are ``placements`` says.
 
-    Operands that another stream computes are waited for by the kernel's stream, not by the host.
+    Kernels on several streams that share an array follow one another as on one: the later kernel's stream waits for the
+    earlier one's, also where it writes what the earlier reads. The host waits for neither.
     """
 
     only_pure: bool

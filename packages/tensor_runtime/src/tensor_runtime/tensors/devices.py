@@ -46,7 +46,7 @@ def checks(when: Literal["now", "deferred"], /) -> AbstractContextManager[None]:
     Tensor(I64, (2,), column-major, cpu)
      1  2
     """
-    if when not in ("now", "deferred"):
+    if type(when) is not str or when not in ("now", "deferred"):
         raise ArgumentError(f"checks: found {shortened(when)}; accepted: 'now', 'deferred'", operation="checks")
     return _checking(when == "deferred")
 
