@@ -19,7 +19,7 @@ import tensor_runtime as tr
 from tensor_core import TensorError
 
 DRAWS: Final = 12  # calls of each function
-OWN_CLASSES: Final = {"Plan", "Calibration"}  # what plan() and calibrate() make, of parts that nobody writes
+OWN_CLASSES: Final = {"Plan", "Calibration", "Pending", "Stream"}  # what functions make, of parts that nobody writes
 CHANGING: Final = {
     "refresh_backends",
     "register_backend",

@@ -34,9 +34,10 @@ WITHOUT: Final = {
     "what the function given makes": ("fold", "fuse", "infer", "scan"),
     "a bool": ("allclose", "array_equal"),
     "no tensor": (
-        "backend", "backends", "copy_into", "download", "explain", "families", "fold_in", "promote", "put_along_axis",
+        "backend", "backends", "checks", "copy_into", "download", "explain", "families", "fold_in", "memory", "promote",
+        "put_along_axis",
         "refresh_backends", "register_backend", "register_kernel", "register_rule", "save", "save_raw", "set_threads",
-        "synchronize", "threads", "to_numpy", "trace_transfers",
+        "stream", "synchronize", "threads", "to_numpy", "trace_transfers",
     ),
     "options, of which out is one": ("einsum",),
 }  # fmt: skip

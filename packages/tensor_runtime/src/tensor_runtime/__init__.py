@@ -151,7 +151,10 @@ from tensor_runtime.ops.views import (
     transpose_view,
 )
 from tensor_runtime.placement import CPU, DeviceId, DeviceKind, GpuBackendKind, MemoryKind, Placement
+from tensor_runtime.protocols import MemoryUse
 from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
+from tensor_runtime.tensors.devices import Stream, checks, memory, stream
+from tensor_runtime.tensors.pending import Pending
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, TypedTensorView, TypedTensorViewMut
 from tensor_runtime.tensors.transfer import download, synchronize, to, trace_transfers, upload
 from tensor_runtime.thread_counts import set_threads, threads
@@ -166,15 +169,16 @@ __all__ = [
     "DType", "DeviceId", "DeviceKind",
     "GpuBackendKind",
     "HostBuffer", "HostTensor",
-    "MemoryKind",
-    "Placement",
+    "MemoryKind", "MemoryUse",
+    "Pending", "Placement",
+    "Stream",
     "Tensor", "TensorError", "TypedTensor", "TypedTensorView", "TypedTensorViewMut",
     "abs", "acos", "acosh", "add", "algebras", "all", "allclose", "any", "arange", "argmax", "argmin", "argsort",
     "array_equal", "asarray", "asin",
     "asinh", "atan", "atan2", "atanh",
     "backend", "backends", "binding_cache", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "broadcast_arrays", "broadcast_in_dim", "broadcast_to",
-    "cast", "cbrt", "ceil", "clip", "complex", "concatenate", "conj", "conv", "convert", "copy", "copy_into",
+    "cast", "cbrt", "ceil", "checks", "clip", "complex", "concatenate", "conj", "conv", "convert", "copy", "copy_into",
     "copysign", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
     "delete", "diagonal_view", "diff", "divide", "dot", "dot_general", "download", "dynamic_slice",
     "dynamic_update_slice",
@@ -189,8 +193,8 @@ __all__ = [
     "layer_norm", "less", "less_equal", "linspace", "load", "load_all", "load_raw", "log", "log10", "log1p", "log2",
     "log_softmax", "logaddexp",
     "logical_and", "logical_not", "logical_or", "logical_xor",
-    "matmul", "max", "max_pool", "maximum", "mean", "mean_pool", "meshgrid", "min", "minimum", "move_axes", "multiply",
-    "mutable_view",
+    "matmul", "max", "max_pool", "maximum", "mean", "mean_pool", "memory", "meshgrid", "min", "minimum", "move_axes",
+    "multiply", "mutable_view",
     "negative", "nextafter", "nonzero", "norm", "normal", "not_equal",
     "ones", "ones_like", "outer",
     "pad", "permute_axes", "positive", "pow", "primitives", "prod", "promote", "put_along_axis",
@@ -198,8 +202,8 @@ __all__ = [
     "remainder", "repeat", "reshape_view", "reverse", "reverse_view", "rms_norm", "roll", "round", "rsqrt",
     "save", "save_raw", "scan", "scatter", "searchsorted", "set_threads", "sigmoid", "sign", "signbit", "silu", "sin",
     "sinh",
-    "softmax", "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "subtract", "sum", "swapaxes",
-    "synchronize",
+    "softmax", "softplus", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "stream", "subtract", "sum",
+    "swapaxes", "synchronize",
     "tabulate", "take", "take_along_axis", "tan", "tanh", "tensor", "tensordot", "threads", "tile", "to",
     "to_contiguous", "to_numpy", "trace", "trace_transfers", "transpose", "transpose_view", "tril", "triu", "trunc",
     "trunc_divide", "typed",

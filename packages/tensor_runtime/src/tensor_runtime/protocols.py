@@ -3,7 +3,8 @@
 Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is the backend's own array, opaque to
 everyone else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the
 version it was written for in its info entry. Protocols that are optional as a whole (:class:`ThreadedBackend`,
-:class:`SequencingBackend`, :class:`ExplainingBackend`, :class:`CallingBackend`) may come without it.
+:class:`SequencingBackend`, :class:`ExplainingBackend`, :class:`CallingBackend`, :class:`DeviceBackend`) may come
+without it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tensor_runtime.placement import DeviceKind, Placement
 PROTOCOL_VERSION: Final = 2
 
 A = TypeVar("A")
+R_co = TypeVar("R_co", covariant=True)
 Operand = Form | type
 """What a kernel is bound to: a tensor's form, or the type that stands in for a Python number."""
 Result = Form | tuple[Form, ...]
@@ -42,6 +44,18 @@ Slots hold the operands of the sequence, then the result of each step.
 """
 StepFailed = Callable[[int, Exception], BaseException]
 """From the number of a step and what its kernel raised to what is raised instead."""
+
+
+DEFERRED: Final[ContextVar[bool]] = ContextVar("tensor_runtime_checks_deferred", default=False)
+"""Whether refusals of values may come late: True inside ``tensor_runtime.checks("deferred")``.
+
+A kernel whose facts state that it refuses values may read this whenever it is called. Where it is True, the kernel may
+note operation and index on its device instead of raising, at the least its stream's first such note, and return at
+once: with a result of any elements, and with no operand changed. ``synchronize``, ``wait_for``, ``download``,
+``Underway.result`` and ``DeviceStream.synchronize``, each for what it waits for, then raise the first note as the error
+that the call would have raised, with its fields, and forget it and what was noted after it. Whatever else a kernel
+raises it raises at once, and a backend that computes at once need not read this.
+"""
 
 
 class Counted:
@@ -135,6 +149,106 @@ class PlacedBackend(Backend[A], Protocol[A]):
 
     def placements(self) -> Collection[Placement]:
         """Every placement it has, the usual one first; a tensor anywhere else is refused. Asked for each one once."""
+        ...
+
+
+class Underway(Protocol[R_co]):
+    """A transfer that was begun. It owns every buffer that it needs, and drops them when it is done."""
+
+    def done(self) -> bool:
+        """Whether :meth:`result` has nothing to wait for."""
+        ...
+
+    def result(self) -> R_co:
+        """What was transferred, complete; waits, and raises what failed in the background. May be asked for again."""
+        ...
+
+
+class DeviceStream(Protocol):
+    """One of a device's queues: what is submitted to it runs in order."""
+
+    @property
+    def handle(self) -> int:
+        """What other libraries know it by, such as the address of a ``cudaStream_t``."""
+        ...
+
+    def current(self) -> AbstractContextManager[object]:
+        """Submit to it within the ``with`` block, in this context; a fresh manager each time."""
+        ...
+
+    def done(self) -> bool:
+        """Whether everything submitted to it is done."""
+        ...
+
+    def synchronize(self) -> None:
+        """As ``Backend.synchronize``, for what was submitted to it."""
+        ...
+
+
+class MemoryUse(NamedTuple):
+    """Bytes of one memory, as its backend counts them."""
+
+    used: int
+    """By arrays that are alive."""
+    kept: int
+    """By none, and kept for the next."""
+    limit: int | None
+    """The most that both together may be; None where nobody sets one."""
+
+
+class DeviceBackend(PlacedBackend[A], Protocol[A]):
+    """What a backend adds, if it likes, whose devices have memory and queues of their own.
+
+    Each method is optional by itself, and so is ``only_pure``: who needs one looks for it. Which devices and memories
+    there are ``placements`` says.
+
+    Kernels on several streams that share an array follow one another as on one: the later kernel's stream waits for the
+    earlier one's, also where it writes what the earlier reads. The host waits for neither.
+    """
+
+    only_pure: bool
+    """True where arrays cannot be written, or kernels are put off, dropped or reordered; False where it is not said.
+
+    No kernel whose facts state that it writes is bound then, nor ``mutable_view``: ``backends.plugins.pure_arrays``
+    computes new elements by pure kernels, and puts them in place of the old ones.
+    """
+
+    def wait_for(self, placement: Placement, /) -> None:
+        """As :meth:`Backend.synchronize`, for one device."""
+        ...
+
+    def transfer(self, array: A, form: Form, target: Form, /) -> A | None:
+        """A copy at another of its placements, laid out as ``target``, not over the host; None where that cannot be."""
+        ...
+
+    def dlpack_device(self, placement: Placement, /) -> tuple[int, int]:
+        """DLPack's name of a placement: type and number. Foreign memory of that name is borrowed from it."""
+        ...
+
+    def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[A, Form] | None:
+        """As ``HostBackend.borrow``, of device memory that ``__dlpack__`` or ``__cuda_array_interface__`` names."""
+        ...
+
+    def lend_dlpack(
+        self, array: A, form: Form, stream: int | None, max_version: tuple[int, int] | None, copy: bool | None, /
+    ) -> object:
+        """A DLPack capsule of the same memory, ready for work on the consumer's stream; arguments as ``__dlpack__``."""
+        ...
+
+    def begin_upload(self, source: HostTensor[Any], form: Form, /) -> Underway[A]:
+        """As :meth:`Backend.upload`, in the background; ``source`` may change as soon as it returns."""
+        ...
+
+    def begin_download(self, array: A, form: Form, /) -> Underway[HostTensor[Any]]:
+        """As :meth:`Backend.download`, in the background; later writes into ``array`` do not count."""
+        ...
+
+    def stream(self, placement: Placement, handle: int | None, /) -> DeviceStream:
+        """A new stream of a device, or another library's of this handle."""
+        ...
+
+    def memory(self, placement: Placement, /) -> MemoryUse:
+        """What is used there now. Waits for nothing."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Exchange with other libraries through DLPack: ``from_dlpack``, and what a tensor answers to theirs.
 
 Host memory is exchanged by what ``tensor_core`` knows of DLPack; of a backend it takes no more than ``lend`` and
-``borrow``.
+``borrow``. Memory of devices is the business of their backends (``ops.device_data``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from tensor_core.host.dlpack.lending import HOST, is_unversioned, must_copy
 from tensor_core.host.tensor import HostTensorView
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.ops.device_data import device_told, lent_by_device
 from tensor_runtime.ops.host_data import as_tensor, lent_by_dlpack
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 from tensor_runtime.tensors.transfer import lend
@@ -25,12 +26,13 @@ def from_dlpack(x: object, /, *, copy: bool | None = None) -> Tensor:
     :func:`asarray` does.
 
     Args:
-        x: an array or tensor with ``__dlpack__`` and ``__dlpack_device__``, in the host's memory.
+        x: an array or tensor with ``__dlpack__`` and ``__dlpack_device__``, in the host's memory, or in that of a
+            device whose backend borrows it; the tensor is there then.
         copy: True always copies, False never, None where it must.
 
     Raises:
         DTypeError: no such object, or an element type that is none of ours.
-        PlacementError: the memory is a device's; nothing is moved silently.
+        PlacementError: the memory is of a device from which no backend borrows; nothing is moved silently.
         ExchangeError: the other library refuses, or lends what is malformed.
         ArgumentError: ``copy=False`` and it takes a copy.
 
@@ -46,7 +48,7 @@ def from_dlpack(x: object, /, *, copy: bool | None = None) -> Tensor:
 def lend_capsule(
     x: Tensor,
     *,
-    stream: None = None,
+    stream: int | None = None,
     max_version: tuple[int, int] | None = None,
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
@@ -57,10 +59,10 @@ def lend_capsule(
     backwards, and where repeated elements are lent to a consumer older than DLPack 1.0.
 
     Args:
-        x: a tensor in the host's memory.
-        stream: None; the host has no streams.
+        x: a tensor in the host's memory, or on a device whose backend lends it.
+        stream: the consumer's, which waits for the elements; None on the host, which has no streams.
         max_version: the newest version of DLPack that the consumer reads; None before 1.0.
-        dl_device: the device that the consumer wants it on; None or the host, (1, 0).
+        dl_device: the device that the consumer wants it on; None or where it is.
         copy: True copies, False shares or fails, None shares where that can be.
 
     Raises:
@@ -75,6 +77,9 @@ def lend_capsule(
     form, array = unwrap("__dlpack__", x)
     backend: Any = registry.backend_for(form.placement)
     if not hasattr(backend, "lend"):
+        capsule = lent_by_device(form, array, stream, max_version, dl_device, copy)
+        if capsule is not None:
+            return capsule
         raise PlacementError(
             f"__dlpack__: the tensor is on {form.placement}, and nothing is moved silently; use to(x, 'cpu') first",
             operation="__dlpack__",
@@ -108,6 +113,9 @@ def device_of(x: Tensor, /) -> tuple[int, int]:
     """
     form, _ = unwrap("__dlpack_device__", x)
     if not hasattr(registry.backend_for(form.placement), "lend"):
+        there = device_told(form)
+        if there is not None:
+            return there
         raise PlacementError(
             f"__dlpack_device__: the tensor is on {form.placement}, which lends nothing; use to(x, 'cpu') first",
             operation="__dlpack_device__",

@@ -16,6 +16,7 @@ from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.ops.device_data import borrowed_from_device
 from tensor_runtime.ops.views import copy as copied
 from tensor_runtime.placement import CPU, as_placement, is_stand_in
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
@@ -86,6 +87,9 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
         if copy is False:
             raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
         return upload(HostTensor.from_nested(x, dtype), CPU), False
+    there = None if hasattr(x, "__array_interface__") else borrowed_from_device("asarray", x, copy, dtype)
+    if there is not None:
+        return there, copy is not True
     backend: Any = registry.backend_for(CPU)
     lent = call_translated("asarray", None, backend.borrow, x, copy, dtype)
     if lent is None and hasattr(x, "__dlpack__"):
@@ -104,6 +108,10 @@ def lent_by_dlpack(x: Any, copy: bool | None, /) -> Tensor:
     >>> lent_by_dlpack(HostTensor.from_nested([1, 2]), None).tolist()
     [1, 2]
     """
+    if copy is None or type(copy) is bool:
+        there = borrowed_from_device("from_dlpack", x, copy)
+        if there is not None:
+            return there
     check_on_host(x, copy)
     backend: Any = registry.backend_for(CPU)
     if not hasattr(backend, "borrow_dlpack"):

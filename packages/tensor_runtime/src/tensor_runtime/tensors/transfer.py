@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, overload
 
-from tensor_core.errors import DTypeError
+from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement
+from tensor_runtime.tensors.pending import AtOnce, Pending
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
 
@@ -57,8 +58,24 @@ def _record(operation: str, source: object, target: object, nbytes: int) -> None
         log.append(Transfer(operation, str(source), str(target), nbytes))
 
 
-def upload(source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /) -> Tensor:
+@overload
+def upload(
+    source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /, *, wait: Literal[True] = True
+) -> Tensor: ...
+@overload
+def upload(
+    source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /, *, wait: Literal[False]
+) -> Pending[Tensor]: ...
+def upload(
+    source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /, *, wait: bool = True
+) -> Tensor | Pending[Tensor]:
     """A copy of a host tensor at a placement, compact; the bytes of a Bool arrive as 0 and 1.
+
+    Args:
+        source: may change as soon as this returns, whatever ``wait`` is.
+        place: where the copy goes.
+        wait: False returns a ``Pending``, whose ``.result()`` waits for the tensor; where the backend transfers
+            nothing in the background, it is done at once.
 
     Raises:
         DTypeError: the source is no ``tensor_core.HostTensor``.
@@ -73,30 +90,64 @@ def upload(source: HostTensor[Any], place: Placement | DeviceId | str = CPU, /) 
             f"upload: found {type(source).__name__}; accepted: a HostTensor; asarray() takes arrays, to() tensors"
         )
     form = form_of(source.dtype, source.shape, as_placement(place))
-    backend = registry.backend_for(form.placement)
+    backend: Any = registry.backend_for(form.placement)
+    begin = _beginning("upload", backend, wait)
     try:
-        array = backend.upload(source.normalised(), form)
+        found = (begin or backend.upload)(source.normalised(), form)
     except Exception as error:
         fail("upload", error, form)
     _record("upload", "host", form.placement, form.nbytes)
-    return wrap(form, array)
+    if wait:
+        return wrap(form, found)
+    return Pending("upload", form, AtOnce(found) if begin is None else found, lambda array: wrap(form, array))
 
 
-def download(x: Tensor, /) -> HostTensor[Any]:
+@overload
+def download(x: Tensor, /, *, wait: Literal[True] = True) -> HostTensor[Any]: ...
+@overload
+def download(x: Tensor, /, *, wait: Literal[False]) -> Pending[HostTensor[Any]]: ...
+def download(x: Tensor, /, *, wait: bool = True) -> HostTensor[Any] | Pending[HostTensor[Any]]:
     """A compact copy on the host, as a tensor of ``tensor_core``.
+
+    Args:
+        x: what is written to it later is not in the copy, whatever ``wait`` is.
+        wait: False returns a ``Pending``, whose ``.result()`` waits for the copy; where the backend transfers nothing
+            in the background, it is done at once.
 
     >>> download(tensor([[1.0, 2.0]])).shape
     (1, 2)
     """
     form, array = unwrap("download", x)
-    backend = registry.backend_for(form.placement)
+    backend: Any = registry.backend_for(form.placement)
+    begin = _beginning("download", backend, wait)
     try:
-        backend.synchronize()
-        host: HostTensor[Any] = backend.download(array, form)
+        if begin is None:
+            _wait_for(backend, form.placement)
+        found = (begin or backend.download)(array, form)
     except Exception as error:
         fail("download", error, form)
     _record("download", form.placement, "host", form.nbytes)
-    return host
+    if wait:
+        return found  # type: ignore[no-any-return]
+    return Pending("download", form, AtOnce(found) if begin is None else found, lambda host: host)
+
+
+def _beginning(operation: str, backend: Any, wait: object) -> Any:
+    """How the backend begins such a transfer in the background; None where it is to be waited for, or it cannot."""
+    if wait is True:
+        return None
+    if wait is not False:
+        raise ArgumentError(f"{operation}: wait is {shortened(wait)}; accepted: True, False", operation=operation)
+    return getattr(backend, f"begin_{operation}", None)
+
+
+def _wait_for(backend: Any, place: Placement) -> None:
+    """Wait for one device, where the backend can, else for all that it has submitted."""
+    one = getattr(backend, "wait_for", None)
+    if one is None:
+        backend.synchronize()
+    else:
+        one(place)
 
 
 def only_element(x: Tensor, /) -> Number:
@@ -151,25 +202,37 @@ def synchronize(place: Placement | DeviceId | str | None = None, /) -> None:
     Raises:
         BackendUnavailableError: nobody serves the placement.
         BackendError: something failed in the background.
+        TensorError: what an operation refuses whose checks were put off (``checks("deferred")``).
 
     >>> x = tensor([1.0, 2.0]) + 1.0
     >>> synchronize("cpu")
     """
-    backends = registry.loaded() if place is None else [registry.backend_for(as_placement(place))]
-    for backend in backends:
+    if place is not None:
+        placement = as_placement(place)
+        call_translated("synchronize", None, _wait_for, registry.backend_for(placement), placement)
+        return
+    for backend in registry.loaded():
         call_translated("synchronize", None, backend.synchronize)
 
 
 def to(x: Tensor, place: Placement | DeviceId | str, /) -> Tensor:
     """The tensor at a placement: itself if it is there, else a compact copy.
 
+    Between two placements of one backend the copy goes straight there, where the backend has a way; else over the host.
+
     >>> x = tensor([1.0])
     >>> to(x, "cpu") is x
     True
     """
-    form, _ = unwrap("to", x)
+    form, array = unwrap("to", x)
     target = as_placement(place)
     if form.placement is target:
         return x
-    registry.backend_for(target)  # refuse before anything is moved
+    backend: Any = registry.backend_for(target)  # refuse before anything is moved
+    if backend is registry.backend_for(form.placement) and hasattr(backend, "transfer"):
+        there = form_of(form.dtype, form.shape, target)
+        found = call_translated("to", there, backend.transfer, array, form, there)
+        if found is not None:
+            _record("to", form.placement, target, form.nbytes)
+            return wrap(there, found)
     return upload(download(x), target)

@@ -42,6 +42,7 @@ from tensor_runtime.tensors.transfer import download, trace_transfers, upload
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.cases import all_cases, family_cases
 from tensor_runtime.testing.comparing import difference, inverted
+from tensor_runtime.testing.conformance_parts.devices import DevicesConformance
 from tensor_runtime.testing.conformance_parts.facts import FactsConformance
 from tensor_runtime.testing.conformance_parts.memory import MemoryConformance, check_unsupported, require
 from tensor_runtime.testing.conformance_parts.sequences import SequenceConformance
@@ -65,7 +66,7 @@ ANYWHERE: Final[Mapping[str, Callable[[Tensor], Tensor]]] = {
 """Operations that take any tensor; of small whole numbers they are exact, whatever the order."""
 
 
-class BackendConformance(MemoryConformance, FactsConformance, SequenceConformance):
+class BackendConformance(MemoryConformance, FactsConformance, SequenceConformance, DevicesConformance):
     """Subclass it under a name that begins with ``Test``, beside a fixture ``placement`` that says where to compute.
 
     >>> "add-F64" in [case.id for case in CASES]

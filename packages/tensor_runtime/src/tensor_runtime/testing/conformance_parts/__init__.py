@@ -1,1 +1,1 @@
-"""Parts of the conformance suite: memory and devices, facts of kernels, kernels that run as one."""
+"""Parts of the conformance suite: memory, devices, facts of kernels, kernels that run as one."""
