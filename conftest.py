@@ -1,9 +1,13 @@
-"""What the tests of all packages share: Hypothesis without a deadline, as a busy machine is no failure, and Ctrl-C."""
+"""What the tests of all packages share.
+
+Hypothesis has no deadline, as a busy machine is no failure; Ctrl-C interrupts; conformance suites are counted.
+"""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import settings
@@ -12,6 +16,12 @@ from hypothesis import settings
 settings.register_profile("workspace", deadline=None, print_blob=True, max_examples=50)
 settings.register_profile("long", parent=settings.get_profile("workspace"), max_examples=2000)
 settings.load_profile("workspace")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Count what the conformance suites of backends find; the core is tested without the runtime, too."""
+    if find_spec("tensor_runtime") is not None:
+        config.pluginmanager.import_plugin("tensor_runtime.testing.pytest_plugin")
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 What a suite needs is built when its turn comes. Its output goes to a file in ``out/suites`` while it runs, and is shown
 whole when those before it have been shown; lines of dots are left out. Every suite runs, whatever fails before it, and
-one that fails makes the exit status.
+one that fails makes the exit status. What suites counted of the conformance of backends is said once more at the end.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LOGS: Final = ROOT / "out" / "suites"
+_COUNTED: Final = re.compile(r"^conformance of \S+: \d.*$", re.MULTILINE)
 _DOTS: Final = re.compile(r"^[.sxXFE]+ *\[ *\d+%\]$\n?", re.MULTILINE)
 
 
@@ -120,6 +121,8 @@ def run_all(jobs: Sequence[Job], logs: Path = LOGS, workers: int = 2) -> int:
     finally:
         pool.shutdown(cancel_futures=True)
         signal.signal(signal.SIGTERM, former)
+    counted = sorted({line for outcome in outcomes for line in _COUNTED.findall(outcome.said)})
+    print(*[""] * bool(counted), *counted, sep="\n", end="\n" * bool(counted), flush=True)
     failed = [outcome for outcome in outcomes if outcome.status]
     for outcome in failed:
         print(f"FAILED with status {outcome.status}: {outcome.what}", flush=True)

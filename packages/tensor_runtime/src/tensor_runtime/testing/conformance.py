@@ -10,6 +10,8 @@ class TestMyBackend(BackendConformance):
     pass
 ```
 
+``tensor_runtime.testing.pytest_plugin`` does the same in one line, and counts what either of both finds.
+
 Every case runs with its operands as given, and as equal views: transposed, backwards, with gaps. Results are compared
 on the host, with the bits that an oracle in plain Python expects. What no result shows, ``conformance_parts.memory``
 and ``conformance_parts.facts`` ask; ``conformance_parts.sequences`` asks backends that run several kernels as one.
@@ -36,7 +38,7 @@ from tensor_runtime.ops.contraction import tensordot
 from tensor_runtime.ops.indexing import copy_into, mutable_view
 from tensor_runtime.ops.reduction import sum
 from tensor_runtime.ops.views import copy
-from tensor_runtime.placement import Placement
+from tensor_runtime.placement import Placement, as_placement
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.tensors.transfer import download, trace_transfers, upload
 from tensor_runtime.testing.case import Case
@@ -44,11 +46,13 @@ from tensor_runtime.testing.cases import all_cases, family_cases
 from tensor_runtime.testing.comparing import difference, inverted
 from tensor_runtime.testing.conformance_parts.devices import DevicesConformance
 from tensor_runtime.testing.conformance_parts.facts import FactsConformance
-from tensor_runtime.testing.conformance_parts.memory import MemoryConformance, check_unsupported, require
+from tensor_runtime.testing.conformance_parts.memory import Lacking, MemoryConformance, check_unsupported, require
 from tensor_runtime.testing.conformance_parts.sequences import SequenceConformance
 from tensor_runtime.testing.layout_variants import VARIANTS
+from tensor_runtime.testing.pytest_plugin import LACKING, PLACE
 from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
 
+Record = Callable[[str, object], None]
 CASES = (*all_cases(), *family_cases())
 MOVING = frozenset(
     {"to", "upload", "download", "tensor", "from_flat", "asarray", "copy_into", "item", "tabulate", "from_function"}
@@ -77,10 +81,16 @@ class BackendConformance(MemoryConformance, FactsConformance, SequenceConformanc
         """Whether the array lies in memory as the tensor's form says; for arrays that nobody else can open."""
         return True
 
+    @pytest.fixture(autouse=True)
+    def placement_in_the_report(self, placement: Placement, record_property: Record) -> None:
+        """Where a test computed, for whoever counts."""
+        record_property(PLACE, str(placement))
+
     @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
-    def test_case(self, case: Case, placement: Placement) -> None:
+    def test_case(self, case: Case, placement: Placement, record_property: Record) -> None:
         """A case gives what it must, whatever the layout of its operands."""
-        check_case(case, placement, self.array_is_laid_out)
+        for lacking in sorted(check_case(case, placement, self.array_is_laid_out)):
+            record_property(LACKING, lacking)
 
     def test_identifiers_are_unique(self) -> None:
         """No two cases bear one name."""
@@ -105,8 +115,9 @@ class BackendConformance(MemoryConformance, FactsConformance, SequenceConformanc
         holds()
 
     @pytest.mark.parametrize("name", sorted(ANYWHERE))
-    def test_a_view_computes_what_its_copy_does(self, name: str, placement: Placement) -> None:
+    def test_a_view_computes_what_its_copy_does(self, name: str, placement: Placement, record_property: Record) -> None:
         """Strides of 0 and of any sign, and elements named twice, make no difference."""
+        lacking: set[Lacking] = set()
 
         @settings(deadline=None)  # a busy machine is no fault of the backend
         @given(tensors(placement))
@@ -114,26 +125,47 @@ class BackendConformance(MemoryConformance, FactsConformance, SequenceConformanc
             try:
                 expected = ANYWHERE[name](copy(view))
             except UnsupportedOperationError as error:
-                check_unsupported(error, placement, name)
+                lacking.add(check_unsupported(error, placement, name))
                 return
             found = difference(download(ANYWHERE[name](view)), download(expected), 1)  # the sign of a zero is free
             require(found is None, f"{name} of {view._form}: {found}")
 
         holds()
+        for one in sorted(lacking):
+            record_property(LACKING, one)
+
+
+@pytest.fixture(scope="module")
+def placement(request: pytest.FixtureRequest) -> Placement:
+    """Where the option ``--conformance`` of ``tensor_runtime.testing.pytest_plugin`` says."""
+    return as_placement(request.config.getoption("--conformance"))
+
+
+class TestConformance(BackendConformance):
+    """What that plugin collects, and nobody else: this file is named as no file of tests is.
+
+    >>> issubclass(TestConformance, BackendConformance)
+    True
+    """
 
 
 def check_case(
     case: Case, placement: Placement, array_is_laid_out: Callable[[Tensor], bool] = lambda tensor: True, /
-) -> None:
+) -> set[Lacking]:
     """Run one case at a placement, in every layout of its operands.
+
+    Returns:
+        What the backend lacks for it: the operation and the reason.
 
     Raises:
         AssertionError: something is not as it must be; the message says what.
 
     >>> from tensor_runtime.placement import CPU
     >>> check_case(CASES[0], CPU)
+    set()
     """
     expected = None
+    lacking: set[Lacking] = set()
     for name, variant in VARIANTS.items() if case.operands else [("as given", VARIANTS["as given"])]:
         operands = [variant(host, placement) for host in case.operands]
         where = f"{case.id}, operands {name}"
@@ -144,7 +176,7 @@ def check_case(
             results = _called(case, placement, operands, where)
             compared = _compared(case, operands, results)
         except UnsupportedOperationError as error:
-            check_unsupported(error, placement, where)
+            lacking.add(check_unsupported(error, placement, where))
             continue
         if results is None:
             continue
@@ -164,6 +196,7 @@ def check_case(
         if name == "as given" and not case.shares:  # what was written into the first result is not in the second
             again = _compared(case, operands, _called(case, placement, operands, where))
             _check_values(case, again, expected, f"{where}: a second call")
+    return lacking
 
 
 def _called(case: Case, placement: Placement, operands: Sequence[Tensor], where: str) -> tuple[Any, ...] | None:

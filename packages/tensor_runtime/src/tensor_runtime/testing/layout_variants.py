@@ -6,17 +6,21 @@ order again. Elements that the view leaves out are filled with what would show i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import count, product
 from math import nan
+from operator import mul
 from typing import Any, Final
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
+from tensor_core.host.tensor import HostTensor
+from tensor_core.shapes import compact_strides, element_count
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.views import reverse_view, transpose_view
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.tensors.transfer import upload
-from tensor_runtime.testing.oracle import Host, Index, tabulated
+from tensor_runtime.testing.oracle import Host, indices
 
 Variant = Callable[[Host, Placement], Tensor]
 
@@ -44,7 +48,9 @@ def transposed(host: Host, place: Placement, /) -> Tensor:
     >>> transposed(whole_numbers((2, 3), I64), as_placement("cpu")).strides
     (3, 1)
     """
-    return transpose_view(upload(_rearranged(host, host.shape[::-1], lambda index: index[::-1]), place))
+    strides = compact_strides(host.shape)
+    places = [sum(map(mul, index, strides)) for index in product(*map(range, host.shape))]
+    return transpose_view(upload(_rearranged(host, host.shape[::-1], places), place))
 
 
 def backwards(host: Host, place: Placement, /) -> Tensor:
@@ -55,8 +61,7 @@ def backwards(host: Host, place: Placement, /) -> Tensor:
     >>> backwards(whole_numbers((3,), I64), as_placement("cpu")).strides
     (-1,)
     """
-    shape = host.shape
-    turned = _rearranged(host, shape, lambda index: tuple(n - 1 - i for i, n in zip(index, shape, strict=True)))
+    turned = _rearranged(host, host.shape, reversed(range(element_count(host.shape))))
     return reverse_view(upload(turned, place), tuple(range(host.rank)))
 
 
@@ -68,19 +73,18 @@ def gappy(host: Host, place: Placement, /) -> Tensor:
     >>> gappy(whole_numbers((3,), I64), as_placement("cpu")).layout
     TensorLayout(shape=(3,), strides=(2,), offset=1)
     """
-    filler = _FILLER[host.dtype]
-
-    def rule(index: Index) -> Any:
-        if any(i % 2 == 0 for i in index):
-            return filler
-        return host[tuple(i // 2 for i in index)]
-
-    larger = tabulated(tuple(2 * n + 1 for n in host.shape), host.dtype, rule)
-    return upload(larger, place)[tuple(slice(1, None, 2) for _ in host.shape)]
+    shape = tuple(2 * n + 1 for n in host.shape)
+    inside = count()  # the elements that are kept come in the host's order
+    places = [next(inside) if all(i % 2 for i in index) else -1 for index in indices(shape)]
+    return upload(_rearranged(host, shape, places), place)[tuple(slice(1, None, 2) for _ in host.shape)]
 
 
-def _rearranged(host: Host, shape: Shape, source: Callable[[Index], Index]) -> Host:
-    return tabulated(shape, host.dtype, lambda index: host[source(index)])
+def _rearranged(host: Host, shape: Shape, places: Iterable[int]) -> Host:
+    """Elements of ``host``, by their places in column-major order; -1 is the filler."""
+    elements, size = host.tobytes(), host.dtype.itemsize
+    filler = HostTensor.from_flat([_FILLER[host.dtype]], (1,), host.dtype).tobytes()
+    taken = b"".join(elements[k * size : (k + 1) * size] if k >= 0 else filler for k in places)
+    return HostTensor.wrap_bytes(bytearray(taken), shape, host.dtype)
 
 
 VARIANTS: Final[Mapping[str, Variant]] = {

@@ -28,6 +28,8 @@ from tensor_runtime.testing.comparing import difference, inverted
 from tensor_runtime.testing.oracle import Host, whole_numbers
 from tensor_runtime.testing.strategies import ViewedTensor, viewed_tensors
 
+Lacking = tuple[str, str]
+"""An operation that a backend lacks, and the reason that it gives."""
 VIEWS: Final[Mapping[str, tuple[Callable[[Tensor], Tensor], int]]] = {
     "x": (lambda x: x, 0),
     "x[1:]": (lambda x: x[1:], 1),
@@ -172,8 +174,14 @@ def overwrite(host: HostTensor[Any], /) -> None:
         host[index] = other[index]
 
 
-def check_unsupported(error: UnsupportedOperationError, placement: Placement, where: str, /) -> None:
+def check_unsupported(error: UnsupportedOperationError, placement: Placement, where: str, /) -> Lacking:
     """An operation that a backend lacks is refused with the reason that the backend states.
+
+    Returns:
+        The operation and the reason.
+
+    Raises:
+        AssertionError: the backend states none, or the error another one.
 
     >>> from tensor_runtime.placement import CPU
     >>> check_unsupported(UnsupportedOperationError("exp: not here", operation="exp"), CPU, "a case")
@@ -184,6 +192,7 @@ def check_unsupported(error: UnsupportedOperationError, placement: Placement, wh
     operation = getattr(error, "operation", None)
     require(operation in lacking, f"{where}: refused ({error}), but unsupported() does not list {operation!r}")
     require(lacking[str(operation)] in str(error), f"{where}: the error does not give the reason: {error}")
+    return str(operation), lacking[str(operation)]
 
 
 def require(holds: bool, message: str, /) -> None:
