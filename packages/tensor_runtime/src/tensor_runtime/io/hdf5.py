@@ -64,8 +64,8 @@ def write(file: BinaryIO, tensors: Mapping[str, Outgoing], /, *, reverse_dims: b
                     f"save: a dataset {shortened(name)} cannot be made: {shortened(str(error))}"
                 ) from None
             made.attrs["type"] = "array"
-            if reverse_dims:
-                made.attrs["dims"] = _REVERSED
+            if reverse_dims:  # of fixed length, so that nothing is looked up elsewhere in a file that may be damaged
+                made.attrs.create("dims", _REVERSED.encode(), dtype=f"S{len(_REVERSED)}")
 
 
 @contextmanager
