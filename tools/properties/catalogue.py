@@ -17,7 +17,7 @@ from properties import (
     reductions,
     runtime,
 )
-from properties.exchange import damaged_files, damaged_libraries, round_trips
+from properties.exchange import damaged_files, damaged_libraries, descriptors, round_trips
 
 PROPERTIES: Final[dict[str, Property]] = {
     each.name: each
@@ -35,6 +35,7 @@ PROPERTIES: Final[dict[str, Property]] = {
         round_trips,
         damaged_files,
         damaged_libraries,
+        descriptors,
     )
     for each in topic.PROPERTIES
 }

@@ -271,3 +271,12 @@ while True:
         assert set(np.unique(tr.load(path).to_numpy())) == {2.0}
         tr.save(path, {"x": tr.ones((2, 2))})
         assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("suffix", ["h5", "mat"])
+def test_a_name_that_is_no_text_is_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{suffix}"
+    tr.save(path, {"called": tr.zeros(2)}, format="mat73" if suffix == "mat" else None)
+    path.write_bytes(path.read_bytes().replace(b"called", b"c\xff\xfeled"))
+    with pytest.raises(FormatError, match=r"the name b'c\\xff\\xfeled' is no text"):
+        tr.load_all(path)

@@ -154,8 +154,15 @@ def _assert_saved_again(format: str, library: Any, found: Mapping[str, Any], see
         assert place.bits(library.load(path)) == seen[""]
     elif found:
         library.save(path, found)
-        again = library.load_all(path)
-        assert {name: place.bits(x) for name, x in again.items()} == seen
+        again = {name: place.bits(x) for name, x in library.load_all(path).items()}
+        assert again == ({name: _of_matlab(*of) for name, of in seen.items()} if format == "mat" else seen)
+
+
+def _of_matlab(dtype: str, shape: tuple[int, ...], elements: bytes) -> tuple[str, tuple[int, ...], bytes]:
+    """MATLAB drops extents of 1 behind the second."""
+    while len(shape) > 2 and shape[-1] == 1:
+        shape = shape[:-1]
+    return dtype, shape, elements
 
 
 PROPERTIES: Final = (

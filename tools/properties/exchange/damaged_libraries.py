@@ -78,13 +78,11 @@ def damaged_hdf5_is_told(rng: Random) -> None:
 
 
 def read_hdf5(path: str, reverse_dims: bool | None, mmap: bool, dtype: str | None, /) -> str | None:
-    """Read a file; None when it is refused by an error of ours."""
+    """Read a file: the names of its tensors; None when it is refused by an error of ours."""
     found = read_or_refused(lambda: tr.load_all(path, mmap=mmap, dtype=dtype, reverse_dims=reverse_dims))
-    if found is None:
-        return None
-    for x in found.values():
+    for x in (found or {}).values():
         assert place.bits(x)[1] == x.shape
-    return ", ".join(found)
+    return None if found is None else ", ".join(found)
 
 
 def _folder_of_chunks(rng: Random) -> tuple[str, dict[str, Any], dict[tuple[str, ...], bytes], Any]:

@@ -150,7 +150,9 @@ def entries(source: Source, root: Any, reverse_dims: bool | None, /) -> dict[str
     found: dict[str, Entry] = {}
     networks: list[str] = []
 
-    def visit(name: str, node: Any) -> None:
+    def visit(name: str | bytes, node: Any) -> None:
+        if isinstance(name, bytes):
+            raise source.malformed(f"the name {name!r} is no text")
         if hasattr(node, "keys"):
             if _text(node.attrs.get("type")) == "ITensor" and (entry := _itensor(source, name, node)):
                 found[name] = entry
