@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import json
 import math
 from itertools import product
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from example_programs import EXAMPLES, example
 from ironstride.program.main import main
 from ironstride.program.network_file import read_network
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 TEMPERATURES = [1.5, 2 / math.log(1 + math.sqrt(2)), 5.0]  # below, at and above the critical one
-
-
-def example(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 ising = example("ising")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
@@ -12,17 +11,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-
-
-def example(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from example_programs import example
 
 dmrg, tebd, compression, kalman = map(example, ("dmrg", "tebd", "compression", "kalman"))
 

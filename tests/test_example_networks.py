@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib.util
 import itertools
 from pathlib import Path
 from types import ModuleType
@@ -13,17 +12,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-
-
-def example(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from example_programs import EXAMPLES, example
 
 circuit, quantics, spin_glass = map(example, ("circuit", "quantics", "spin_glass"))
 

@@ -17,6 +17,7 @@ from properties import (
     reductions,
     runtime,
 )
+from properties.exchange import damaged_files, damaged_libraries, descriptors, round_trips
 
 PROPERTIES: Final[dict[str, Property]] = {
     each.name: each
@@ -31,6 +32,10 @@ PROPERTIES: Final[dict[str, Property]] = {
         memory,
         contractions,
         decompositions,
+        round_trips,
+        damaged_files,
+        damaged_libraries,
+        descriptors,
     )
     for each in topic.PROPERTIES
 }

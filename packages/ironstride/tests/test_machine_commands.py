@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -113,16 +114,31 @@ def test_the_shells_of_this_machine_read_the_script(shell: str, tmp_path: Path) 
     assert (done.returncode, done.stderr) == (0, "")
 
 
+ASKED: list[tuple[list[str], list[str]]] = [
+    (["ironstride", "co"], ["contract", "convert", "completion"]),
+    (["ironstride", "svd", "--r"], ["--rows"]),
+    (["ironstride", "plan", "--objective", ""], ["time", "flops", "size"]),
+    (["ironstride", "completion", "f"], ["fish"]),
+    (["ironstride", "--v"], ["--version"]),
+    (["ironstride", "bench", "--t"], ["--threads"]),
+]
+BY_ZSH = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "PS1=; autoload -Uz compinit; compinit -u -D; source $1"
+zpty -w shell 'function compadd { local -a found; builtin compadd "$@"; local -i added=$?
+    if [[ -z ${(M)@:#-[OAD]} ]]; then builtin compadd -A found "$@"; print -rl -- $found >>'$3'; fi; return added }'
+zpty -w shell "function ask { zle complete-word; print OV''ER }; zle -N ask; bindkey '^I' ask; print REA''DY"
+while zpty -r shell text; do [[ $text == *READY* ]] && break; done
+zpty -n -w shell "$2"$'\t'
+while zpty -r shell text; do [[ $text == *OVER* ]] && break; done
+zpty -d shell
+"""
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
 @pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["ironstride", "co"], ["contract", "convert", "completion"]),
-        (["ironstride", "svd", "--r"], ["--rows"]),
-        (["ironstride", "plan", "--objective", ""], ["time", "flops", "size"]),
-        (["ironstride", "completion", ""], ["bash", "zsh", "fish", "-h", "--help"]),
-        (["ironstride", "info", "x"], []),
-    ],
+    ("words", "expected"), [*ASKED, (["ironstride", "completion", ""], ["bash", "zsh", "fish", "-h", "--help"])]
 )
 def test_bash_completes_by_the_script(words: list[str], expected: list[str]) -> None:
     given = " ".join(shlex.quote(word) for word in words)
@@ -134,3 +150,43 @@ def test_bash_completes_by_the_script(words: list[str], expected: list[str]) -> 
 
     assert done.stderr == ""
     assert done.stdout.split() == expected
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish on this machine")
+@pytest.mark.parametrize(("words", "expected"), [*ASKED, (["ironstride", "info", "a_f"], ["a_file.npy"])])
+def test_fish_completes_by_the_script(words: list[str], expected: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a_file.npy").touch()
+    script = completion("fish", parser_of(print)) + f"complete -C {shlex.quote(' '.join(words))}"
+
+    done = subprocess.run(
+        ["fish", "--no-config", "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env=home(tmp_path),
+    )
+
+    assert done.stderr == ""
+    assert sorted(line.partition("\t")[0] for line in done.stdout.splitlines()) == sorted(expected)
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh on this machine")
+@pytest.mark.parametrize(("words", "expected"), [*ASKED, (["ironstride", "info", "a_f"], ["a_file.npy"])])
+def test_zsh_completes_by_the_script(words: list[str], expected: list[str], tmp_path: Path) -> None:
+    (tmp_path / "a_file.npy").touch()
+    (tmp_path / "script").write_text(completion("zsh", parser_of(print)), encoding="utf-8")
+    (tmp_path / "ask").write_text(BY_ZSH, encoding="utf-8")
+
+    asked = ["zsh", "-f", "ask", "./script", " ".join(words), "found"]
+    done = subprocess.run(
+        asked, capture_output=True, text=True, check=False, cwd=tmp_path, env=home(tmp_path), timeout=60
+    )
+
+    assert done.stderr == ""
+    assert sorted((tmp_path / "found").read_text().split()) == sorted(expected)
+
+
+def home(folder: Path) -> dict[str, str]:
+    """An environment whose shells have nobody's settings."""
+    return {"PATH": os.environ["PATH"], "HOME": str(folder), "TERM": "dumb", "LANG": "C.UTF-8"}

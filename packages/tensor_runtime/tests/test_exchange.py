@@ -8,8 +8,18 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core import DTYPES, DType, DTypeError, ExchangeError, PlacementError
+from tensor_core import (
+    DTYPES,
+    DType,
+    DTypeError,
+    ExchangeError,
+    HostTensor,
+    HostTensorView,
+    PlacementError,
+    TensorError,
+)
 from tensor_core.errors import ArgumentError, BackendUnavailableError
+from tensor_core.host.dlpack import structures
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 LAYOUTS: dict[str, Any] = {
@@ -155,3 +165,76 @@ def test_asarray_puts_a_tensor_where_it_is_told_and_leaves_it_elsewhere(device: 
         tr.asarray(there, placement="cpu", copy=False)
     with pytest.raises(BackendUnavailableError, match="no backend serves device 'nowhere'"):
         tr.asarray([1], placement="nowhere:0")
+
+
+# --- numbers that are wrong, which NumPy would believe
+
+
+def described(**facts: Any) -> Any:
+    """Two numbers, lent by a capsule of which some fields were changed."""
+    capsule = HostTensor.from_nested([1.0, 2.0]).__dlpack__(max_version=(1, 0))
+    info = structures.Versioned.from_address(structures.pointer_of(capsule, structures.VERSIONED)).tensor
+    for name, value in facts.items():
+        if name in ("extent", "stride"):
+            (info.shape if name == "extent" else info.strides)[0] = value
+        else:
+            setattr(info, name, value)
+
+    class Lender:
+        def __dlpack__(self, **_: object) -> object:
+            return capsule
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+    return Lender()
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"shape": None}, "1 axes without extents"),
+        ({"data": None}, "2 elements at address 0"),
+        ({"rank": -1}, "-1 axes"),
+        ({"rank": 65}, "65 axes"),
+        ({"extent": -1}, r"extents \(-1,\)"),
+        ({"extent": 2**62}, "beyond"),
+        ({"stride": 2**62}, "beyond"),
+        ({"byte_offset": 2**64 - 8}, "accepted: the address of the first element"),
+    ],
+    ids=str,
+)
+def test_a_capsule_with_wrong_numbers_is_refused_and_crashes_nobody(facts: Any, said: str) -> None:
+    for take in (tr.from_dlpack, HostTensorView.from_dlpack):
+        with pytest.raises(TensorError, match=said):
+            take(described(**facts))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("stride", [2**63 - 1, -(2**63), 0])
+def test_the_stride_of_a_single_element_means_nothing(stride: int) -> None:
+    for take in (tr.from_dlpack, HostTensorView.from_dlpack):
+        assert take(described(extent=1, stride=stride)).shape == (1,)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"typestr": "f"}, "type string 'f'"),
+        ({"typestr": "\0"}, r"type string '\\x00'"),
+        ({"data": (0, False)}, "at address 0"),
+        ({"shape": (3,), "strides": (-(2**60),)}, "reaches from"),
+        ({"shape": (2, 3), "strides": (2**60, 2**62)}, "reaches from"),
+        ({"shape": None}, "gives no array"),
+    ],
+    ids=str,
+)
+def test_an_array_interface_with_wrong_numbers_is_refused(facts: Any, said: str) -> None:
+    numbers = np.arange(3.0)
+
+    class Lender:
+        @property
+        def __array_interface__(self) -> Any:
+            return {**numbers.__array_interface__, **facts}
+
+    with pytest.raises(TensorError, match=said):
+        tr.asarray(Lender())

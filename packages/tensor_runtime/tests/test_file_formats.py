@@ -264,8 +264,8 @@ def test_which_tensor_and_which_format_is_said(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["data.bin", "x.npz", "y.npy"]
 
 
-def header_of(**facts: Any) -> bytes:
-    text = json.dumps({"w": {"dtype": "F64", "shape": [2], "data_offsets": [0, 16], **facts}}).encode()
+def header_of(name: str = "w", **facts: Any) -> bytes:
+    text = json.dumps({name: {"dtype": "F64", "shape": [2], "data_offsets": [0, 16], **facts}}).encode()
     return struct.pack("<Q", len(text)) + text
 
 
@@ -286,6 +286,8 @@ def header_of(**facts: Any) -> bytes:
         (header_of(dtype="F8_E4M3"), "has dtype 'F8_E4M3'; accepted: BF16"),
         (header_of(dtype=[1]), "has dtype"),
         (header_of(more=1), "accepted: dtype, shape and data_offsets"),
+        (header_of(name=""), "a tensor has no name"),
+        (header_of(name="\ud800"), "half of a surrogate pair"),
     ],
 )
 def test_hostile_safetensors(content: bytes, message: str, tmp_path: Path) -> None:
@@ -294,6 +296,21 @@ def test_hostile_safetensors(content: bytes, message: str, tmp_path: Path) -> No
         tr.load(tmp_path / "x.safetensors")
     assert str(tmp_path / "x.safetensors") in str(caught.value)
     assert caught.value.path == str(tmp_path / "x.safetensors")
+
+
+def test_what_does_not_start_as_an_archive_is_none(tmp_path: Path) -> None:
+    """zipfile looks at the end alone, and would take this for an archive without members."""
+    path = tmp_path / "x.npz"
+    tr.save(path, {"x": tr.zeros(2)})
+    path.write_bytes(b"no archive" + path.read_bytes()[10:-22] + b"PK\x05\x06" + bytes(18))
+    with pytest.raises(FormatError, match=r"no ZIP archive: it starts with b'no a'"):
+        tr.load_all(path)
+    tr.save(path, {})
+    assert tr.load_all(path) == {}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(".npy", b"")
+    with pytest.raises(FormatError, match=r"a member has no name but '\.npy'"):
+        tr.load_all(path)
 
 
 def test_hostile_archives(tmp_path: Path) -> None:

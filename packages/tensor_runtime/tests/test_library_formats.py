@@ -111,6 +111,27 @@ def test_tensors_of_itensors_jl(mmap: bool, tmp_path: Path) -> None:
     assert same(found["MPS/MPS[1]"], a[:, :, 0])
 
 
+@pytest.mark.parametrize("kind", ["BlockSparse{Float64}", "Diag{Float64}", "EmptyStorage{Float64}", None])
+def test_an_itensor_that_is_not_dense_is_refused_by_its_name_and_storage(kind: str | None, tmp_path: Path) -> None:
+    a = elements((2, 3), tr.F64)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        itensor(file, "sparse", a)
+        itensor(file, "T", a)
+        storage = file["sparse"]["storage"]
+        del storage.attrs["type"]
+        if kind == "BlockSparse{Float64}":
+            storage["offsets"], storage["ndims"] = np.array([1, 1, 0]), 2
+        elif kind != "Diag{Float64}":
+            del storage["data"]
+        if kind:
+            storage.attrs["type"] = kind
+    said = rf"ITensor 'sparse' is stored as {kind or 'storage of no name'}; accepted: Dense; in Julia, write dense\(T\)"
+    for read in (lambda path: tr.load(path, "sparse"), tr.load_all):
+        with pytest.raises(FormatError, match=said):
+            read(tmp_path / "x.h5")
+    assert same(tr.load(tmp_path / "x.h5", "T"), a)  # the others are read
+
+
 def test_elements_in_other_files_and_claims_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.h5"
     with h5py.File(path, "w") as file:
@@ -271,3 +292,12 @@ while True:
         assert set(np.unique(tr.load(path).to_numpy())) == {2.0}
         tr.save(path, {"x": tr.ones((2, 2))})
         assert [one.name for one in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("suffix", ["h5", "mat"])
+def test_a_name_that_is_no_text_is_refused(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x.{suffix}"
+    tr.save(path, {"called": tr.zeros(2)}, format="mat73" if suffix == "mat" else None)
+    path.write_bytes(path.read_bytes().replace(b"called", b"c\xff\xfeled"))
+    with pytest.raises(FormatError, match=r"the name b'c\\xff\\xfeled' is no text"):
+        tr.load_all(path)

@@ -159,3 +159,9 @@ def test_any_text_as_a_header_gives_a_header_or_an_error_of_ours(text: str) -> N
         parse_header(text.encode("latin-1"), "x")
     except FormatError:
         pass
+
+
+@pytest.mark.parametrize("text", ["|b0", "|b2", "|b12", "<b8", "|b²"])
+def test_a_bool_has_one_byte(text: str) -> None:
+    with pytest.raises(FormatError, match=r"the elements of x are '.b"):
+        parse_header(f"{{'descr': '{text}', 'fortran_order': False, 'shape': (2,)}}".encode("latin-1"), "x")

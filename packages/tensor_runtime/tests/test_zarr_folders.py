@@ -93,11 +93,13 @@ def chunks(*shape: int) -> dict[str, Any]:
         (chunks(0, 3), "a shape is"),
         ({"data_type": "r16"}, "data_type is 'r16'"),
         ({"codecs": []}, "accepted codecs"),
-        ({"codecs": [{"name": "sharding_indexed"}]}, "a codec is"),
+        ({"codecs": [{"name": "bytes", "configuration": 3}]}, "a codec is"),
+        ({"codecs": [3]}, "a codec is"),
         ({"codecs": [{"name": "transpose", "configuration": {"order": [0, 0]}}, {"name": "bytes"}]}, "a permutation"),
         ({"zarr_format": 2}, "accepted: Zarr version 3"),
         ({"shape": [1, 3], **chunks(1, 3)}, "a chunk of 24 bytes"),
         ({"fill_value": "0x7f"}, "fill_value is '0x7f'"),
+        ({"fill_value": [[[0, 0], 0], 0]}, "fill_value is"),
     ],
 )  # fmt: skip
 def test_metadata_that_lies(change: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -106,6 +108,72 @@ def test_metadata_that_lies(change: dict[str, Any], message: str, tmp_path: Path
     file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
     with pytest.raises(FormatError, match=message):
         tr.load(tmp_path / "x.zarr", "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shards": (4, 4), "compressors": None}, r"have shards \(codec 'sharding_indexed'\), which is not read here"),
+        (
+            {"compressors": zarr.codecs.BloscCodec()},
+            r"have the codec 'blosc' \(codec 'blosc'\), which is not read here",
+        ),
+        ({"compressors": [zarr.codecs.GzipCodec(), zarr.codecs.Crc32cCodec()]}, "have the codec 'crc32c'"),
+    ],
+    ids=["shards", "blosc", "crc32c"],
+)
+def test_codecs_that_are_not_read_are_named_with_two_ways_round_them(
+    options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    a = elements((4, 4), tr.F64)
+    path = tmp_path / "x.zarr"
+    made = zarr.create_array(path, shape=a.shape, dtype=a.dtype, chunks=(2, 2), **options)
+    made[...] = a
+    with pytest.raises(FormatError, match=message) as caught:
+        tr.load(path)
+    assert "read it by the zarr package, asarray(zarr.open_array(path)[...]), or write it there without" in str(
+        caught.value
+    )
+    assert same(tr.asarray(zarr.open_array(path)[...]), a)  # the first way
+    again = zarr.create_array(tmp_path / "again.zarr", shape=a.shape, dtype=a.dtype, chunks=(2, 2), compressors=None)
+    again[...] = a
+    assert same(tr.load(tmp_path / "again.zarr"), a)  # the second
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill", "read"),
+    [("int64", 2**53 + 1, 2**53 + 1), ("int64", 2.0, 2), ("int64", 1.5, None), ("int32", 2**31, None),
+     ("bool", 2, None), ("bool", 1, True), ("float64", 2**53 + 1, 2.0**53), ("float64", "-Infinity", -np.inf),
+     ("int64", "NaN", None), ("float64", [0, 1], None), ("complex64", ["NaN", 10**400], None),
+     ("complex64", [1, 2], 1 + 2j)],
+)  # fmt: skip
+def test_a_fill_value_is_read_as_it_is_written_or_refused(dtype: str, fill: object, read: Any, tmp_path: Path) -> None:
+    zarr.create_array(tmp_path / "x.zarr", shape=(3,), dtype=dtype, compressors=None, chunks=2)
+    file = tmp_path / "x.zarr" / "zarr.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "fill_value": fill}))
+    if read is None:
+        with pytest.raises(FormatError, match="fill_value"):
+            tr.load(tmp_path / "x.zarr")
+    else:
+        assert tr.load(tmp_path / "x.zarr").tolist() == [read] * 3
+
+
+def test_an_array_may_claim_chunks_without_number(tmp_path: Path) -> None:
+    zarr.create_array(tmp_path / "x.zarr", shape=(2**22,), dtype="bool", compressors=None, chunks=1)
+    (tmp_path / "x.zarr" / "c").mkdir(exist_ok=True)
+    for name in ("5", "05", "4194304", "-1", "x"):  # a chunk, and what is none
+        (tmp_path / "x.zarr" / "c" / name).write_bytes(b"\x01")
+    assert tr.sum(tr.load(tmp_path / "x.zarr")).item() == 1
+
+
+def test_groups_within_groups_have_an_end(tmp_path: Path) -> None:
+    path = tmp_path / "x.zarr"
+    for _ in range(100):
+        path.mkdir()
+        (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"}')
+        path = path / "g"
+    with pytest.raises(FormatError, match="groups within groups; accepted: up to 64"):
+        tr.load_all(tmp_path / "x.zarr")
 
 
 @given(data=st.data())

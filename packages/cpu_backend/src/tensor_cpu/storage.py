@@ -7,6 +7,7 @@ in our layout. Nobody above the backend sees that.
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 from typing import Any, Final
 
@@ -14,9 +15,19 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.dtypes import DTYPE_NAMES, DTYPES, Bool, DType, dtype_of_name
-from tensor_core.errors import ArgumentError, DTypeError, ExchangeError, TensorError, UnsupportedOperationError
+from tensor_core.errors import (
+    ArgumentError,
+    DTypeError,
+    ExchangeError,
+    TensorError,
+    UnsupportedOperationError,
+    shortened,
+)
 from tensor_core.foreign import check_holds, refuse_masked
+from tensor_core.host.dlpack.borrowing import lent_capsule
+from tensor_core.host.dlpack.lending import HOST
 from tensor_core.host.tensor import HostTensor
+from tensor_core.shapes import row_major_strides
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -26,6 +37,7 @@ NUMPY_DTYPES: Final[dict[DType, np.dtype[Any]]] = {dtype: np.dtype(dtype.numpy_n
 """Our dtypes as NumPy's."""
 
 
+_ADDRESSES: Final = 2 * sys.maxsize + 2
 MOST_AXES: Final = 64  # of a NumPy array
 
 
@@ -167,6 +179,8 @@ def borrow(source: Any, copy: bool | None, dtype: DType | None = None, /) -> tup
         except TypeError:
             return None
     refuse_masked("asarray", source)
+    if not isinstance(source, (np.ndarray, np.generic)):
+        _check_interface(source)
     return _borrowed("asarray", _as_array(source), copy, dtype)
 
 
@@ -178,8 +192,10 @@ def borrow_dlpack(source: Any, copy: bool | None, /) -> tuple[Array, Form]:
     >>> form, np.shares_memory(transposed, ours)
     (Form(F64, (2, 3), cpu), True)
     """
+    # NumPy believes what a capsule says, and a wrong number in it would end the process.
+    lent = source if type(source) is np.ndarray else _Lent(lent_capsule(source, False if copy is False else None))
     try:
-        array = np.from_dlpack(source, copy=False) if copy is False else np.from_dlpack(source)
+        array = np.from_dlpack(lent, copy=False) if copy is False else np.from_dlpack(lent)
     except (TensorError, MemoryError):
         raise
     except Exception as error:  # each library refuses in its own words
@@ -189,12 +205,28 @@ def borrow_dlpack(source: Any, copy: bool | None, /) -> tuple[Array, Form]:
     return _borrowed("from_dlpack", array, copy, None)
 
 
+class _Lent:
+    """A capsule, as ``np.from_dlpack`` asks for it."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: object) -> Any:
+        """The capsule."""
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The host."""
+        return HOST
+
+
 def _borrowed(operation: str, array: Array, copy: bool | None, dtype: DType | None) -> tuple[Array, Form]:
     own = dtype_of_name(array.dtype.name) if array.dtype.isnative else None
     if own is None:
         return _converted(array, copy, dtype)
     dtype = own
-    aligned = all(stride % dtype.itemsize == 0 for stride in array.strides) and array.flags.aligned
+    steps = [stride for extent, stride in zip(array.shape, array.strides, strict=True) if extent > 1]
+    aligned = not any(stride % dtype.itemsize for stride in steps) and array.flags.aligned
     if not (aligned and _is_column_major(array)):
         if copy is False:
             raise ArgumentError(
@@ -210,6 +242,30 @@ def _borrowed(operation: str, array: Array, copy: bool | None, dtype: DType | No
         return transposed, form_of(dtype, array.shape, CPU)
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
     return array.T, form_of(dtype, array.shape, CPU, strides)
+
+
+def _check_interface(source: Any) -> None:
+    """Raise an error for an array interface of which NumPy would make something else than it says."""
+    interface = getattr(source, "__array_interface__", None)
+    if not isinstance(interface, dict):
+        return
+    typestr, data, shape = (interface.get(key) for key in ("typestr", "data", "shape"))
+    if not isinstance(typestr, str) or typestr[:1] not in tuple("<>|="):  # some others stand for float64
+        raise DTypeError(
+            f"asarray: a {type(source).__name__} has the type string {shortened(typestr)}; accepted: {DTYPE_NAMES}, "
+            "written as NumPy's array interface has it, such as '<f8'"
+        )
+    if isinstance(data, tuple) and isinstance(shape, tuple) and 0 not in shape:
+        length = int(typestr[2:]) if typestr[2:].isdecimal() else 1
+        strides = interface.get("strides") or row_major_strides(shape)
+        in_bytes = length if strides is not interface.get("strides") else 1
+        reach = [(extent - 1) * stride * in_bytes for extent, stride in zip(shape, strides, strict=False)]
+        lowest, highest = (data[0] + sum(bound(one, 0) for one in reach) for bound in (min, max))
+        if lowest <= 0 or highest + length > _ADDRESSES or highest - lowest + length > sys.maxsize:
+            raise ArgumentError(
+                f"asarray: a {type(source).__name__} at address {data[0]} with shape {shortened(shape)} and strides "
+                f"{shortened(interface.get('strides'))} reaches from {lowest} to {highest}; accepted: addresses"
+            )
 
 
 def _as_array(source: Any) -> Array:

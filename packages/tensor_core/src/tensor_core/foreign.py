@@ -90,11 +90,11 @@ def check_holds(operation: str, name: str, found: str, dtype: DType | None, /) -
 def name_of_typestr(typestr: str, /) -> str:
     """NumPy's name for a type string of the array interface, of either byte order; "" for what is no number.
 
-    >>> name_of_typestr(">u2"), name_of_typestr("|b1"), name_of_typestr("<M8[s]")
-    ('uint16', 'bool', '')
+    >>> name_of_typestr(">u2"), name_of_typestr("|b1"), name_of_typestr("|b2"), name_of_typestr("<M8[s]")
+    ('uint16', 'bool', '', '')
     """
     kind, length = _KINDS.get(typestr[1:2], ""), typestr[2:]
-    if not kind or not length.isdecimal():
+    if not kind or not (length.isascii() and length.isdecimal()) or (kind == "bool" and length != "1"):
         return ""
     return kind if kind == "bool" else f"{kind}{8 * int(length)}"
 

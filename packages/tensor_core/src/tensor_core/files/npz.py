@@ -26,6 +26,7 @@ _PADDING: Final = 0xD935  # the extra field by which archives of Android align m
 _ZIP64: Final = 20  # bytes of the extra field that zipfile puts first
 _MOST: Final = 1032  # bytes that one byte of deflated data can stand for
 _ENCRYPTED: Final = 1
+_STARTS: Final = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive, and of one without members
 _LONGEST_NAME: Final = 60_000
 
 
@@ -78,11 +79,16 @@ def entries(source: Source, /) -> dict[str, Entry]:
         raise source.unreadable(error) from error
     except Exception as error:  # zipfile lets errors of struct, of text and of arithmetic through
         raise source.malformed(f"no ZIP archive: {shortened(str(error))}", 0) from None
+    start = bytes(source.read(0, 4, "the start of the archive"))
+    if start not in _STARTS:  # zipfile looks at the end alone, and takes what was damaged for an empty archive
+        raise source.malformed(f"no ZIP archive: it starts with {start!r}", 0)
     if sum(one.compress_size for one in members) > source.size:
         raise source.malformed("its members claim more bytes than it has, or share them")
     found: dict[str, Entry] = {}
     for one in members:
         name = one.filename.removesuffix(_SUFFIX)
+        if not name:
+            raise source.malformed("a member has no name but '.npy'", one.header_offset)
         if name in found:
             raise source.malformed(f"two members are called {one.filename!r}", one.header_offset)
         found[name] = _entry(source, archive, one, name)

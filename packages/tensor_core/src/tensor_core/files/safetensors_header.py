@@ -120,6 +120,8 @@ def _object(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"the header is not JSON as the format has it: {shortened(str(error))}") from None
     assert isinstance(found, dict)  # it starts as one
+    if b"\\u" in text and not _is_text(json.dumps(found, ensure_ascii=False)):
+        raise ValueError("half of a surrogate pair stands in it, which is no text")
     return found
 
 
@@ -135,6 +137,8 @@ def _no_constant(text: str) -> None:
 
 
 def _described(name: str, facts: Any) -> Described:
+    if not name:
+        raise ValueError("a tensor has no name; accepted: text")
     if not isinstance(facts, dict) or facts.keys() != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"tensor {shortened(name)} is {shortened(facts)}; accepted: dtype, shape and data_offsets")
     tag, shape, offsets = facts["dtype"], facts["shape"], facts["data_offsets"]

@@ -17,11 +17,13 @@ LARGEST: Final = 2**63 - 1
 _PIECE: Final = 1 << 24  # bytes taken at once, so that Ctrl-C is heard in between
 
 
-def name_of(path: Path, error: type[LoadError | SaveError], operation: str, /) -> str:
+def name_of(
+    path: Path, error: type[ArgumentError | LoadError | SaveError], operation: str, what: str = "the path", /
+) -> str:
     """The name of a file that a user wrote.
 
     Raises:
-        LoadError, SaveError: the one given; it is none.
+        ArgumentError, LoadError, SaveError: the one given; it is none.
 
     >>> name_of("x.npy", LoadError, "load")
     'x.npy'
@@ -34,7 +36,7 @@ def name_of(path: Path, error: type[LoadError | SaveError], operation: str, /) -
     except (TypeError, UnicodeEncodeError):
         pass
     raise error(
-        f"{operation}: the path is {shortened(path)}; accepted: the name of a file, as a str or a path object"
+        f"{operation}: {what} is {shortened(path)}; accepted: the name of a file, as a str or a path object"
     ) from None
 
 

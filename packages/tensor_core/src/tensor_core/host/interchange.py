@@ -13,6 +13,7 @@ from tensor_core.errors import DTypeError, LayoutError, ViewRequiresCopyError
 from tensor_core.foreign import check_holds, dtypes_that_hold, name_of_typestr, refuse_masked
 from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout, is_injective, reachable_range, validate_layout
+from tensor_core.shapes import canonical_strides
 from tensor_core.static_types import Any, Final
 
 _ORDER: Final = "<" if sys.byteorder == "little" else ">"
@@ -38,6 +39,7 @@ _OF_FORMAT: Final[dict[tuple[str, int], DType]] = {
     ("Zf", 8): C32,
     ("Zd", 16): C64,
 }
+_ADDRESSES: Final = 2 * sys.maxsize + 2
 RAW_FORMATS: Final = frozenset({"B", "b", "c"})  # bytes that carry no element type
 
 
@@ -141,12 +143,14 @@ def convertible(source: Any, dtype: DType | None, /) -> Any:
 def _layout_of(shape: tuple[int, ...], in_bytes: tuple[int, ...] | None, itemsize: int) -> TensorLayout:
     if in_bytes is None:
         return TensorLayout.row_major(shape)
-    if any(stride % itemsize for stride, extent in zip(in_bytes, shape, strict=False) if extent > 1):
+    if 0 not in shape and any(stride % itemsize for stride, extent in zip(in_bytes, shape, strict=False) if extent > 1):
         raise ViewRequiresCopyError(
             f"array interface: strides of {in_bytes} bytes for elements of {itemsize}; copy the array first",
             strides=in_bytes,
         )
-    return TensorLayout(shape, [stride // itemsize for stride in in_bytes])
+    if len(shape) != len(in_bytes) or min(shape, default=0) < 0:
+        return TensorLayout(shape, in_bytes)  # refuses
+    return TensorLayout(shape, canonical_strides(shape, tuple(stride // itemsize for stride in in_bytes)))
 
 
 def borrow_address(
@@ -169,23 +173,39 @@ def borrow_address(
     >>> borrow_address(F64, TensorLayout((2,)), numbers.buffer_info()[0], True, numbers)[0].elements()
     [1.0, 2.0]
     """
-    reach = reachable_range(layout)
+    reach = check_address(dtype, layout, address)
     if reach is None:
         return Storage(dtype, b"" if readonly else bytearray()), TensorLayout(layout.shape)
     lowest, highest = reach
     layout = TensorLayout(layout.shape, layout.strides, -lowest)
     length = highest - lowest + 1
-    validate_layout(layout, length, dtype.itemsize)
-    if address + lowest * dtype.itemsize <= 0:
-        raise LayoutError(
-            f"array interface: address {address} with {layout!r}; accepted: the address of the first element"
-        )
     import ctypes  # costs 5 ms, and only foreign addresses need it
 
     block = (ctypes.c_char * (length * dtype.itemsize)).from_address(address + lowest * dtype.itemsize)
     block.owner = owner  # type: ignore[attr-defined]  # lives as long as any memoryview of the block
     raw = memoryview(block).cast("B")
     return Storage(dtype, raw.toreadonly() if readonly else raw), layout
+
+
+def check_address(dtype: DType, layout: TensorLayout, address: int, /) -> tuple[int, int] | None:
+    """The reachable range of a layout over memory at an address, which has to lie among addresses that there are.
+
+    Raises:
+        LayoutError: the layout reaches below the lowest address, or beyond the highest.
+
+    >>> check_address(F64, TensorLayout((2,), (-1,)), 4096)
+    (-1, 0)
+    """
+    reach = reachable_range(layout)
+    if reach is None:
+        return None
+    lowest, highest = reach
+    validate_layout(TensorLayout(layout.shape, layout.strides, -lowest), highest - lowest + 1, dtype.itemsize)
+    if address + lowest * dtype.itemsize <= 0 or address + (highest + 1) * dtype.itemsize > _ADDRESSES:
+        raise LayoutError(
+            f"array interface: address {address} with {layout!r}; accepted: the address of the first element"
+        )
+    return reach
 
 
 def _borrow_buffer(source: Any) -> tuple[Storage, TensorLayout]:

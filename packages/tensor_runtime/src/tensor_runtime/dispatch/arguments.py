@@ -5,11 +5,11 @@ A bool is no int here, and nothing but a bool is a flag: ``keepdims="no"`` is an
 
 from __future__ import annotations
 
-import os
 from operator import index as as_index
 from typing import Any
 
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.files.source import name_of
 from tensor_runtime.dispatch.dtype_rules import Axes
 
 
@@ -95,14 +95,7 @@ def file_name(operation: str, what: str, value: Any, /) -> str:
     >>> file_name("calibrate", "path", "machine.json")
     'machine.json'
     """
-    try:
-        name: object = os.fspath(value)
-        if isinstance(name, str) and name and "\0" not in name:
-            os.fsencode(name)
-            return name
-    except (TypeError, UnicodeEncodeError):
-        pass
-    raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: the name of a file", operation=operation)
+    return name_of(value, ArgumentError, operation, what)
 
 
 def choice(operation: str, what: str, value: object, accepted: tuple[str, ...], /) -> str:

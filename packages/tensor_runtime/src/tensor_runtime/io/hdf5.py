@@ -64,8 +64,8 @@ def write(file: BinaryIO, tensors: Mapping[str, Outgoing], /, *, reverse_dims: b
                     f"save: a dataset {shortened(name)} cannot be made: {shortened(str(error))}"
                 ) from None
             made.attrs["type"] = "array"
-            if reverse_dims:
-                made.attrs["dims"] = _REVERSED
+            if reverse_dims:  # of fixed length, so that nothing is looked up elsewhere in a file that may be damaged
+                made.attrs.create("dims", _REVERSED.encode(), dtype=f"S{len(_REVERSED)}")
 
 
 @contextmanager
@@ -150,7 +150,9 @@ def entries(source: Source, root: Any, reverse_dims: bool | None, /) -> dict[str
     found: dict[str, Entry] = {}
     networks: list[str] = []
 
-    def visit(name: str, node: Any) -> None:
+    def visit(name: str | bytes, node: Any) -> None:
+        if isinstance(name, bytes):
+            raise source.malformed(f"the name {name!r} is no text")
         if hasattr(node, "keys"):
             if _text(node.attrs.get("type")) == "ITensor" and (entry := _itensor(source, name, node)):
                 found[name] = entry
@@ -201,10 +203,13 @@ def _elements(node: Any) -> bytearray | memoryview:
 def _itensor(source: Source, name: str, group: Any) -> Entry | None:
     """A group of ITensors.jl: indices with their dimensions, and dense elements, the first index fastest."""
     storage = next((group[key] for key in _STORAGE if key in group), None)
-    if storage is None or not (_text(storage.attrs.get("type")) or "").startswith("Dense{") or "data" not in storage:
+    if storage is None or "inds" not in group:
         return None
     indices = group["inds"]
     shape = tuple(int(indices[f"index_{k + 1}"]["dim"][()]) for k in range(int(indices["length"][()])))
+    kind = _text(storage.attrs.get("type")) or "storage of no name"
+    if not kind.startswith("Dense{") or "data" not in storage:
+        return Entry(name, ELEMENT_TYPES["float64"], False, shape, "F", None, partial(_refuse, source, name, kind))
     data = storage["data"]
     entry = entry_of(source, name, data, shape, "F")
     if "__complex__" in data.attrs:  # of the C++ library: the parts are a last axis of extent 2
@@ -213,6 +218,13 @@ def _itensor(source: Source, name: str, group: Any) -> Entry | None:
     if entry.nbytes != data.size * data.dtype.itemsize:
         raise source.malformed(f"ITensor {name!r} has indices of {shape}, and {data.size} elements")
     return entry
+
+
+def _refuse(source: Source, name: str, kind: str) -> bytearray:
+    raise source.malformed(
+        f"ITensor {name!r} is stored as {kind}; accepted: Dense; in Julia, write dense(T) instead of T, which has all "
+        "blocks and zeros as elements"
+    )
 
 
 def _is_numeric(dtype: Any) -> bool:

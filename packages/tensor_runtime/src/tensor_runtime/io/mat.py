@@ -114,6 +114,8 @@ def entries73(source: Source, root: Any, /) -> dict[str, Entry]:
     """
     found: dict[str, Entry] = {}
     for name in root:
+        if isinstance(name, bytes):
+            raise source.malformed(f"the name {name!r} is no text")
         node = root[name] if root.get(name, getlink=True).__class__.__name__ == "HardLink" else None
         kind = None if node is None else node.attrs.get("MATLAB_class")
         text = kind.decode("ascii", "replace") if isinstance(kind, bytes) else kind

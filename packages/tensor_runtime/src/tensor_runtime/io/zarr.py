@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import product
 from typing import Any, Final
 
 from tensor_core.dtypes import DType
@@ -33,7 +33,8 @@ _METADATA: Final = "zarr.json"
 _GROUP: Final = b'{"zarr_format": 3, "node_type": "group", "attributes": {}}'
 _METADATA_LIMIT: Final = 1 << 24  # bytes
 _SMALL: Final = 1 << 26  # bytes that an array may claim whatever its chunks: elements that were never written
-_MOST_CHUNKS: Final = 1 << 20
+_DEEPEST: Final = 64  # groups within groups
+_NUMBER: Final = re.compile("0|[1-9][0-9]{0,18}")
 _RATIO: Final = 1 << 15  # bytes that one compressed byte may stand for; of zeros, zstd makes that much
 
 
@@ -149,7 +150,7 @@ def _encoded(x: Outgoing, compressed: bool) -> Iterator[Bytes]:
     yield packer.flush()
 
 
-def _arrays(folder: str, name: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _arrays(folder: str, name: str, depth: int = 0) -> Iterator[tuple[str, str, dict[str, Any]]]:
     with Source(os.path.join(folder, _METADATA)) as source:
         if source.size > _METADATA_LIMIT:
             raise source.malformed(f"{source.size} bytes of metadata; accepted: up to {_METADATA_LIMIT}")
@@ -159,14 +160,25 @@ def _arrays(folder: str, name: str) -> Iterator[tuple[str, str, dict[str, Any]]]
             raise source.malformed(f"no JSON: {shortened(str(error))}") from None
         if not isinstance(facts, dict) or facts.get("zarr_format") != 3:
             raise source.malformed("accepted: Zarr version 3")
+        if depth > _DEEPEST:
+            raise source.malformed(f"groups within groups; accepted: up to {_DEEPEST}")
     if facts.get("node_type") == "array":
         yield name, folder, facts
         return
-    with os.scandir(folder) as listed:
-        inner = sorted(one.name for one in listed if one.is_dir(follow_symlinks=False))
-    for one in inner:
-        if os.path.isfile(os.path.join(folder, one, _METADATA)):
-            yield from _arrays(os.path.join(folder, one), f"{name}/{one}" if name else one)
+    for one, is_folder in _listed(folder):
+        if is_folder and os.path.isfile(os.path.join(folder, one, _METADATA)):
+            yield from _arrays(os.path.join(folder, one), f"{name}/{one}" if name else one, depth + 1)
+
+
+def _listed(folder: str) -> list[tuple[str, bool]]:
+    """Names in a folder, in order, and whether each is a folder."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted((one.name, one.is_dir(follow_symlinks=False)) for one in found)
+    except OSError as error:
+        raise LoadError(
+            f"load: {folder!r} cannot be read: {error.strerror or error}", path=folder, errno=error.errno
+        ) from error
 
 
 def _facts(folder: str, found: dict[str, Any]) -> ArrayFacts:
@@ -179,9 +191,9 @@ def _facts(folder: str, found: dict[str, Any]) -> ArrayFacts:
 def _array(folder: str, name: str, found: dict[str, Any], dtype: DType | None, mmap: bool) -> Tensor:
     shown, facts = repr(os.path.join(folder, _METADATA)), _facts(folder, found)
     target = facts.element.target(f"load: {shown}", dtype)
-    chunks = list(_chunks(folder, facts))
+    chunks = sorted(_chunks(folder, facts))
     wanted = element_count(facts.shape) * target.itemsize
-    most = _SMALL + _RATIO * sum(os.path.getsize(file) for _, file in chunks)
+    most = _SMALL + _RATIO * sum(_size(file) for _, file in chunks)
     if wanted > min(most, LARGEST) or element_count(facts.chunk) * facts.element.itemsize > min(most, LARGEST):
         raise FormatError(
             f"load: {shown} claims {facts.shape} in chunks of {facts.chunk}; its chunks have at most {most} bytes",
@@ -194,9 +206,7 @@ def _array(folder: str, name: str, found: dict[str, Any], dtype: DType | None, m
         x = _chunk(chunks[0][1], name, facts, target, mmap)
         return x if mmap or x.is_compact else copy(x)
     try:
-        fill: Any = facts.fill if target.kind == "complex" else facts.fill.real
-        number = bool(fill) if target.kind == "bool" else int(fill) if target.kind == "int" else fill
-        x = full(facts.shape, number, target)
+        x = full(facts.shape, _number(facts.fill, target), target)
     except (ValueError, OverflowError, TypeError):
         raise FormatError(f"load: {shown}: fill_value {found['fill_value']!r} is no {target}", path=folder) from None
     into = mutable_view(x)
@@ -210,17 +220,49 @@ def _array(folder: str, name: str, found: dict[str, Any], dtype: DType | None, m
     return x
 
 
+def _size(file: str) -> int:
+    try:
+        return os.path.getsize(file)
+    except OSError as error:
+        raise LoadError(f"load: {file!r} cannot be read: {error.strerror or error}", path=file) from error
+
+
+def _number(fill: Any, target: DType) -> Any:
+    """A fill value as a number of a dtype, or ``ValueError`` or ``OverflowError``."""
+    if target.kind == "complex":
+        return complex(fill)
+    if target.kind == "float":
+        return float(fill)
+    if int(fill) != fill or (target.kind == "bool" and fill not in (0, 1)):
+        raise ValueError
+    return bool(fill) if target.kind == "bool" else int(fill)
+
+
 def _chunks(folder: str, facts: ArrayFacts) -> Iterator[tuple[tuple[int, ...], str]]:
-    """Index and file of the chunks that are there."""
+    """Index and file of the chunks that are there; a folder is listed, as an array may claim chunks without number."""
     counts = [-(-extent // size) for extent, size in zip(facts.shape, facts.chunk, strict=True)]
-    if element_count(counts) > _MOST_CHUNKS:
-        raise FormatError(f"load: {folder!r} claims {element_count(counts)} chunks", path=folder)
-    for index in product(*map(range, counts)):
-        parts = (["c"] if facts.prefix else []) + [str(k) for k in index]
-        key = facts.separator.join(parts) or "0"
-        file = os.path.join(folder, *key.split("/"))
-        if os.path.isfile(file):
-            yield index, file
+    parts = max(facts.prefix + len(counts), 1)
+    for key in _keys(folder, parts if facts.separator == "/" else 1):
+        found = facts.separator.join(key).split(facts.separator)
+        if facts.prefix and found[0] != "c":
+            continue
+        numbers = found[1:] if facts.prefix else found
+        if not counts and numbers == ([] if facts.prefix else ["0"]):
+            yield (), os.path.join(folder, *key)
+        elif len(numbers) == len(counts) and all(map(_NUMBER.fullmatch, numbers)):
+            index = tuple(map(int, numbers))
+            if all(k < count for k, count in zip(index, counts, strict=True)):
+                yield index, os.path.join(folder, *key)
+
+
+def _keys(folder: str, levels: int) -> Iterator[tuple[str, ...]]:
+    """Names of the files so many levels below a folder."""
+    for name, is_folder in _listed(folder):
+        if levels == 1 and not is_folder:
+            yield (name,)
+        elif levels > 1 and is_folder:
+            for rest in _keys(os.path.join(folder, name), levels - 1):
+                yield (name, *rest)
 
 
 def _chunk(file: str, name: str, facts: ArrayFacts, target: DType, mmap: bool) -> Tensor:

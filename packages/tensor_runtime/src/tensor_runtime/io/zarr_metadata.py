@@ -19,6 +19,9 @@ from tensor_core.files.element_types import ELEMENT_TYPES, ElementType
 
 RANK_LIMIT: Final = 64
 COMPRESSIONS: Final = ("gzip", "zstd")
+_CODECS: Final = ("transpose", "bytes", *COMPRESSIONS)
+_ACCEPTED: Final = "accepted codecs: at most one transpose, then bytes, then at most one of gzip, zstd"
+_SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 
 
 class ArrayFacts(NamedTuple):
@@ -32,7 +35,7 @@ class ArrayFacts(NamedTuple):
     permutation: tuple[int, ...]  # of the axes of a chunk; its elements follow in row-major order then
     swapped: bool
     compression: str | None
-    fill: complex
+    fill: complex  # or a float or an integer, as it is written; no integer is rounded
 
 
 def parse_array(facts: dict[str, Any], /) -> ArrayFacts:
@@ -97,7 +100,7 @@ def format_array(dtype: DType | None, shape: tuple[int, ...], compressed: bool, 
 def _codecs(listed: Any, element: ElementType, rank: int) -> tuple[tuple[int, ...], bool, str | None]:
     if not isinstance(listed, list):
         raise ValueError(f"codecs are {shortened(listed)}; accepted: a list")
-    rest = [_configured(one, "a codec", ("transpose", "bytes", *COMPRESSIONS)) for one in listed]
+    rest = [_codec(one) for one in listed]
     permutation = tuple(range(rank))
     if rest and rest[0][0] == "transpose":
         order = rest.pop(0)[1].get("order")
@@ -109,14 +112,25 @@ def _codecs(listed: Any, element: ElementType, rank: int) -> tuple[tuple[int, ..
             raise ValueError(f"transpose has order {shortened(order)}; accepted: a permutation of {rank} axes")
         permutation = tuple(order)
     if not rest or rest[0][0] != "bytes":
-        raise ValueError("accepted codecs: at most one transpose, then bytes, then at most one of gzip, zstd")
+        raise ValueError(_ACCEPTED)
     endian = rest.pop(0)[1].get("endian")
     if endian not in (("little", "big") if element.component > 1 else ("little", "big", None)):
         raise ValueError(f"endian is {shortened(endian)}; accepted: 'little', 'big'")
     swapped = element.component > 1 and endian != sys.byteorder
     if len(rest) > 1 or (rest and rest[0][0] not in COMPRESSIONS):
-        raise ValueError("accepted codecs: at most one transpose, then bytes, then at most one of gzip, zstd")
+        raise ValueError(_ACCEPTED)
     return permutation, swapped, rest[0][0] if rest else None
+
+
+def _codec(found: Any) -> tuple[str, dict[str, Any]]:
+    name = found.get("name") if isinstance(found, dict) else found
+    if isinstance(name, str) and name not in _CODECS:
+        cut = "shards" if name == "sharding_indexed" else f"the codec {shortened(name)}"
+        raise ValueError(
+            f"its chunks have {cut} (codec {shortened(name)}), which is not read here; {_ACCEPTED}; read it by the "
+            f"zarr package, asarray(zarr.open_array(path)[...]), or write it there without {cut}"
+        )
+    return _configured(found, "a codec", _CODECS)
 
 
 def _configured(found: Any, what: str, accepted: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
@@ -138,13 +152,17 @@ def _extents(found: Any, least: int) -> tuple[int, ...]:
 
 
 def _fill(found: Any) -> complex:
-    if isinstance(found, list) and len(found) == 2:
-        return complex(_fill(found[0]).real, _fill(found[1]).real)
-    if found in ("NaN", "Infinity", "-Infinity"):
-        return complex(float(found))
-    if isinstance(found, (bool, int, float)):
-        try:
-            return complex(found)
-        except OverflowError:
-            pass
-    raise ValueError(f"fill_value is {shortened(found)}; accepted: a number, 'NaN', 'Infinity', '-Infinity'")
+    try:
+        if isinstance(found, list) and len(found) == 2:
+            return complex(*(float(_real(part)) for part in found))
+        return _real(found)
+    except (OverflowError, ValueError):
+        raise ValueError(
+            f"fill_value is {shortened(found)}; accepted: a number, 'NaN', 'Infinity', '-Infinity', or two of them"
+        ) from None
+
+
+def _real(found: Any) -> float:
+    if isinstance(found, (bool, int, float)) or (isinstance(found, str) and found in _SPECIAL):
+        return float(found) if isinstance(found, str) else found
+    raise ValueError

@@ -90,25 +90,31 @@ def _zsh(commands: list[Command]) -> str:
     lines += [f"        {_quoted(f'{command.name}:{command.help}')}" for command in commands]
     lines += [
         "    )",
-        "    if (( CURRENT == 2 )); then _describe command commands; return; fi",
+        "    local -a options=('-h:show help' '--help:show help' '--version:show versions')",
+        "    if (( CURRENT == 2 )); then _describe command commands -- options; return; fi",
         "    case $words[2] in",
     ]
     for command in commands:
         lines.append(f"    {command.name}) shift words; (( CURRENT-- )); _arguments \\")
         for one in command.options:
             value = "" if not one.takes_value else f":value:({' '.join(one.values)})" if one.values else ":file:_files"
-            text = one.help.replace("[", "(").replace("]", ")").replace(":", " ")
+            text = one.help.replace("[", "(").replace("]", ")").replace(":", "\\:")
             if one.names:
                 lines += [f"        {_quoted(f'{name}[{text}]{value}')} \\" for name in one.names]
             else:
                 lines.append(f"        {_quoted(f'*{value}')} \\")
         lines[-1] = lines[-1][:-2] + " ;;"
-    lines += ["    esac", "}", f'[ "$funcstack[1]" = "_{PROGRAM}" ] && _{PROGRAM} "$@" || compdef _{PROGRAM} {PROGRAM}']
+    lines += ["    esac", "}"]
+    # In a folder of fpath the file is the function, which completes; sourced, it only says whom it completes.
+    lines += [f'if [[ "$funcstack[1]" = "_{PROGRAM}" ]]; then _{PROGRAM} "$@"; else compdef _{PROGRAM} {PROGRAM}; fi']
     return "\n".join(lines) + "\n"
 
 
 def _fish(commands: list[Command]) -> str:
-    lines = []
+    lines = [
+        f"complete -c {PROGRAM} -n __fish_use_subcommand -s h -l help -d 'show help'",
+        f"complete -c {PROGRAM} -n __fish_use_subcommand -l version -d 'show versions'",
+    ]
     for command in commands:
         lines.append(f"complete -c {PROGRAM} -f -n __fish_use_subcommand -a {command.name} -d {_quoted(command.help)}")
         here = f'complete -c {PROGRAM} -n "__fish_seen_subcommand_from {command.name}"'

@@ -16,9 +16,10 @@ from tensor_core.errors import (
     shortened,
 )
 from tensor_core.host.dlpack.lending import HOST
-from tensor_core.host.interchange import borrow_address
+from tensor_core.host.interchange import borrow_address, check_address
 from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout
+from tensor_core.shapes import canonical_strides
 from tensor_core.static_types import Any, Final
 
 _MOST_AXES: Final = 64
@@ -47,6 +48,26 @@ def borrow_capsule(source: Any, copy: bool | None = None, /) -> tuple[Storage, T
     """
     check_on_host(source, copy)
     return _taken(_capsule_of(source, copy), type(source).__name__)
+
+
+def lent_capsule(source: Any, copy: bool | None = None, /) -> object:
+    """The capsule that an object with ``__dlpack__`` lends, checked, for a library that believes what it is told.
+
+    Args:
+        source: an array or tensor of any library, in the host's memory.
+        copy: as for :func:`borrow_capsule`.
+
+    Raises:
+        DTypeError, PlacementError, ExchangeError, LayoutError: as by :func:`borrow_capsule`.
+
+    >>> from tensor_core import HostTensor
+    >>> type(lent_capsule(HostTensor.from_nested([1.0]))).__name__
+    'PyCapsule'
+    """
+    check_on_host(source, copy)
+    capsule = _capsule_of(source, copy)
+    _checked(capsule, type(source).__name__)
+    return capsule
 
 
 def check_on_host(source: Any, copy: object = None, /) -> None:
@@ -108,6 +129,18 @@ def _capsule_of(source: Any, copy: bool | None) -> object:
 def _taken(capsule: Any, name: str) -> tuple[Storage, TensorLayout]:
     from tensor_core.host.dlpack import structures as c
 
+    label, managed, (dtype, layout, first) = _checked(capsule, name)
+    readonly = label == c.UNVERSIONED or bool(managed.flags & c.READ_ONLY)
+    lease = _Lease(c.pointer_of(capsule, label), c.Deleter(managed.deleter) if managed.deleter else None)
+    borrowed = borrow_address(dtype, layout, first, readonly, lease)
+    lease.taken = c.rename(capsule, c.USED[label]) == 0
+    return borrowed
+
+
+def _checked(capsule: Any, name: str) -> tuple[bytes, Any, tuple[DType, TensorLayout, int]]:
+    """Label of a capsule, its structure, and what that describes, which can be."""
+    from tensor_core.host.dlpack import structures as c
+
     if type(capsule).__name__ != "PyCapsule":
         raise ExchangeError(f"from_dlpack: {name} gave a {type(capsule).__name__}; accepted: a capsule")
     label = c.name_of(capsule)
@@ -116,18 +149,14 @@ def _taken(capsule: Any, name: str) -> tuple[Storage, TensorLayout]:
             f"from_dlpack: {name} gave a capsule named {label!r}; accepted: {c.VERSIONED!r} and {c.UNVERSIONED!r}, once"
         )
     structure: Any = c.Versioned if label == c.VERSIONED else c.Unversioned
-    address = c.pointer_of(capsule, label)
-    managed = structure.from_address(address)
+    managed = structure.from_address(c.pointer_of(capsule, label))
     if structure is c.Versioned and managed.major != c.VERSION[0]:
         raise ExchangeError(
             f"from_dlpack: {name} speaks DLPack {managed.major}.{managed.minor}; accepted: {c.VERSION[0]}.x"
         )
-    readonly = structure is c.Unversioned or bool(managed.flags & c.READ_ONLY)
     dtype, layout, first = _described(managed.tensor, c)
-    lease = _Lease(address, c.Deleter(managed.deleter) if managed.deleter else None)
-    borrowed = borrow_address(dtype, layout, first, readonly, lease)
-    lease.taken = c.rename(capsule, c.USED[label]) == 0
-    return borrowed
+    check_address(dtype, layout, first)
+    return label, managed, (dtype, layout, first)
 
 
 class _Lease:
@@ -165,7 +194,7 @@ def _described(info: Any, c: Any) -> tuple[DType, TensorLayout, int]:
         raise ExchangeError(f"from_dlpack: extents {shape}; accepted: no negative ones")
     try:
         layout = (
-            TensorLayout(shape, [info.strides[axis] for axis in range(rank)])
+            TensorLayout(shape, canonical_strides(shape, tuple(info.strides[axis] for axis in range(rank))))
             if rank and info.strides
             else TensorLayout.row_major(shape)
         )
