@@ -8,7 +8,7 @@ from static_types import check_marked_errors, run_other_lines
 
 SOURCE = """
 import tensor_runtime as tr
-from tensor_core import F64
+from tensor_core import C64, F64
 from tensor_einsum import Plan, Progress, einsum, plan
 from tensor_runtime.algebras import MAX_PLUS
 
@@ -28,12 +28,24 @@ again: tr.Tensor = found(a, a, on_step=lambda done, total: None)
 into: tr.TypedTensorViewMut[F64] = plan("ij->ij", (2, 2))(a, out=view, alpha=2)
 pair: tuple[tr.Tensor, float] = plan("ij->ij", (2, 2))(a, strip_exponent=True)
 
+real: tr.TypedTensor[F64] = tr.ones((2, 2))
+other: tr.TypedTensor[C64] = tr.ones((2, 2), dtype=C64)
+known: tr.TypedTensor[F64] = einsum("ij,jk->ik", real, real)
+squared: tr.TypedTensor[F64] = einsum("ij,ij->", real, real, optimize="greedy", progress=False)
+twice: tr.TypedTensor[C64] = plan("ij,jk->ik", (2, 2), (2, 2), dtype=C64)(other, other)
+mixed: tr.Tensor = einsum("ij,jk->ik", real, other)
+turned: tr.Tensor = einsum("ij->ji", real, alpha=1j)
+
 def report(now: Progress) -> None:
     print(now.share, now.seconds_left)
 
 shown: tr.Tensor = found(a, a, progress=report)
 barred: tr.Tensor = einsum("ij->", a, progress=False)
 
+no_double: tr.TypedTensor[C64] = einsum("ij,jk->ik", real, real)  # error
+no_join: tr.TypedTensor[F64] = einsum("ij,jk->ik", real, other)  # error
+no_sure: tr.TypedTensor[F64] = einsum("ij->ij", a)  # error
+no_plan: tr.TypedTensor[F64] = plan("ij->ij", (2, 2), dtype=C64)(other)  # error
 not_a_pair: tr.Tensor = einsum("ij->", a, strip_exponent=True)  # error
 not_a_tensor: tuple[tr.Tensor, float] = einsum("ij->", a)  # error
 no_name = einsum("ij->", a, algebra="max_plus")  # error

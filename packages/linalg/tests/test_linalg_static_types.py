@@ -37,6 +37,32 @@ power: tr.TypedTensor[F32] = tl.matrix_power(x32, 3)
 unknown: tr.Tensor = tl.inv(some)
 mixed: tr.Tensor = tl.solve(x64, z64)
 into: tr.TypedTensor[C64] = tl.matmul(x64, x64, out=z64)
+left: tr.TypedTensor[C64] = tl.svd(z64).u
+sizes: tr.TypedTensor[F64] = tl.svd(z64, full=True, gauge="canonical").s
+right: tr.TypedTensor[F32] = tl.svd(x32).vh
+frame: tr.TypedTensor[C32] = tl.qr(z32, positive=True).q
+triangle: tr.TypedTensor[F32] = tl.qr(x32).r
+levels: tr.TypedTensor[F64] = tl.eigh(z64).eigenvalues
+states: tr.TypedTensor[C64] = tl.eigh(z64, z64, subset_by_index=(0, 1)).eigenvectors
+spectrum: tr.TypedTensor[C64] = tl.eig(x64).eigenvalues
+rates: tr.TypedTensor[C32] = tl.eigvals(x32)
+rotation: tr.TypedTensor[F64] = tl.polar(x64).u
+lower: tr.TypedTensor[C64] = tl.lu(z64).l
+upper: tr.TypedTensor[F32] = tl.lu(x32, pivoting="complete").u
+packed: tr.TypedTensor[F64] = tl.lu_factor(x64).lu
+diagonal: tr.TypedTensor[C64] = tl.ldl(z64).d
+quasi: tr.TypedTensor[F64] = tl.schur(x64).t
+almost: tr.TypedTensor[F32] = tl.hessenberg(x32).h
+rows: tr.TypedTensor[F64] = tl.rq(x64).q
+columns: tr.TypedTensor[C32] = tl.lq(z32).l
+last: tr.TypedTensor[F64] = tl.ql(x64).q
+chosen: tr.TypedTensor[C64] = tl.qr_pivoted(z64).r
+sign: tr.TypedTensor[C64] = tl.slogdet(z64).sign
+logarithm: tr.TypedTensor[F64] = tl.slogdet(z64).logabsdet
+factors: tl.SVDResult = tl.svd(x32)
+plain: tr.Tensor = tl.svd(some).u
+inner, middle, outer = tl.svd(z32)
+unpacked: tr.TypedTensor[F32] = middle
 masked, status = tl.inv(x64[..., None], check="mask")
 
 b1: tr.TypedTensor[F64] = tl.inv(x32)  # error: F32 stays F32
@@ -47,6 +73,12 @@ b5: tr.TypedTensor[F32] = tl.matmul(x32, x64)  # error: two dtypes meet
 b6: tr.TypedTensor[C32] = tl.norm(z32)  # error: a norm is real
 b7: tr.TypedTensor[F64] = tl.matrix_rank(x64)  # error: a rank is an integer
 b8: tr.TypedTensor[F64] = tl.inv(x64[..., None], check="mask")  # error: a result and a status
+b10: tr.TypedTensor[C64] = tl.svd(z64).s  # error: singular values are real
+b11: tr.TypedTensor[F64] = tl.qr(x32).q  # error: F32 stays F32
+b12: tr.TypedTensor[F64] = tl.qr(some).q  # error: nobody knows
+b13: tr.TypedTensor[F64] = tl.eig(x64).eigenvalues  # error: eigenvalues of any matrix are complex
+b14: tr.TypedTensor[F64] = tl.eigh(z64).eigenvectors  # error: C64 stays C64
+b15: tr.TypedTensor[F64] = factors.u  # error: the annotation says nothing of dtypes
 b9 = tl.inv("x")  # error: no tensor
 """
 

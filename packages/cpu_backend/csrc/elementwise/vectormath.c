@@ -44,8 +44,8 @@ MathLoop math_loop(MathFunction function, ElementType type) {
     if (type == C32 || type == C64) return (MathLoop){kernels->of_complex[function][type == C64], NULL};
     if (type != F32 && type != F64) return (MathLoop){NULL, NULL};
     bool is_double = type == F64;
-    if (function == TANH && is_double && kernels->hyperbolic_tangent != NULL)
-        return (MathLoop){kernels->hyperbolic_tangent, row->twice};
+    if (kernels->own[function][is_double] != NULL)
+        return (MathLoop){kernels->own[function][is_double], is_double ? row->twice : row->single};
     void *vector = vector_version(row, is_double, kernels->bits);
     if (vector != NULL)
         return (MathLoop){kernels->vector[row->operands - 1][is_double], (AnyFunction)(uintptr_t)vector};

@@ -51,7 +51,7 @@ typedef struct {
     int bits; /* of a vector; 0 without vectors */
     Loop vector[2][2], scalar[2][2];
     Loop of_complex[MATH_FUNCTIONS][2]; /* of C32 and C64; NULL where there is none */
-    Loop hyperbolic_tangent;            /* of F64, faster than libmvec's; NULL without vectors */
+    Loop own[MATH_FUNCTIONS][2];        /* of F32 and F64, faster than libmvec's; NULL where there is none */
 } MathKernels;
 
 SIMD_TABLE(MathKernels, math_kernels);

@@ -41,6 +41,7 @@ typedef struct {
     Mode mode;
     ElementType type, index_type;
     Move move;
+    ReadAt read; /* in its place, for single elements in a line */
     SliceAxis run, others[MOST_OTHERS];
     Component components[MOST_COMPONENTS];
     int other_count, component_count;
@@ -208,8 +209,8 @@ static void move_blocks(void *context, Index begin, Index end) {
         plan->run.extent == 1) {
         const int64_t *numbers = (const int64_t *)job->indices + number.offset + begin;
         const int bytes = ELEMENT_BYTES[plan->type];
-        if (!read_at(bytes, end - begin, numbers, number.extent, number.last, number.stride, job->operand,
-                     job->other + begin * bytes))
+        if (!plan->read(end - begin, numbers, number.extent, number.last, number.stride, 0, job->operand,
+                        job->other + begin * bytes))
             atomic_store(&job->outside, true);
         return;
     }
@@ -368,6 +369,7 @@ static PyObject *bind_places(PyObject *module, PyObject *const *arguments, Py_ss
     if (plan == NULL) return PyErr_NoMemory();
     plan->mode = (Mode)mode, plan->type = (ElementType)type, plan->index_type = (ElementType)index_type;
     plan->move = move_for(plan->mode, plan->type);
+    plan->read = SIMD_CHOICE(read_kernels)->read[__builtin_ctz((unsigned)ELEMENT_BYTES[type])];
     Operand operands[3];
     if ((mode != PUT && array_form_read(&plan->result, arguments[6], arguments[1]) < 0) ||
         !read_plan(plan, arguments, operands)) {

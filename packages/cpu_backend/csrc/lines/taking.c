@@ -17,29 +17,6 @@ typedef bool (*Take)(Index begin, Index end, Index length, Index inner, const vo
 /* A block of columns at a time, of which all rows stay in the cache. */
 enum { LEAST_COLUMNS = 32, MOST_COLUMNS = 1 << 10 };
 
-typedef bool (*TakeColumns)(Index columns, Index count, Index length, Index inner, const void *column,
-                            const int64_t *indices, void *result);
-
-#define TAKE_COLUMNS(name, T)                                                                                          \
-    static bool name(Index columns, Index count, Index length, Index inner, const void *column,                        \
-                     const int64_t *indices, void *result) {                                                           \
-        const T *a = column;                                                                                           \
-        T *d = result;                                                                                                 \
-        uint64_t outside = 0;                                                                                          \
-        for (Index k = 0; k < count; k++)                                                                              \
-            for (Index i = 0; i < columns; i++) {                                                                      \
-                const int64_t given = indices[k * inner + i], from = given < 0 ? given + length : given;               \
-                const bool is_outside = (uint64_t)from >= (uint64_t)length;                                            \
-                outside |= is_outside;                                                                                 \
-                d[k * inner + i] = a[(is_outside ? 0 : from) * inner + i];                                             \
-            }                                                                                                          \
-        return outside == 0;                                                                                           \
-    }
-TAKE_COLUMNS(take_columns_1, uint8_t)
-TAKE_COLUMNS(take_columns_4, uint32_t)
-TAKE_COLUMNS(take_columns_8, uint64_t)
-TAKE_COLUMNS(take_columns_16, Pair)
-
 /* The elements begin to end of the result's [count][inner]; false where an index is out of range. */
 #define TAKE(name, T)                                                                                                  \
     static bool name(Index begin, Index end, Index length, Index inner, const void *line, const int64_t *indices,      \
@@ -65,7 +42,7 @@ TAKE(take_16, Pair)
 typedef struct {
     ArrayForm result;
     Take take;
-    TakeColumns take_columns; /* in its place, where there are as many */
+    ReadAt read; /* in its place, of a line or of many columns */
     Index outer, length, inner, count;
     Index columns; /* of a block; 0: there are too few */
     PyObject *fallback;
@@ -89,8 +66,8 @@ static void take_range(void *context, Index begin, Index end) {
         const char *line = job->source + outer * plan->length * plan->inner * bytes;
         const int64_t *indices = job->indices + outer * slab;
         char *result = job->result + outer * slab * bytes;
-        good &= plan->inner == 1 ? read_at((int)bytes, count, indices + first, plan->length, plan->length - 1, 1, line,
-                                           result + first * bytes)
+        good &= plan->inner == 1 ? plan->read(count, indices + first, plan->length, plan->length - 1, 1, 0, line,
+                                              result + first * bytes)
                                  : plan->take(first, first + count, plan->length, plan->inner, line, indices, result);
         begin += count;
     }
@@ -104,10 +81,12 @@ static void take_blocks(void *context, Index begin, Index end) {
     bool good = true;
     for (Index unit = begin; unit < end; unit++) {
         const Index outer = unit / blocks, first = unit % blocks * plan->columns;
-        const Index to = outer * plan->count * plan->inner + first;
-        good &= plan->take_columns(smaller(plan->columns, plan->inner - first), plan->count, plan->length, plan->inner,
-                                   job->source + (outer * plan->length * plan->inner + first) * bytes,
-                                   job->indices + to, job->result + to * bytes);
+        const Index columns = smaller(plan->columns, plan->inner - first);
+        const char *source = job->source + (outer * plan->length * plan->inner + first) * bytes;
+        Index to = outer * plan->count * plan->inner + first;
+        for (Index k = 0; k < plan->count; k++, to += plan->inner)
+            good &= plan->read(columns, job->indices + to, plan->length, plan->length - 1, plan->inner, 1, source,
+                               job->result + to * bytes);
     }
     if (!good) atomic_store(&job->outside, true);
 }
@@ -174,10 +153,7 @@ static PyObject *bind_take_along(PyObject *module, PyObject *const *arguments, P
         plan->columns = smaller(plan->columns < LEAST_COLUMNS ? LEAST_COLUMNS : plan->columns, MOST_COLUMNS);
     }
     plan->take = bytes == 1 ? take_1 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
-    plan->take_columns = bytes == 1   ? take_columns_1
-                         : bytes == 4 ? take_columns_4
-                         : bytes == 8 ? take_columns_8
-                                      : take_columns_16;
+    plan->read = SIMD_CHOICE(read_kernels)->read[__builtin_ctz((unsigned)bytes)];
     plan->fallback = Py_NewRef(arguments[3]);
     const Operand operands[] = {{(ElementType)type, compact_reach(source.size), false},
                                 {I64, compact_reach(target.size), false}};

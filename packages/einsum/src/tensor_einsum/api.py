@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal, TypeVar, Unpack, overload
 
-from tensor_core.dtypes import DTypeLike
+from tensor_core.dtypes import DTypeLike, TensorScalar
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.cached_calls import cached_call
@@ -27,8 +27,9 @@ from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import full
-from tensor_runtime.tensors.tensor import Number, Tensor
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensor
 
+T = TypeVar("T", bound=TensorScalar)
 Target = TypeVar("Target", bound=Tensor)
 
 _calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
@@ -49,6 +50,14 @@ def einsum(
     beta: Number = ...,
     **options: Unpack[EinsumOptions],
 ) -> Target: ...
+@overload
+def einsum(
+    notation: str,
+    /,
+    *operands: TypedTensor[T],
+    strip_exponent: Literal[False] = ...,
+    **options: Unpack[EinsumOptions],
+) -> TypedTensor[T]: ...
 @overload
 def einsum(
     notation: Any,

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from tensor_runtime.tensors.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    FactorT = TypeVar("FactorT", bound=Tensor, default=Tensor, covariant=True)
+    SizesT = TypeVar("SizesT", bound=Tensor, default=Tensor, covariant=True)
+else:
+    from typing import TypeVar  # which learns of defaults in 3.13
+
+    FactorT = TypeVar("FactorT", bound=Tensor, covariant=True)
+    SizesT = TypeVar("SizesT", bound=Tensor, covariant=True)
+"""The tensors of a named tuple for the type checker: factors of the operand's dtype, and what is real, such as singular
+values. Where a named tuple is written without them, it knows nothing of their dtypes."""
 
 _MOST_LINES: Final = 6
 """Lines of elements that one field gets; what is cut is counted."""

@@ -173,7 +173,33 @@ static void roots_f64(Index n, void *result, const void *first, const void *seco
     }
     sqrt_f64(n - i, d + i, a + i, second, third);
 }
+
+/* One step less; tried on every mantissa with an even and an odd exponent. */
+static void roots_f32(Index n, void *result, const void *first, const void *second, Third third) {
+    float *d = result;
+    const float *a = first;
+    const __m512 half = _mm512_set1_ps(0.5f);
+    Index i = 0;
+    for (; i + 16 <= n; i += 16) {
+        const __m512 x = _mm512_loadu_ps(a + i);
+        const __mmask16 ordinary = _mm512_cmp_ps_mask(x, _mm512_set1_ps(0x1p-90f), _CMP_GT_OQ) &
+                                   _mm512_cmp_ps_mask(x, _mm512_set1_ps(0x1p90f), _CMP_LT_OQ);
+        if (ordinary != 0xffff) {
+            _mm512_storeu_ps(d + i, _mm512_sqrt_ps(x));
+            continue;
+        }
+        const __m512 estimate = _mm512_rsqrt14_ps(x);
+        __m512 root = _mm512_mul_ps(x, estimate), inverse = _mm512_mul_ps(estimate, half);
+        const __m512 step = _mm512_fnmadd_ps(inverse, root, half);
+        root = _mm512_fmadd_ps(root, step, root);
+        inverse = _mm512_fmadd_ps(inverse, step, inverse);
+        const __m512 rest = _mm512_fnmadd_ps(root, root, x);
+        _mm512_storeu_ps(d + i, _mm512_fmadd_ps(rest, inverse, root));
+    }
+    sqrt_f32(n - i, d + i, a + i, second, third);
+}
 #else
+#define roots_f32 sqrt_f32
 #define roots_f64 sqrt_f64
 #endif
 
@@ -231,7 +257,7 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
         [SIGN] = {[F32] = sign_f32, [F64] = sign_f64, [I32] = sign_i32, [I64] = sign_i64},
         [LOGICAL_NOT] = {[BOOL] = invert_truth},
         [INVERT] = {[I32] = invert_i32, [I64] = invert_i64, [BOOL] = invert_truth},
-        [SQRT] = {sqrt_f32, roots_f64, sqrt_c32, sqrt_c64},
+        [SQRT] = {roots_f32, roots_f64, sqrt_c32, sqrt_c64},
         [LOGISTIC] = {logistic_loop_f32, logistic_loop_f64},
         [SILU] = {silu_f32, silu_f64},
         [GELU_TANH] = {gelu_tanh_f32, gelu_tanh_f64},

@@ -4,10 +4,6 @@
 #include "elementwise/simd/exponential_types.h"
 #include "elementwise/simd/complex_functions.h"
 
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
 #if defined(__AVX512F__)
@@ -35,6 +31,10 @@ typedef double Doubles __attribute__((vector_size(BITS / 8)));
 #define T double
 #define SUFFIX f64
 #include "elementwise/simd/vectormath_body.h"
+
+#if defined(__AVX512F__)
+#include "elementwise/simd/vector_functions.h"
+#endif
 
 #if defined(__AVX2__)
 enum { TANGENTS = 64 };
@@ -101,8 +101,14 @@ const MathKernels SIMD_NAME(math_kernels) = {
             [TANH] = {complex_tanh_c32, complex_tanh_c64},
         },
     .scalar = {{scalar_one_f32, scalar_one_f64}, {scalar_two_f32, scalar_two_f64}},
+#if defined(__AVX512F__)
+    .own = {[EXP] = {exp_sixteens_ps, exp_eights_pd},
+            [LOG] = {NULL, log_eights_pd},
+            [TANH] = {tanh_sixteens_ps, hyperbolic_tangents}},
+#elif defined(__AVX2__)
+    .own = {[TANH] = {NULL, hyperbolic_tangents}},
+#endif
 #if defined(__AVX2__)
-    .hyperbolic_tangent = hyperbolic_tangents,
     .vector = {{vector_one_f32, vector_one_f64}, {vector_two_f32, vector_two_f64}},
 #endif
 };

@@ -14,7 +14,7 @@ from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
-from tensor_core.dtypes import DType
+from tensor_core.dtypes import DType, TensorScalar
 from tensor_core.promotion import promote
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.execution.progress import OnStep
@@ -40,8 +40,9 @@ from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 if TYPE_CHECKING:
     from tensor_runtime import Tensor
     from tensor_runtime.form import Form
-    from tensor_runtime.tensors.tensor import Number
+    from tensor_runtime.tensors.tensor import Number, TypedTensor
 
+T = TypeVar("T", bound=TensorScalar)
 Target = TypeVar("Target", bound="Tensor")
 
 
@@ -179,6 +180,15 @@ class Plan(PlanMethods, SliceMethods):
         on_step: OnStep | None = ...,
         **options: Unpack[RunOptions],
     ) -> Target: ...
+    @overload
+    def __call__(
+        self,
+        /,
+        *operands: TypedTensor[T],
+        on_step: OnStep | None = ...,
+        strip_exponent: Literal[False] = ...,
+        **options: Unpack[RunOptions],
+    ) -> TypedTensor[T]: ...
     @overload
     def __call__(
         self,

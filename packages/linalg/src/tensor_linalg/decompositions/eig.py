@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Generic, Literal, NamedTuple, overload
 
+from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIG, EIGVALS
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
 
-class EigResult(NamedTuple):
+class EigResult(NamedTuple, Generic[FactorT]):
     """Eigenvalues and right eigenvectors: A v = v diag(eigenvalues), one eigenvector per column."""
 
-    eigenvalues: Tensor
-    eigenvectors: Tensor
+    eigenvalues: FactorT
+    eigenvectors: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -27,6 +28,14 @@ class EigResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def eig(
+    a: TypedTensor[F32] | TypedTensor[C32], /, *, check: bool = True, out: None = None
+) -> EigResult[TypedTensor[C32]]: ...
+@overload
+def eig(
+    a: TypedTensor[F64] | TypedTensor[C64], /, *, check: bool = True, out: None = None
+) -> EigResult[TypedTensor[C64]]: ...
 @overload
 def eig(a: Tensor, /, *, check: bool = True, out: EigResult | None = None) -> EigResult: ...
 @overload
@@ -72,6 +81,10 @@ def eig(a: Tensor, /, *, check: Check = True, out: Any = None) -> EigResult | Ma
     return found if out is None else delivered("eig", found, out, a)
 
 
+@overload
+def eigvals(a: TypedTensor[F32] | TypedTensor[C32], /, *, check: bool = True, out: None = None) -> TypedTensor[C32]: ...
+@overload
+def eigvals(a: TypedTensor[F64] | TypedTensor[C64], /, *, check: bool = True, out: None = None) -> TypedTensor[C64]: ...
 @overload
 def eigvals(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
 @overload

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import ArgumentError, ShapeError, shortened
@@ -15,7 +15,7 @@ from tensor_linalg.decompositions.gauges import RAW, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.operands import plain, require_finite, with_batch
 from tensor_linalg.products import mH
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
 from tensor_linalg.specs.overwriting import EIGH_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
@@ -35,12 +35,15 @@ from tensor_runtime.ops.views import copy
 from tensor_runtime.primitives.linalg import triangular_solve
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
+SingleT = TypeVar("SingleT", F32, C32)
+DoubleT = TypeVar("DoubleT", F64, C64)
 
-class EighResult(NamedTuple):
+
+class EighResult(NamedTuple, Generic[FactorT, SizesT]):
     """Eigenvalues and eigenvectors: A v = v diag(eigenvalues), one eigenvector per column."""
 
-    eigenvalues: Tensor
-    eigenvectors: Tensor
+    eigenvalues: SizesT
+    eigenvectors: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -63,6 +66,32 @@ class MaskedEighResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def eigh(
+    a: TypedTensor[SingleT],
+    /,
+    b: TypedTensor[SingleT] | None = None,
+    *,
+    subset_by_index: tuple[int, int] | None = None,
+    subset_by_value: tuple[float, float] | None = None,
+    gauge: str | Tensor = RAW,
+    check: bool = True,
+    overwrite: bool = False,
+    out: None = None,
+) -> EighResult[TypedTensor[SingleT], TypedTensor[F32]]: ...
+@overload
+def eigh(
+    a: TypedTensor[DoubleT],
+    /,
+    b: TypedTensor[DoubleT] | None = None,
+    *,
+    subset_by_index: tuple[int, int] | None = None,
+    subset_by_value: tuple[float, float] | None = None,
+    gauge: str | Tensor = RAW,
+    check: bool = True,
+    overwrite: bool = False,
+    out: None = None,
+) -> EighResult[TypedTensor[DoubleT], TypedTensor[F64]]: ...
 @overload
 def eigh(
     a: Tensor,

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
+from tensor_core.dtypes import TensorScalar
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import LDL
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
+
+T = TypeVar("T", bound=TensorScalar)
 
 
-class LDLResult(NamedTuple):
+class LDLResult(NamedTuple, Generic[FactorT]):
     """Factors of A with rows and columns in another order, A[permutation][:, permutation] = l d lᴴ."""
 
-    l: Tensor
-    d: Tensor
+    l: FactorT
+    d: FactorT
     permutation: Tensor
 
     def __repr__(self) -> str:
@@ -27,6 +30,8 @@ class LDLResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def ldl(a: TypedTensor[T], /, *, check: bool = True, out: None = None) -> LDLResult[TypedTensor[T]]: ...
 @overload
 def ldl(a: Tensor, /, *, check: bool = True, out: LDLResult | None = None) -> LDLResult: ...
 @overload

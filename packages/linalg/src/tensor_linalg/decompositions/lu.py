@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
-from tensor_core.dtypes import Bool
+from tensor_core.dtypes import Bool, TensorScalar
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import LU_COMPLETE, LU_FACTOR
 from tensor_linalg.specs.overwriting import LU_FACTOR_OVERWRITING
 from tensor_linalg.targets import delivered, given_up
@@ -17,17 +17,18 @@ from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.diagonals import tril, triu
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import broadcast_in_dim
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
+T = TypeVar("T", bound=TensorScalar)
 _PIVOTING = ("partial", "complete")
 
 
-class LUResult(NamedTuple):
+class LUResult(NamedTuple, Generic[FactorT]):
     """Factors of A with its rows in another order, A[permutation] = l u."""
 
     permutation: Tensor
-    l: Tensor
-    u: Tensor
+    l: FactorT
+    u: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -36,13 +37,13 @@ class LUResult(NamedTuple):
         return fields_html(self)
 
 
-class CompleteLUResult(NamedTuple):
+class CompleteLUResult(NamedTuple, Generic[FactorT]):
     """Factors of A with its rows and columns in another order, A[rows][:, columns] = l u."""
 
     rows: Tensor
     columns: Tensor
-    l: Tensor
-    u: Tensor
+    l: FactorT
+    u: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -51,10 +52,10 @@ class CompleteLUResult(NamedTuple):
         return fields_html(self)
 
 
-class LUFactors(NamedTuple):
+class LUFactors(NamedTuple, Generic[FactorT]):
     """Both factors in one matrix, for :func:`lu_solve`: u on and above its diagonal, l without its ones below."""
 
-    lu: Tensor
+    lu: FactorT
     permutation: Tensor
 
     def __repr__(self) -> str:
@@ -64,6 +65,14 @@ class LUFactors(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def lu(
+    a: TypedTensor[T], /, *, pivoting: Literal["partial"] = "partial", check: bool = True, out: None = None
+) -> LUResult[TypedTensor[T]]: ...
+@overload
+def lu(
+    a: TypedTensor[T], /, *, pivoting: Literal["complete"], check: bool = True, out: None = None
+) -> CompleteLUResult[TypedTensor[T]]: ...
 @overload
 def lu(
     a: Tensor, /, *, pivoting: Literal["partial"] = "partial", check: bool = True, out: LUResult | None = None
@@ -141,6 +150,10 @@ def unpacked(packed: Tensor, short: int, /) -> tuple[Tensor, Tensor]:
     return unit, triu(packed[:short], axes=(0, 1))
 
 
+@overload
+def lu_factor(
+    a: TypedTensor[T], /, *, check: bool = True, overwrite: bool = False, out: None = None
+) -> LUFactors[TypedTensor[T]]: ...
 @overload
 def lu_factor(
     a: Tensor, /, *, check: bool = True, overwrite: bool = False, out: LUFactors | None = None

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, overload
+from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
+from tensor_core.dtypes import TensorScalar
 from tensor_linalg.composed import matrices
 from tensor_linalg.decompositions.gauges import with_positive_diagonal
 from tensor_linalg.masking import Check, masked
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
 from tensor_linalg.specs.overwriting import QR_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes
 from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_parts
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
+T = TypeVar("T", bound=TensorScalar)
 MODES = ("thin", "complete")
 
 
-class QRResult(NamedTuple):
+class QRResult(NamedTuple, Generic[FactorT]):
     """Factors of A = q r."""
 
-    q: Tensor
-    r: Tensor
+    q: FactorT
+    r: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -46,6 +48,17 @@ class MaskedQRResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def qr(
+    a: TypedTensor[T],
+    /,
+    *,
+    mode: str = "thin",
+    positive: bool = False,
+    check: bool = True,
+    overwrite: bool = False,
+    out: None = None,
+) -> QRResult[TypedTensor[T]]: ...
 @overload
 def qr(
     a: Tensor,

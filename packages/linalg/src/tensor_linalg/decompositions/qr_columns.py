@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
-from tensor_core.dtypes import I64
+from tensor_core.dtypes import I64, TensorScalar
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_linalg.composed import floating_form, matrices
 from tensor_linalg.decompositions.qr import QRResult
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import number, unit_of
 from tensor_linalg.products import matvec, mH
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
@@ -27,16 +27,17 @@ from tensor_runtime.ops.reduction import sum
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.statistics import norm
 from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
+T = TypeVar("T", bound=TensorScalar)
 _SEED = 0x5152
 
 
-class PivotedQRResult(NamedTuple):
+class PivotedQRResult(NamedTuple, Generic[FactorT]):
     """Factors of A with its columns in another order, A[:, permutation] = q r, and an estimate of its rank."""
 
-    q: Tensor
-    r: Tensor
+    q: FactorT
+    r: FactorT
     permutation: Tensor
     rank: Tensor
 
@@ -47,6 +48,10 @@ class PivotedQRResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def qr_pivoted(
+    a: TypedTensor[T], /, *, rtol: float | None = None, check: bool = True, out: None = None
+) -> PivotedQRResult[TypedTensor[T]]: ...
 @overload
 def qr_pivoted(
     a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: PivotedQRResult | None = None
@@ -109,6 +114,12 @@ def qr_pivoted(
     return delivered("qr_pivoted", found, out, a)
 
 
+@overload
+def qr_append(
+    q: TypedTensor[T], r: TypedTensor[T], columns: TypedTensor[T], /, *, out: None = None
+) -> QRResult[TypedTensor[T]]: ...
+@overload
+def qr_append(q: Tensor, r: Tensor, columns: Tensor, /, *, out: QRResult | None = None) -> QRResult: ...
 def qr_append(q: Tensor, r: Tensor, columns: Tensor, /, *, out: QRResult | None = None) -> QRResult:
     """The QR decomposition of [A, columns] from that of A = q r, in about 8 M K P operations for P columns.
 

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
+from tensor_core.dtypes import TensorScalar
 from tensor_linalg.composed import Index, failing_as, matrices
 from tensor_linalg.decompositions.qr import MODES, QRResult, qr
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.products import mH
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.ops.views import copy
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
+
+T = TypeVar("T", bound=TensorScalar)
 
 
-class RQResult(NamedTuple):
+class RQResult(NamedTuple, Generic[FactorT]):
     """Factors of A = r q."""
 
-    r: Tensor
-    q: Tensor
+    r: FactorT
+    q: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -29,11 +32,11 @@ class RQResult(NamedTuple):
         return fields_html(self)
 
 
-class LQResult(NamedTuple):
+class LQResult(NamedTuple, Generic[FactorT]):
     """Factors of A = l q."""
 
-    l: Tensor
-    q: Tensor
+    l: FactorT
+    q: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -42,11 +45,11 @@ class LQResult(NamedTuple):
         return fields_html(self)
 
 
-class QLResult(NamedTuple):
+class QLResult(NamedTuple, Generic[FactorT]):
     """Factors of A = q l."""
 
-    q: Tensor
-    l: Tensor
+    q: FactorT
+    l: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -55,6 +58,10 @@ class QLResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def rq(
+    a: TypedTensor[T], /, *, mode: str = "thin", positive: bool = False, check: bool = True, out: None = None
+) -> RQResult[TypedTensor[T]]: ...
 @overload
 def rq(
     a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True, out: RQResult | None = None
@@ -107,6 +114,10 @@ def rq(
 
 @overload
 def lq(
+    a: TypedTensor[T], /, *, mode: str = "thin", positive: bool = False, check: bool = True, out: None = None
+) -> LQResult[TypedTensor[T]]: ...
+@overload
+def lq(
     a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True, out: LQResult | None = None
 ) -> LQResult: ...
 @overload
@@ -155,6 +166,10 @@ def lq(
     return delivered("lq", LQResult(copy(mH(factors.r)), copy(mH(factors.q))), out, a)
 
 
+@overload
+def ql(
+    a: TypedTensor[T], /, *, mode: str = "thin", positive: bool = False, check: bool = True, out: None = None
+) -> QLResult[TypedTensor[T]]: ...
 @overload
 def ql(
     a: Tensor, /, *, mode: str = "thin", positive: bool = False, check: bool = True, out: QLResult | None = None

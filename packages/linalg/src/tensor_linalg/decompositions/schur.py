@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
+from tensor_core.dtypes import TensorScalar
 from tensor_linalg.composed import matrices
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import HESSENBERG, SCHUR
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.complex_parts import paired
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
+
+T = TypeVar("T", bound=TensorScalar)
 
 _FORMS = ("real", "complex")
 
 
-class SchurResult(NamedTuple):
+class SchurResult(NamedTuple, Generic[FactorT]):
     """Factors of A = z t zᴴ."""
 
-    t: Tensor
-    z: Tensor
+    t: FactorT
+    z: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -31,11 +34,11 @@ class SchurResult(NamedTuple):
         return fields_html(self)
 
 
-class HessenbergResult(NamedTuple):
+class HessenbergResult(NamedTuple, Generic[FactorT]):
     """Factors of A = q h qᴴ."""
 
-    h: Tensor
-    q: Tensor
+    h: FactorT
+    q: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -44,6 +47,10 @@ class HessenbergResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def schur(
+    a: TypedTensor[T], /, *, form: Literal["real"] = "real", check: bool = True, out: None = None
+) -> SchurResult[TypedTensor[T]]: ...
 @overload
 def schur(a: Tensor, /, *, form: str = "real", check: bool = True, out: SchurResult | None = None) -> SchurResult: ...
 @overload
@@ -92,6 +99,8 @@ def schur(
     return found if out is None else delivered("schur", found, out, a)
 
 
+@overload
+def hessenberg(a: TypedTensor[T], /, *, check: bool = True, out: None = None) -> HessenbergResult[TypedTensor[T]]: ...
 @overload
 def hessenberg(a: Tensor, /, *, check: bool = True, out: HessenbergResult | None = None) -> HessenbergResult: ...
 @overload

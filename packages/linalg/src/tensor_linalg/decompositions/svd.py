@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, NamedTuple, overload
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, overload
 
-from tensor_core.dtypes import C32, C64, F32, F64
+from tensor_core.dtypes import C32, C64, F32, F64, TensorScalar
 from tensor_core.errors import ArgumentError
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.gauges import RAW, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.products import matmul, mH, mT
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
 from tensor_linalg.specs.overwriting import SVD_OVERWRITING
 from tensor_linalg.specs.shapes import matrix_axes
@@ -24,17 +24,20 @@ from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
+T = TypeVar("T", bound=TensorScalar)
+SingleT = TypeVar("SingleT", F32, C32)
+DoubleT = TypeVar("DoubleT", F64, C64)
 _AUTO: Final = "auto"
 DRIVERS: Final = (_AUTO, "gesdd", "gesvd", "jacobi")
 _AS_USUAL: Final = (True, _AUTO)
 
 
-class SVDResult(NamedTuple):
+class SVDResult(NamedTuple, Generic[FactorT, SizesT]):
     """Factors of A = u diag(s) vh."""
 
-    u: Tensor
-    s: Tensor
-    vh: Tensor
+    u: FactorT
+    s: SizesT
+    vh: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -58,6 +61,30 @@ class MaskedSVDResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def svd(
+    a: TypedTensor[SingleT],
+    /,
+    *,
+    full: bool = False,
+    driver: str = _AUTO,
+    gauge: str | Tensor = RAW,
+    check: bool = True,
+    overwrite: bool = False,
+    out: None = None,
+) -> SVDResult[TypedTensor[SingleT], TypedTensor[F32]]: ...
+@overload
+def svd(
+    a: TypedTensor[DoubleT],
+    /,
+    *,
+    full: bool = False,
+    driver: str = _AUTO,
+    gauge: str | Tensor = RAW,
+    check: bool = True,
+    overwrite: bool = False,
+    out: None = None,
+) -> SVDResult[TypedTensor[DoubleT], TypedTensor[F64]]: ...
 @overload
 def svd(
     a: Tensor,
@@ -244,11 +271,11 @@ def svdvals(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | M
     return execute_with_params(SVDVALS, a, flag("svdvals", "check", check), out)
 
 
-class PolarResult(NamedTuple):
+class PolarResult(NamedTuple, Generic[FactorT]):
     """Factors of A = u p, or of A = p u."""
 
-    u: Tensor
-    p: Tensor
+    u: FactorT
+    p: FactorT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -257,6 +284,10 @@ class PolarResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
+def polar(
+    a: TypedTensor[T], /, *, side: str = "right", check: bool = True, out: None = None
+) -> PolarResult[TypedTensor[T]]: ...
 @overload
 def polar(a: Tensor, /, *, side: str = "right", check: bool = True, out: PolarResult | None = None) -> PolarResult: ...
 @overload

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
-from tensor_core.dtypes import TensorScalar
+from tensor_core.dtypes import C32, C64, F32, F64, TensorScalar
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.results import fields_html, fields_text
+from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
@@ -15,13 +15,15 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
 T = TypeVar("T", bound=TensorScalar)
+SingleT = TypeVar("SingleT", F32, C32)
+DoubleT = TypeVar("DoubleT", F64, C64)
 
 
-class SlogdetResult(NamedTuple):
+class SlogdetResult(NamedTuple, Generic[FactorT, SizesT]):
     """The determinant as sign times exp(logabsdet)."""
 
-    sign: Tensor
-    logabsdet: Tensor
+    sign: FactorT
+    logabsdet: SizesT
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -74,6 +76,14 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
     return execute_with_params(DET, a, flag("det", "check", check), out)
 
 
+@overload
+def slogdet(
+    a: TypedTensor[SingleT], /, *, check: bool = True, out: None = None
+) -> SlogdetResult[TypedTensor[SingleT], TypedTensor[F32]]: ...
+@overload
+def slogdet(
+    a: TypedTensor[DoubleT], /, *, check: bool = True, out: None = None
+) -> SlogdetResult[TypedTensor[DoubleT], TypedTensor[F64]]: ...
 @overload
 def slogdet(a: Tensor, /, *, check: bool = True, out: SlogdetResult | None = None) -> SlogdetResult: ...
 @overload
