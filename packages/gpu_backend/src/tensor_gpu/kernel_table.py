@@ -12,7 +12,14 @@ from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.planning import Binder
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-MODULES: Final = ("creation", "elementwise", "views")
+MODULES: Final = (
+    "arithmetic",
+    "conversion",
+    "creation",
+    "division",
+    "elementwise",
+    "views",
+)
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
 
 

@@ -10,13 +10,13 @@ from math import prod
 from typing import Any
 
 from tensor_core.dtypes import FLOATING, Bool, DType
-from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.walks import broadcast_strides, walk
 from tensor_gpu.programs.elementwise import Expression, Number, Step, elementwise_program
+from tensor_runtime.backends.value_errors import number_out_of_range
 from tensor_runtime.contracts.elementwise import STEP_PARAMS, ProgramParams
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel, Operand
@@ -197,11 +197,7 @@ def checked_number(name: str, number: Number, /) -> Callable[[complex], tuple[in
 
     def arguments(value: complex) -> tuple[int | float, ...]:
         if whole and not -limit <= value.real < limit:
-            raise CastRangeError(
-                f"{name}: the number {value} does not fit {number.dtype.name}; "
-                "convert the tensor to a wider dtype first",
-                value=value,
-            )
+            raise number_out_of_range(name, value, number.dtype)
         return number.arguments(value)
 
     return arguments

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from tensor_core.dtypes import Bool, DType
+from tensor_core.dtypes import DType
 from tensor_gpu.device.program import Argument, HostMemory, Program
 from tensor_gpu.programs.meaning import Elements, compute
-from tensor_gpu.programs.source import TYPES, header
+from tensor_gpu.programs.source import TYPES, header, stored
 
 
 @cache
@@ -21,8 +21,7 @@ def full_program(dtype: DType, /) -> Program:
     wide = dtype.kind == "complex"
     number = {"complex": "double re, double im", "float": "double re"}.get(dtype.kind, "long long re")
     given = "re, im" if wide else "re"
-    stored = "unsigned char" if dtype is Bool else TYPES[dtype]
-    source = f"""{header()}extern "C" __global__ void full({stored}* target, {number}, long long size) {{
+    source = f"""{header()}extern "C" __global__ void full({stored(dtype)}* target, {number}, long long size) {{
     const {TYPES[dtype]} value = number<{TYPES[dtype]}>({given});
     const long long stride = (long long)gridDim.x * blockDim.x;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += stride)

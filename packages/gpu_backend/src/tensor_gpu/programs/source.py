@@ -32,3 +32,21 @@ def header() -> str:
     """
     folder = files("tensor_gpu.programs") / "cuda"
     return "".join((folder / name).read_text() + "\n" for name in HEADERS)
+
+
+def stored(dtype: DType, /) -> str:
+    """The type of elements in memory: a Bool is a byte there.
+
+    >>> stored(Bool), stored(F64)
+    ('unsigned char', 'double')
+    """
+    return "unsigned char" if dtype is Bool else TYPES[dtype]
+
+
+def loaded(element: str, dtype: DType, /) -> str:
+    """The value of an element in memory.
+
+    >>> loaded("x[i]", Bool), loaded("x[i]", F64)
+    ('x[i] != 0', 'x[i]')
+    """
+    return f"{element} != 0" if dtype is Bool else element
