@@ -18,6 +18,14 @@ MODULES: Final = (
     "creation",
     "division",
     "elementwise",
+    "gather_scatter.gather",
+    "gather_scatter.scatter",
+    "indexing",
+    "joining.diagonals",
+    "joining.joining",
+    "joining.padding",
+    "joining.slicing",
+    "random",
     "views",
 )
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""

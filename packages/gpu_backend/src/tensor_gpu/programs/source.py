@@ -21,17 +21,18 @@ TYPES: Final[Mapping[DType, str]] = {
 """Types in registers. In memory a Bool is an ``unsigned char`` of which all but 0 is true."""
 
 HEADERS: Final = ("numbers.cuh", "functions.cuh")
+"""What every program begins with."""
 
 
 @cache
-def header() -> str:
-    """The text of every header, in order.
+def header(*more: str) -> str:
+    """The text of every header, in order, and of those that only some programs need.
 
-    >>> "to(" in header()
-    True
+    >>> "to(" in header(), "philox" in header("random.cuh")
+    (True, True)
     """
     folder = files("tensor_gpu.programs") / "cuda"
-    return "".join((folder / name).read_text() + "\n" for name in HEADERS)
+    return "".join((folder / name).read_text() + "\n" for name in (*HEADERS, *more))
 
 
 def stored(dtype: DType, /) -> str:
