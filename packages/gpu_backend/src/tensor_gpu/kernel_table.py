@@ -16,11 +16,22 @@ from tensor_runtime.contracts.contract import CONTRACTS
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 MODULES: Final = (
+    "arithmetic",
     "contraction.binding",
+    "conversion",
     "creation",
+    "division",
     "elementwise",
+    "gather_scatter.gather",
+    "gather_scatter.scatter",
+    "indexing",
+    "joining.diagonals",
+    "joining.joining",
+    "joining.padding",
+    "joining.slicing",
     "linalg.decompositions",
     "linalg.solving",
+    "random",
     "views",
 )
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""

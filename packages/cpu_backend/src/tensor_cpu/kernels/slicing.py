@@ -9,7 +9,7 @@ from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.dispatch.index_checked import out_of_range
+from tensor_runtime.backends.shared.value_errors import start_out_of_range
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel
 
@@ -64,10 +64,7 @@ def _slices(operation: str, shape: Shape, sizes: Shape, starts: Any) -> tuple[An
     for axis, (extent, size, given) in enumerate(zip(shape, sizes, starts, strict=True)):
         start = int(given)
         if not 0 <= start <= extent - size:
-            found = f"axis {axis} of extent {extent} and size {size}"
-            raise out_of_range(
-                operation, f"starts[{axis}]", start, found, 0, extent - size, axis=axis, position=(axis,)
-            )
+            raise start_out_of_range(operation, axis, start, extent, size)
         index.append(slice(start, start + size))
     return (..., *reversed(index))
 

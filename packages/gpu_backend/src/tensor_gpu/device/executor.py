@@ -62,9 +62,12 @@ class Executor:
 
     def empty(self, form: Form, /) -> DeviceArray:
         """Memory for a compact tensor; whatever it held."""
+        return self.scratch(form.nbytes, form.dtype.itemsize)
+
+    def scratch(self, nbytes: int, itemsize: int, /) -> DeviceArray:
+        """Memory for what only launches see; whatever it held."""
         self.stream()
-        itemsize = form.dtype.itemsize
-        allocation = Allocation(self.api, self.ordinal, form.nbytes)
+        allocation = Allocation(self.api, self.ordinal, nbytes)
         return DeviceArray(allocation, allocation.address, itemsize)
 
     def launch(
@@ -96,11 +99,14 @@ class Executor:
         """Bytes of memory without gaps; waits for them."""
         return self.api.download(self._ordered((source,), ()), source.address, nbytes)
 
+    def fill(self, target: DeviceArray, byte: int, nbytes: int, /) -> None:
+        """Submit the writing of one byte everywhere in memory without gaps."""
+        self.api.fill(self._ordered((), (target,)), target.address, byte, nbytes)
+
     def status(self) -> DeviceArray:
         """A status word, in which programs write the smallest index of an element that they refuse."""
-        allocation = Allocation(self.api, self.ordinal, 8)
-        word = DeviceArray(allocation, allocation.address, 8)
-        self.api.fill(self._ordered((), (word,)), word.address, NEVER, 8)
+        word = self.scratch(8, 8)
+        self.fill(word, NEVER, 8)
         return word
 
     def first_refused(self, status: DeviceArray, /) -> int | None:

@@ -10,13 +10,13 @@ from math import prod
 from typing import Any
 
 from tensor_core.dtypes import FLOATING, Bool, DType
-from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.walks import broadcast_strides, walk
 from tensor_gpu.programs.elementwise import Expression, Number, Step, elementwise_program
+from tensor_runtime.backends.shared.value_errors import number_out_of_range
 from tensor_runtime.contracts.elementwise import STEP_PARAMS, ProgramParams
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel, Operand
@@ -158,7 +158,28 @@ def submitter(
     [1.0, 0.0, 2.0]
     """
     given = [broadcast_strides(operand, shape) for operand in operands if isinstance(operand, Form)]
-    walked = walk(shape, [strides, *given])
+    return walker(executor, expression, shape, [strides, *given], name)
+
+
+def walker(executor: Executor, expression: Expression, shape: Shape, strides: Sequence[Shape], name: str, /) -> Submit:
+    """What computes an expression of elements that lie anywhere.
+
+    Args:
+        executor: of the device.
+        expression: what is computed.
+        shape: of the target.
+        strides: of the target, of which no element is named twice, and of each operand that is an array.
+        name: of the operation, for errors.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x, y = bench.put([1.0, 2.0]), bench.put([0.0] * 4)
+    >>> copy = one_step("copy", (x.form.dtype,), x.form.dtype)
+    >>> walker(bench.executor, copy, (2, 2), [(1, 2), (0, 1)], "repeat")(y.array, [x.array])
+    >>> bench.get(y)
+    [1.0, 1.0, 2.0, 2.0]
+    """
+    walked = walk(shape, strides)
     program = elementwise_program(expression, len(walked.extents), walked.is_contiguous)
     size = prod(shape)
     fixed: tuple[int, ...] = (size,)
@@ -181,6 +202,24 @@ def submitter(
     return submit
 
 
+def copier(
+    executor: Executor, source: DType, target: DType, shape: Shape, written: Shape, read: Shape, /
+) -> Callable[[DeviceArray, DeviceArray], None]:
+    """What copies elements of one type to places of the same or another one, which can hold them, given both arrays.
+
+    >>> from tensor_core import F64
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x, y = bench.put([1.0, 2.0]), bench.put([0.0, 0.0])
+    >>> copier(bench.executor, F64, F64, (2,), (1,), (-1,))(y.array, x.array.moved(1))
+    >>> bench.get(y)
+    [2.0, 1.0]
+    """
+    step = "copy" if source is target else "convert"
+    submit = walker(executor, one_step(step, (source,), target, STEP_PARAMS.get(step)), shape, [written, read], step)
+    return lambda to, of: submit(to, (of,))
+
+
 def checked_number(name: str, number: Number, /) -> Callable[[complex], tuple[int | float, ...]]:
     """From a Python number to the arguments that stand for it; one that the type does not hold is refused.
 
@@ -197,11 +236,7 @@ def checked_number(name: str, number: Number, /) -> Callable[[complex], tuple[in
 
     def arguments(value: complex) -> tuple[int | float, ...]:
         if whole and not -limit <= value.real < limit:
-            raise CastRangeError(
-                f"{name}: the number {value} does not fit {number.dtype.name}; "
-                "convert the tensor to a wider dtype first",
-                value=value,
-            )
+            raise number_out_of_range(name, value, number.dtype)
         return number.arguments(value)
 
     return arguments

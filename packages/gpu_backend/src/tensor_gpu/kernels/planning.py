@@ -13,22 +13,6 @@ Binder = Callable[[Executor, tuple[Any, ...], Any, Any], Kernel]
 """From the device's executor, the forms of the operands, the form of the result and the params to a kernel."""
 
 
-def index_at(position: int, form: Form, /) -> tuple[int, ...]:
-    """The index of an element by its number in column-major order.
-
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> index_at(4, form_of(F64, (3, 2), CPU))
-    (1, 1)
-    """
-    index = []
-    for extent in form.shape:
-        position, along = divmod(position, extent)
-        index.append(along)
-    return tuple(index)
-
-
 def compact(form: Form, /) -> Form:
     """The form of a compact tensor of the same shape.
 

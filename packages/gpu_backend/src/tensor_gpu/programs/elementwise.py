@@ -9,12 +9,13 @@ walked from one element to the next, the extents and each array's strides.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-from tensor_core.dtypes import Bool, DType
+from tensor_core.dtypes import DType
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
+from tensor_gpu.programs.loops import loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.meaning import Elements, compute
-from tensor_gpu.programs.source import TYPES, header
+from tensor_gpu.programs.source import TYPES, header, loaded, stored
 from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
@@ -136,8 +137,7 @@ def decoded(
     size, rest = whole[0], whole[1:]
     if contiguous:
         return ElementwiseArguments(int(arguments[0]), tuple(operands), (size,), ((1,),) * arrays)
-    lists = [tuple(rest[start : start + rank]) for start in range(0, rank * (arrays + 1), rank)] if rank else []
-    shape, strides = (lists[0], tuple(lists[1:])) if rank else ((), ((),) * arrays)
+    shape, strides = walked(rank, arrays, rest)
     return ElementwiseArguments(int(arguments[0]), tuple(operands), shape, strides)
 
 
@@ -191,25 +191,16 @@ def _source(expression: Expression, rank: int, contiguous: bool) -> str:
 def _lines(expression: Expression, rank: int, contiguous: bool) -> Iterator[str]:
     arrays = ["t", *(f"{k}" for k, operand in enumerate(expression.operands) if not isinstance(operand, Number))]
     yield f'extern "C" __global__ void elementwise({", ".join(_parameters(expression, arrays, rank, contiguous))}) {{'
-    yield "    const long long stride = (long long)gridDim.x * blockDim.x;"
-    yield ("    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += stride) {")
+    yield from loop_over("size")
     if not contiguous:
-        yield f"        long long rest = i{''.join(f', o{array} = 0' for array in arrays)};"
-        for axis in range(rank):
-            innermost = axis == rank - 1
-            yield f"        {{ const long long k = {'rest' if innermost else f'rest % n{axis}'};"
-            yield (
-                "          "
-                + " ".join(f"o{array} += k * s{array}_{axis};" for array in arrays)
-                + (" }" if innermost else f" rest /= n{axis}; }}")
-            )
+        yield from offsets("i", rank, arrays, "        ")
     for k, operand in enumerate(expression.operands):
         if isinstance(operand, Number):
             parts = ", ".join(f"x{k}_{part}" for part in range(operand.width))
             yield f"        const {TYPES[operand.dtype]} v{k} = number<{TYPES[operand.dtype]}>({parts});"
         else:
             element = f"x{k}[{'i' if contiguous else f'o{k}'}]"
-            yield f"        const {TYPES[operand]} v{k} = {_loaded(element, operand)};"
+            yield f"        const {TYPES[operand]} v{k} = {loaded(element, operand)};"
     for k, step in enumerate(expression.steps, len(expression.operands)):
         given = ", ".join(
             f"to<{TYPES[dtype]}>(v{place})" for place, dtype in zip(step.operands, step.computed, strict=True)
@@ -223,37 +214,23 @@ def _lines(expression: Expression, rank: int, contiguous: bool) -> Iterator[str]
 
 
 def _parameters(expression: Expression, arrays: list[str], rank: int, contiguous: bool) -> Iterator[str]:
-    yield f"{_stored(expression.result)}* target"
+    yield f"{stored(expression.result)}* target"
     for k, operand in enumerate(expression.operands):
         if isinstance(operand, Number):
             kind = "double" if operand.dtype.kind in ("float", "complex") else "long long"
             yield from (f"{kind} x{k}_{part}" for part in range(operand.width))
         else:
-            yield f"const {_stored(operand)}* x{k}"
+            yield f"const {stored(operand)}* x{k}"
     yield "long long size"
     if not contiguous:
-        yield from (f"long long n{axis}" for axis in range(rank))
-        for array in arrays:
-            yield from (f"long long s{array}_{axis}" for axis in range(rank))
-
-
-def _stored(dtype: DType) -> str:
-    """The type of elements in memory: a Bool is a byte there."""
-    return "unsigned char" if dtype is Bool else TYPES[dtype]
-
-
-def _loaded(element: str, dtype: DType) -> str:
-    return f"{element} != 0" if dtype is Bool else element
-
-
-_CASTS: Final = {"error": "wrap", "wrap": "wrap", "saturate": "saturate"}
+        yield from walk_parameters(rank, arrays)
 
 
 def _function(step: Step) -> str:
     """The function of ``cuda/functions.cuh`` that a step calls."""
     if step.kernel == "cast":
-        (overflow,) = step.params or ("wrap",)
-        return f"f_cast_{_CASTS[overflow]}<{TYPES[step.result]}>"
+        (overflow,) = step.params
+        return f"f_cast_{overflow}<{TYPES[step.result]}>"
     if step.kernel in ("convert", "copy"):
         return f"to<{TYPES[step.result]}>"
-    return f"f_{step.kernel}"
+    return f"f_{step.kernel.removesuffix('_unchecked')}"

@@ -22,25 +22,25 @@ TYPES: Final[Mapping[DType, str]] = {
 """Types in registers. In memory a Bool is an ``unsigned char`` of which all but 0 is true."""
 
 HEADERS: Final = ("numbers.cuh", "functions.cuh")
+"""What every program begins with."""
 
 
 @cache
-def header() -> str:
-    """The text of every header, in order.
+def header(*more: str) -> str:
+    """The text of every header, in order, and of those that only some programs need.
 
-    >>> "to(" in header()
-    True
+    >>> "to(" in header(), "philox" in header("random.cuh")
+    (True, True)
     """
     folder = files("tensor_gpu.programs") / "cuda"
-    return "".join((folder / name).read_text() + "\n" for name in HEADERS)
+    return "".join((folder / name).read_text() + "\n" for name in (*HEADERS, *more))
 
 
 def stored(dtype: DType, /) -> str:
-    """The type of elements in memory.
+    """The type of elements in memory: a Bool is a byte there.
 
-    >>> from tensor_core import F64
-    >>> stored(F64), stored(Bool)
-    ('double', 'unsigned char')
+    >>> stored(Bool), stored(F64)
+    ('unsigned char', 'double')
     """
     return "unsigned char" if dtype is Bool else TYPES[dtype]
 
@@ -58,3 +58,12 @@ def literal(value: complex, dtype: DType, /) -> str:
     else:
         words = [str(int(part)) for part in parts]
     return f"number<{TYPES[dtype]}>({', '.join(words)})"
+
+
+def loaded(element: str, dtype: DType, /) -> str:
+    """The value of an element in memory.
+
+    >>> loaded("x[i]", Bool), loaded("x[i]", F64)
+    ('x[i] != 0', 'x[i]')
+    """
+    return f"{element} != 0" if dtype is Bool else element

@@ -1,7 +1,7 @@
 """Contracts of kernels to which index values say where elements are, and of those that find and sort them.
 
 An index out of range is an ``IndexingError`` that names the first such one in column-major order of the indices; the
-kernel looks for it (``tensor_runtime.dispatch.index_checked.out_of_range`` words it). Nothing is clipped.
+kernel looks for it (``tensor_runtime.backends.shared.value_errors`` words it). Nothing is clipped.
 """
 
 from __future__ import annotations

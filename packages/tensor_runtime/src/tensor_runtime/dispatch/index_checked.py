@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensor_core.dtypes import ALL, INTEGER, DType
-from tensor_core.errors import DTypeError, IndexingError
+from tensor_core.errors import DTypeError
 from tensor_runtime.backends.kernel_facts import Effect, KernelFacts
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.spec import OpSpec, ShapeRule
@@ -69,29 +69,3 @@ class IndexedSpec(OpSpec):
 
 def _any_index(kernel: str, operands: tuple[Any, ...], result: Any, params: Any) -> str:
     return f"{kernel} refuses an index out of range"
-
-
-def out_of_range(
-    operation: str, place: str, value: int, axis: str, low: int, high: int, /, **fields: object
-) -> IndexingError:
-    """The error of an index value outside ``low`` to ``high``, for kernels that have found one.
-
-    Args:
-        operation: what the user called.
-        place: where the value stands, such as "indices[0, 2]".
-        value: the first such value in column-major order of the indices.
-        axis: what it indexes, such as "axis 1 of extent 3".
-        low: smallest value accepted.
-        high: largest; below ``low`` if none is.
-        fields: of the error.
-
-    >>> print(out_of_range("take", "indices[0, 2]", 7, "axis 1 of extent 3", -3, 2))
-    take: indices[0, 2] is 7, out of range for axis 1 of extent 3; accepted: -3 to 2
-    """
-    accepted = f"{low} to {high}" if low <= high else "none"
-    return IndexingError(
-        f"{operation}: {place} is {value}, out of range for {axis}; accepted: {accepted}",
-        operation=operation,
-        value=value,
-        **fields,
-    )

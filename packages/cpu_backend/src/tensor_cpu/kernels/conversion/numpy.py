@@ -17,7 +17,8 @@ from tensor_core.errors import CastRangeError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.backends.shared.value_errors import cast_out_of_range, index_at
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 BLOCK: Final = 1 << 15  # elements per block: its temporaries stay in the cache
@@ -130,24 +131,7 @@ def _wrapped(block: Array, target: DType) -> Array:
 
 def _out_of_range(block: Array, position: int, low: Any, end: Any, result: Form) -> CastRangeError:
     first = int(np.argmin((low <= block) & (block < end)))
-    value, index = block[first].item(), _index(position + first, result.shape)
-    bits = _BITS[result.dtype]
-    return CastRangeError(
-        f"cast: element {index} is {value!r}, out of range for {result.dtype}; accepted: {-(2 ** (bits - 1))} to "
-        f"{2 ** (bits - 1) - 1}; or overflow='saturate' or 'wrap'",
-        index=index,
-        value=value,
-        dtype=result.dtype,
-    )
-
-
-def _index(position: int, shape: Shape) -> tuple[int, ...]:
-    """Index of the element at a position in column-major order."""
-    index = []
-    for extent in shape:
-        position, along = divmod(position, extent)
-        index.append(along)
-    return tuple(index)
+    return cast_out_of_range(index_at(position + first, result.shape), block[first].item(), result.dtype)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

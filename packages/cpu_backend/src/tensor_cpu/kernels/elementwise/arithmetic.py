@@ -15,6 +15,7 @@ from tensor_core.errors import ArgumentError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.elementwise.numpy import BINARY, binary_function, first_true
 from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_runtime.backends.shared.value_errors import negative_exponent
 from tensor_runtime.backends.xp_tables.elementwise import Ufunc
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
@@ -44,7 +45,7 @@ def bind_pow(operands: tuple[Any, ...], result: Form, params: None, /) -> Kernel
         try:
             return function(x, y)
         except ValueError:  # NumPy's word for a negative exponent
-            raise _negative_exponent(y) from None
+            raise _refused(y) from None
 
     return ignoring_fp_errors(power)
 
@@ -61,18 +62,11 @@ def _with_products(power: Ufunc, product: Ufunc) -> Ufunc:
     return function
 
 
-def _negative_exponent(exponent: Any) -> ArgumentError:
+def _refused(exponent: Any) -> ArgumentError:
     if not isinstance(exponent, np.ndarray):
-        index, where, value = None, "the exponent is", exponent
-    else:
-        index = first_true(np.less(exponent, 0))
-        where, value = f"the exponent at index {index} is", exponent[index[::-1]].item()
-    return ArgumentError(
-        f"pow: {where} {value}, and integers have no negative powers; accepted: 0 or more (convert to F64 first)",
-        operation="pow",
-        index=index,
-        value=value,
-    )
+        return negative_exponent(None, exponent)
+    index = first_true(np.less(exponent, 0))
+    return negative_exponent(index, exponent[index[::-1]].item())
 
 
 BINDERS: Final[Mapping[str, Binder]] = {"pow": bind_pow}

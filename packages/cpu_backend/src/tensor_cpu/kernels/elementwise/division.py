@@ -18,6 +18,7 @@ from tensor_core.errors import DivisionByZeroError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.elementwise.numpy import BINARY, binary_function, first_true
 from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_runtime.backends.shared.value_errors import zero_divisor
 from tensor_runtime.backends.xp_tables.elementwise import Ufunc
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
@@ -70,22 +71,13 @@ def bind_division(name: str, ufunc: Ufunc, operands: tuple[Any, ...], result: Fo
         try:
             return copy().run(function, x, y)
         except FloatingPointError:
-            raise _zero_divisor(name, y) from None
+            raise _refused(name, y) from None
 
     return divide
 
 
-def _zero_divisor(name: str, divisor: Any) -> DivisionByZeroError:
-    if not isinstance(divisor, np.ndarray):
-        index, where = None, "the divisor is 0"
-    else:
-        index = first_true(np.equal(divisor, 0))
-        where = f"the divisor at index {index} is 0"
-    return DivisionByZeroError(
-        f"{name}: {where}, and integers have no infinity; replace zeros with where(), or convert to F64 first",
-        operation=name,
-        index=index,
-    )
+def _refused(name: str, divisor: Any) -> DivisionByZeroError:
+    return zero_divisor(name, first_true(np.equal(divisor, 0)) if isinstance(divisor, np.ndarray) else None)
 
 
 def _division(name: str, row: str | None) -> Binder:

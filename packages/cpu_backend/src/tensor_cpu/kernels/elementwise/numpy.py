@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import FLOATING, Bool, DType
-from tensor_core.errors import CastRangeError
 from tensor_core.promotion import promote_scalar
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_runtime.backends.shared.value_errors import number_out_of_range
 from tensor_runtime.backends.xp_tables import elementwise as rows
 from tensor_runtime.backends.xp_tables.elementwise import Ufunc
 from tensor_runtime.form import Form
@@ -168,17 +168,9 @@ def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
         except OverflowError:
             if compares:  # every element is nearer to zero, as it is beside the infinity of that sign
                 return np.float64(np.inf if value > 0 else -np.inf)
-            raise CastRangeError(
-                f"{name}: the number {_shortened(value)} does not fit {dtype.name}; "
-                "convert the tensor to a wider dtype first",
-                value=value,
-            ) from None
+            raise number_out_of_range(name, value, dtype) from None
 
     return element
-
-
-def _shortened(value: Any) -> str:
-    return f"of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 256 else str(value)
 
 
 def first_true(found: Array, /) -> tuple[int, ...]:

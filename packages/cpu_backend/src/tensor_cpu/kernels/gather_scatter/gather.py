@@ -18,7 +18,7 @@ from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.dispatch.index_checked import out_of_range
+from tensor_runtime.backends.shared.value_errors import index_out_of_range
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Counted, Kernel
 
@@ -243,11 +243,7 @@ def _non_negative(operation: str, index: Array, extent: int, axis: int | None) -
 def _first_outside(operation: str, index: Array, extent: int, axis: int | None) -> Exception:
     outside = (index < -extent) | (index >= extent)
     position = first_true(outside)
-    what = f"axis {axis} of extent {extent}" if axis is not None else f"{extent} elements"
-    low, high = (-extent, extent - 1) if extent else (0, -1)
-    return out_of_range(
-        operation, named(position), int(index.T[position]), what, low, high, axis=axis, position=position
-    )
+    return index_out_of_range(operation, position, int(index.T[position]), extent, axis)
 
 
 def first_true(outside: Array) -> tuple[int, ...]:
@@ -257,15 +253,6 @@ def first_true(outside: Array) -> tuple[int, ...]:
     (0, 1)
     """
     return tuple(int(along) for along in reversed(np.unravel_index(int(outside.reshape(-1).argmax()), outside.shape)))
-
-
-def named(position: tuple[int, ...]) -> str:
-    """An element of the indices, for a message.
-
-    >>> named((0, 2))
-    'indices[0, 2]'
-    """
-    return f"indices[{', '.join(map(str, position))}]" if position else "the index"
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

@@ -12,10 +12,10 @@ import numpy as np
 
 from tensor_core.shapes import compact_strides
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.gather_scatter.gather import Refusal, bind_slices_along, first_true, memory_of, named, taken_at
+from tensor_cpu.kernels.gather_scatter.gather import Refusal, bind_slices_along, first_true, memory_of, taken_at
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.dispatch.index_checked import out_of_range
+from tensor_runtime.backends.shared.value_errors import slice_out_of_range
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.slice_geometry import SliceGeometry, gather_geometry, scatter_geometry
 from tensor_runtime.protocols import Kernel
@@ -169,18 +169,8 @@ def _first_slice_outside(
     limits = last[0] if whole else last.reshape(-1, *[1] * (in_order.ndim - 1 - vector))
     position = first_true(((in_order < (-limits - 1 if from_end else 0)) | (in_order > limits)).T)
     axis = geometry.start_axes[0 if whole else position[vector]]
-    size, extent = geometry.sizes[axis], shape[axis]
-    what = f"axis {axis} of extent {extent}" + (f" and slice size {size}" if size != 1 else "")
-    return out_of_range(
-        operation,
-        named(position),
-        int(in_order[position]),
-        what,
-        -extent if from_end else 0,
-        extent - size,
-        axis=axis,
-        position=position,
-    )
+    value, size = int(in_order[position]), geometry.sizes[axis]
+    return slice_out_of_range(operation, position, value, axis, shape[axis], size, from_end)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {"gather": bind_gather, "scatter": bind_scatter}

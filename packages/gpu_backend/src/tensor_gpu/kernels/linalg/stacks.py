@@ -15,8 +15,8 @@ from tensor_gpu.device.api import Solver, Stack
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
-from tensor_gpu.kernels.planning import index_at
 from tensor_gpu.programs.linalg import first_failed, not_finite
+from tensor_runtime.backends.shared.value_errors import index_at
 from tensor_runtime.errors import LinalgError, NonFiniteError
 from tensor_runtime.form import Form, Shape, form_of
 
@@ -67,7 +67,7 @@ def reader(
             executor.launch(program, size, arguments, reads=(found,), writes=(status,))
             first = executor.first_refused(status)
             if first is not None:
-                raise _not_finite(operation, operand, index_at(first, copied), core_rank)
+                raise _not_finite(operation, operand, index_at(first, copied.shape), core_rank)
         return found
 
     return read
@@ -117,7 +117,6 @@ class Routines:
         self.batch = form.shape[2:]
         self.count = prod(self.batch)
         self._executor = executor
-        self._form = form
         self._infos = compact_of(form, I32, (self.count,))
 
     def run(
@@ -143,4 +142,4 @@ class Routines:
         first = self._executor.first_refused(status)
         if first is not None:
             info = int.from_bytes(self._executor.download(infos.moved(first), 4), "little", signed=True)
-            raise explain(index_at(first, compact_of(self._form, None, self.batch)), info)
+            raise explain(index_at(first, self.batch), info)

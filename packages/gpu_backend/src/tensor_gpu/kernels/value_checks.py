@@ -1,0 +1,96 @@
+"""Checks of values: a launch that looks, and the host that waits for its word before anything else is submitted.
+
+Operations that refuse values call these where they may refuse some; what they raise says which element it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensor_core.shapes import compact_strides
+from tensor_gpu.device.arrays import DeviceArray
+from tensor_gpu.device.executor import Executor
+from tensor_gpu.kernels.walks import walk
+from tensor_gpu.programs.checks import Test, refused_program
+from tensor_runtime.form import Form, Shape
+
+Look = Callable[[DeviceArray, DeviceArray], None]
+"""Submits a look at an array's elements, which writes to a status word."""
+Bounds = tuple[()] | tuple[float, float]
+
+
+def looker(
+    executor: Executor,
+    form: Form,
+    test: Test,
+    bounds: Bounds = (),
+    numbers: Shape | None = None,
+    place: tuple[int, int] = (0, 0),
+    /,
+) -> Look:
+    """What looks for elements that a test refuses.
+
+    Args:
+        executor: of the device.
+        form: of the elements.
+        test: what is refused.
+        bounds: of the test.
+        numbers: strides of the elements' numbers; without them they count in column-major order.
+        place: the offset of the first element in the array, and its number.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x, word = bench.put([1, 0, 0]), bench.executor.status()
+    >>> looker(bench.executor, x.form, "zero")(word, x.array)
+    >>> bench.executor.first_refused(word)
+    1
+    """
+    counted = compact_strides(form.shape) if numbers is None else numbers
+    walked = walk(form.shape, [counted, form.strides])
+    program = refused_program(form.dtype, test, len(walked.extents))
+    offset, first = place
+    size = form.size
+    rest = (*bounds, first, size, *walked.extents, *(stride for along in walked.strides for stride in along))
+
+    def look(word: DeviceArray, array: DeviceArray) -> None:
+        if size:
+            moved = array.moved(offset)
+            executor.launch(program, size, (word.address, moved.address, *rest), reads=(array,), writes=(word,))
+
+    return look
+
+
+def checker(executor: Executor, form: Form, test: Test, bounds: Bounds = (), /) -> Callable[[DeviceArray], int | None]:
+    """What gives the number of the first element that a test refuses, in column-major order; None if it is none.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x = bench.put([1.0, float("nan"), 7.0])
+    >>> checker(bench.executor, x.form, "outside", (0.0, 5.0))(x.array)
+    1
+    """
+    look = looker(executor, form, test, bounds)
+
+    def first_refused(array: DeviceArray) -> int | None:
+        word = executor.status()
+        look(word, array)
+        return executor.first_refused(word)
+
+    return first_refused if form.size else lambda array: None
+
+
+def element(executor: Executor, array: DeviceArray, form: Form, index: tuple[int, ...], /) -> Any:
+    """One element, as a Python number; waits for it.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x = bench.put([1.0, 2.0])
+    >>> element(bench.executor, x.array, x.form, (1,))
+    2.0
+    """
+    offset = sum(map(int.__mul__, index, form.strides))
+    taken = executor.download(array.moved(offset), form.dtype.itemsize)
+    return np.frombuffer(taken, form.dtype.numpy_name)[0].item()
