@@ -127,7 +127,10 @@ def late_sum(seed: int, *, waits: bool) -> float:
         api.launch(first, Launch(ADD_ONE, 1, 1, (address,)))
     if waits:
         api.wait(second, api.record(first))
-    return float(np.frombuffer(api.download(second, number, 8))[0])
+    taken = bytearray(8)
+    api.download(second, number, taken)
+    api.synchronize(second)
+    return float(np.frombuffer(taken)[0])
 
 
 def test_with_a_wait_every_order_gives_the_same() -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu import kernel_table
 from tensor_gpu.device.api import DeviceApi
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
+from tensor_gpu.device.streams import Transfer, UserStream
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import compact
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
-from tensor_runtime.protocols import Kernel, Operand, Result
+from tensor_runtime.protocols import Kernel, MemoryUse, Operand, Result
 
 
 class DeviceBackend:
@@ -71,16 +73,63 @@ class DeviceBackend:
             executor.upload(target, memoryview(source.raw))
         return target
 
+    def begin_upload(self, source: HostTensor[Any], form: Form, /) -> Transfer[DeviceArray]:
+        """A copy of a host tensor, in the background."""
+        array = self.upload(source, form)
+        executor = self.executor(form.placement)
+        return Transfer(executor, executor.stream(), lambda: array)
+
     def download(self, array: DeviceArray, form: Form, /) -> HostTensor[Any]:
         """A copy on the host, complete."""
-        executor = self.executor(form.placement)
-        if not form.is_compact:
-            array = bind_step(executor, "copy", (form,), compact(form), None)(array)
-        taken = executor.download(array, form.nbytes) if form.size else bytearray()
-        return HostTensor.wrap_bytes(taken, form.shape, form.dtype)
+        return self.begin_download(array, form).result()
+
+    def begin_download(self, array: DeviceArray, form: Form, /) -> Transfer[HostTensor[Any]]:
+        """A copy on the host, in the background."""
+        executor, taken = self.executor(form.placement), bytearray(form.nbytes)
+        stream = executor.stream()
+        if form.size:
+            stream = executor.begin_download(self._compact(array, form), taken)
+        return Transfer(executor, stream, lambda: HostTensor.wrap_bytes(taken, form.shape, form.dtype))
+
+    def transfer(self, array: DeviceArray, form: Form, target: Form, /) -> DeviceArray | None:
+        """A copy on another device of the same kind, from memory to memory."""
+        source = self._compact(array, form)
+        executor = self.executor(target.placement)
+        copied = executor.empty(target)
+        if form.size:
+            executor.copy(copied, source, form.nbytes)
+        return copied
+
+    def _compact(self, array: DeviceArray, form: Form) -> DeviceArray:
+        if form.is_compact:
+            return array
+        copied: DeviceArray = bind_step(self.executor(form.placement), "copy", (form,), compact(form), None)(array)
+        return copied
+
+    def stream(self, placement: Placement, handle: int | None, /) -> UserStream:
+        """A new stream of a device.
+
+        Raises:
+            UnsupportedOperationError: another library's stream.
+        """
+        if handle is not None:
+            raise UnsupportedOperationError(
+                f"stream: {self.name} devices take no streams of other libraries, so none of handle {handle}",
+                operation="stream",
+            )
+        return UserStream(self.executor(placement))
+
+    def memory(self, placement: Placement, /) -> MemoryUse:
+        """What is used on a device now."""
+        facts = self.api.memory(self.executor(placement).ordinal)
+        return MemoryUse(facts.used, 0, facts.total)
+
+    def wait_for(self, placement: Placement, /) -> None:
+        """Wait for every stream of one device."""
+        self.executor(placement).synchronize()
 
     def synchronize(self) -> None:
-        """Wait for the current stream of each device."""
+        """Wait for every stream of each device."""
         for executor in self._executors:
             executor.synchronize()
 

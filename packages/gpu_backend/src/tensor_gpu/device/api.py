@@ -153,6 +153,10 @@ class DeviceApi(Protocol):
         """Another queue, which waits for no other one."""
         ...
 
+    def handle(self, stream: Stream, /) -> int:
+        """The number by which other libraries know a stream."""
+        ...
+
     def record(self, stream: Stream, /) -> Event:
         """The point after all that is submitted so far."""
         ...
@@ -165,12 +169,24 @@ class DeviceApi(Protocol):
         """Return when all that is submitted has run; raises what failed in it."""
         ...
 
+    def done(self, stream: Stream, /) -> bool:
+        """Whether all that is submitted has run. Waits for nothing."""
+        ...
+
+    def passed(self, event: Event, /) -> bool:
+        """Whether a stream has gone past a point in it. Waits for nothing."""
+        ...
+
     def upload(self, stream: Stream, target: int, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy from the host, whose memory may change as soon as this returns."""
         ...
 
-    def download(self, stream: Stream, source: int, nbytes: int, /) -> bytearray:
-        """Wait for what is submitted, and copy to the host."""
+    def download(self, stream: Stream, source: int, target: bytearray, /) -> None:
+        """Submit a copy to the host, into all of a buffer that nobody touches until it has run."""
+        ...
+
+    def copy(self, stream: Stream, target: int, source: int, nbytes: int, /) -> None:
+        """Submit a copy from memory of any of the devices to memory of any."""
         ...
 
     def fill(self, stream: Stream, target: int, byte: int, nbytes: int, /) -> None:

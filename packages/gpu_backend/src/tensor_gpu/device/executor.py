@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
+from weakref import WeakSet
 
 from tensor_core.errors import BackendError
 from tensor_gpu.device.api import DeviceApi, Gemm, Launch, Solver, Stream, threads_for
@@ -34,6 +35,7 @@ class Executor:
         self.api = api
         self.ordinal = ordinal
         self._usual = api.new_stream(ordinal)
+        self._streams: WeakSet[Stream] = WeakSet((self._usual,))
         self._current: ContextVar[Stream | None] = ContextVar(f"tensor_gpu_stream_{ordinal}", default=None)
         self._process = os.getpid()
 
@@ -97,7 +99,19 @@ class Executor:
 
     def download(self, source: DeviceArray, nbytes: int, /) -> bytearray:
         """Bytes of memory without gaps; waits for them."""
-        return self.api.download(self._ordered((source,), ()), source.address, nbytes)
+        target = bytearray(nbytes)
+        self.api.synchronize(self.begin_download(source, target))
+        return target
+
+    def begin_download(self, source: DeviceArray, target: bytearray, /) -> Stream:
+        """Submit a copy of memory without gaps into all of a buffer; the stream to which it was submitted."""
+        stream = self._ordered((source,), ())
+        self.api.download(stream, source.address, target)
+        return stream
+
+    def copy(self, target: DeviceArray, source: DeviceArray, nbytes: int, /) -> None:
+        """Submit a copy between memories without gaps, of this device or another one."""
+        self.api.copy(self._ordered((source,), (target,)), target.address, source.address, nbytes)
 
     def fill(self, target: DeviceArray, byte: int, nbytes: int, /) -> None:
         """Submit the writing of one byte everywhere in memory without gaps."""
@@ -114,9 +128,17 @@ class Executor:
         found = int.from_bytes(self.download(status, 8), "little")
         return None if found == int.from_bytes(bytes([NEVER] * 8), "little") else found
 
+    def new_stream(self) -> Stream:
+        """Another stream of the device."""
+        self.stream()
+        stream = self.api.new_stream(self.ordinal)
+        self._streams.add(stream)
+        return stream
+
     def synchronize(self) -> None:
-        """Wait for the current stream and the usual one."""
-        for stream in {self.stream(), self._usual}:
+        """Wait for every stream of the device."""
+        self.stream()
+        for stream in tuple(self._streams):
             self.api.synchronize(stream)
 
     def _ordered(self, reads: Iterable[DeviceArray], writes: Iterable[DeviceArray]) -> Stream:

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
 from tensor_gpu.sim.blas import check_gemm, multiply
+from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.lapack import run_solver
-from tensor_gpu.sim.memory import SimulatedMemory
+from tensor_gpu.sim.memory import SimulatedMemory, device_of
 from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
 
-COUNTED: Final = ("launches", "gemms", "solvers", "uploads", "downloads", "fills", "bytes up", "bytes down")
+COUNTED: Final = ("launches", "gemms", "solvers", "uploads", "downloads", "copies", "fills", "bytes up", "bytes down")
 """What :attr:`SimulatedApi.counts` counts."""
 
 
@@ -25,7 +26,10 @@ class SimulatedApi:
     >>> api = SimulatedApi(devices=1, memory_bytes=1 << 20)
     >>> stream, address = api.new_stream(0), api.allocate(0, 3)
     >>> api.upload(stream, address, b"abc")
-    >>> api.download(stream, address, 3), api.counts["bytes up"]
+    >>> taken = bytearray(3)
+    >>> api.download(stream, address, taken)
+    >>> api.synchronize(stream)
+    >>> taken, api.counts["bytes up"]
     (bytearray(b'abc'), 3)
     """
 
@@ -61,16 +65,21 @@ class SimulatedApi:
         self._dropped.append((ordinal, address, users))
 
     def memory(self, ordinal: int, /) -> MemoryFacts:
-        """What is in use, of how much."""
+        """What live arrays use, of how much."""
         with self._lock:
             self._collect(wait=False)
             memory = self._memories[ordinal]
-            return MemoryFacts(memory.used, memory.capacity)
+            leaving = sum(memory.size_at(address) for device, address, _ in self._leaving if device == ordinal)
+            return MemoryFacts(memory.used - leaving, memory.capacity)
 
     def new_stream(self, ordinal: int, /) -> SimulatedStream:
         """Another queue."""
         with self._lock:
             return self._scheduler.new_stream(ordinal)
+
+    def handle(self, stream: Any, /) -> int:
+        """A number of this process."""
+        return id(stream)
 
     def record(self, stream: Any, /) -> SimulatedEvent:
         """The point after all that is submitted so far."""
@@ -87,6 +96,15 @@ class SimulatedApi:
         with self._lock:
             self._scheduler.synchronize(stream)
 
+    def done(self, stream: Any, /) -> bool:
+        """Whether nothing is left to run."""
+        with self._lock:
+            return self._scheduler.done(stream)
+
+    def passed(self, event: Any, /) -> bool:
+        """Whether the point was passed."""
+        return bool(event.passed)
+
     def upload(self, stream: Any, target: int, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy of bytes that are taken now."""
         taken = bytes(source)
@@ -97,18 +115,22 @@ class SimulatedApi:
 
         self._submit("uploads", stream, work)
 
-    def download(self, stream: Any, source: int, nbytes: int, /) -> bytearray:
-        """Run what is submitted, and copy."""
-        taken = bytearray()
-        self.counts["bytes down"] += nbytes
+    def download(self, stream: Any, source: int, target: bytearray, /) -> None:
+        """Submit a copy to the host."""
+        self.counts["bytes down"] += len(target)
 
         def work(memory: SimulatedMemory) -> None:
-            taken.extend(memory.bytes_at(source, nbytes).data)
+            target[:] = memory.bytes_at(source, len(target)).data
 
-        with self._lock:
-            self._submit("downloads", stream, work)
-            self._scheduler.synchronize(stream)
-        return taken
+        self._submit("downloads", stream, work)
+
+    def copy(self, stream: Any, target: int, source: int, nbytes: int, /) -> None:
+        """Submit a copy; addresses tell the devices."""
+
+        def work(memory: SimulatedMemory) -> None:
+            self._memory_of(target).bytes_at(target, nbytes)[...] = self._memory_of(source).bytes_at(source, nbytes)
+
+        self._submit("copies", stream, work)
 
     def fill(self, stream: Any, target: int, byte: int, nbytes: int, /) -> None:
         """Submit the writing of one byte everywhere."""
@@ -130,6 +152,12 @@ class SimulatedApi:
     def solver(self, stream: Any, call: Solver, /) -> None:
         """Submit a routine of linear algebra."""
         self._submit("solvers", stream, lambda memory: run_solver(memory, call))
+
+    def _memory_of(self, address: int) -> SimulatedMemory:
+        ordinal = device_of(address)
+        if not 0 <= ordinal < len(self._memories):
+            raise SimulationError(f"{address:#x} is no address of a device")
+        return self._memories[ordinal]
 
     def _submit(self, counted: str, stream: SimulatedStream, work: Callable[[SimulatedMemory], None]) -> None:
         with self._lock:

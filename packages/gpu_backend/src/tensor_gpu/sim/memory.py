@@ -22,6 +22,7 @@ ALIGNMENT: Final = 256
 GUARD: Final = 256  # bytes before and behind an allocation
 FRESH, RELEASED, GUARDS = 0xCD, 0xDD, 0xA5
 RESTING: Final = 1 << 20  # bytes that are released and not used again yet, at least
+_DEVICE_BITS: Final = 44  # addresses of one device
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -42,7 +43,7 @@ class SimulatedMemory:
         self.ordinal = ordinal
         self.capacity = capacity
         self.used = 0
-        self._base = (ordinal + 1) << 44
+        self._base = (ordinal + 1) << _DEVICE_BITS
         self._arena: Bytes = np.frombuffer(mmap.mmap(-1, capacity), np.uint8)  # pages appear as they are touched
         self._holes = [(0, capacity)]  # offset and size, in order
         self._starts: list[int] = []  # of live allocations, in order
@@ -96,6 +97,10 @@ class SimulatedMemory:
             self._wake()
         if not intact:
             raise SimulationError(f"bytes beside an allocation of {nbytes} bytes on device {self.ordinal} were written")
+
+    def size_at(self, address: int, /) -> int:
+        """Bytes of the live allocation that begins at an address."""
+        return self._live[address - self._base]
 
     def bytes_at(self, address: int, nbytes: int, /) -> Bytes:
         """Bytes of one live allocation.
@@ -162,3 +167,12 @@ class SimulatedMemory:
                 (first, room), (second, more) = self._holes[left : left + 2]
                 if first + room == second:
                     self._holes[left : left + 2] = [(first, room + more)]
+
+
+def device_of(address: int, /) -> int:
+    """The number of the device that an address is of.
+
+    >>> device_of(SimulatedMemory(3, 1 << 20).allocate(8))
+    3
+    """
+    return (address >> _DEVICE_BITS) - 1

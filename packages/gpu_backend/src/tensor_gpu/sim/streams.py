@@ -30,7 +30,7 @@ class SimulatedEvent:
 class SimulatedStream:
     """A queue of one device."""
 
-    __slots__ = ("ordinal", "queue")
+    __slots__ = ("__weakref__", "ordinal", "queue")
 
     def __init__(self, ordinal: int) -> None:
         self.ordinal = ordinal
@@ -54,19 +54,16 @@ class Scheduler:
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)
-        self._streams: list[SimulatedStream] = []
+        self._busy: dict[SimulatedStream, None] = {}  # streams that have something left to run
         self._kept = 0
 
     def new_stream(self, ordinal: int, /) -> SimulatedStream:
         """Another queue."""
-        stream = SimulatedStream(ordinal)
-        self._streams.append(stream)
-        return stream
+        return SimulatedStream(ordinal)
 
     def submit(self, stream: SimulatedStream, work: Work, /) -> None:
         """Keep a piece of work until later."""
-        stream.queue.append(work)
-        self._kept += 1
+        self._keep(stream, work)
         while self._kept > MOST_KEPT:
             self._run_one()
 
@@ -82,8 +79,7 @@ class Scheduler:
 
     def wait(self, stream: SimulatedStream, event: SimulatedEvent, /) -> None:
         """Let the stream go on after the event only."""
-        stream.queue.append(event)
-        self._kept += 1
+        self._keep(stream, event)
 
     def synchronize(self, stream: SimulatedStream, /) -> None:
         """Run until the stream is empty."""
@@ -95,17 +91,36 @@ class Scheduler:
         while not event.passed:
             self._run_one()
 
+    def done(self, stream: SimulatedStream, /) -> bool:
+        """Whether nothing is left to run in the stream, but for waiting for what has passed."""
+        self._pass(stream)
+        return not stream.queue
+
+    def _keep(self, stream: SimulatedStream, one: Work | SimulatedEvent) -> None:
+        stream.queue.append(one)
+        self._busy[stream] = None
+        self._kept += 1
+
+    def _pass(self, stream: SimulatedStream) -> None:
+        """Go past events that have passed."""
+        while stream.queue and isinstance(event := stream.queue[0], SimulatedEvent) and event.passed:
+            self._taken(stream)
+
+    def _taken(self, stream: SimulatedStream) -> Work | SimulatedEvent:
+        self._kept -= 1
+        one = stream.queue.popleft()
+        if not stream.queue:
+            self._busy.pop(stream, None)
+        return one
+
     def _run_one(self) -> None:
-        for stream in self._streams:
-            while stream.queue and isinstance(event := stream.queue[0], SimulatedEvent) and event.passed:
-                stream.queue.popleft()
-                self._kept -= 1
-        ready = [one for one in self._streams if one.queue and not isinstance(one.queue[0], SimulatedEvent)]
+        for stream in tuple(self._busy):
+            self._pass(stream)
+        ready = [one for one in self._busy if not isinstance(one.queue[0], SimulatedEvent)]
         if not ready:
-            if self._kept:
+            if self._busy:
                 raise SimulationError("every stream waits for another one")
             return
-        work = self._random.choice(ready).queue.popleft()
-        self._kept -= 1
+        work = self._taken(self._random.choice(ready))
         assert not isinstance(work, SimulatedEvent)
         work()
