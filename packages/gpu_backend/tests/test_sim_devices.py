@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensor_linalg
 import tensor_runtime as tr
 from tensor_core.dtypes import F64
-from tensor_core.errors import OutOfMemoryError, PlacementError
+from tensor_core.errors import CastRangeError, OutOfMemoryError, PlacementError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.device.program import Argument, HostMemory, Program
@@ -17,6 +18,7 @@ from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.bench import Bench
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.memory import FRESH, GUARD, RELEASED, RESTING, SimulatedMemory
+from tensor_runtime.errors import NotPositiveDefiniteError
 from tensor_runtime.placement import DeviceKind
 
 CAPACITY = 1 << 22
@@ -216,3 +218,26 @@ def test_a_fork_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(tr.TensorError, match="cannot be used in a forked process"):
         bench.executor.stream()
+
+
+def test_refusals_that_are_deferred_come_with_the_wait_and_the_value_of_then() -> None:
+    x = tr.upload(HostTensor.from_nested([1.0, 3e9, 5.0]), "sim:0")
+    with tr.checks("deferred"):
+        tr.cast(x, "I32")
+        tr.copy_into(tr.mutable_view(x), tr.zeros(3, placement="sim:0"))
+        tr.floor_divide(tr.cast(x, "I32"), tr.cast(x, "I32"))
+
+    with pytest.raises(CastRangeError, match=r"element \(1,\) is 3000000000\.0") as caught:
+        tr.synchronize("sim:0")
+    assert caught.value.index == (1,)
+    tr.synchronize("sim:0")  # what was refused after it is forgotten
+
+
+def test_a_download_tells_what_was_refused_in_the_stream_that_wrote() -> None:
+    x = tr.upload(HostTensor.from_nested([[1.0, 0.0], [0.0, -1.0]]), "sim:0")
+    with tr.stream("sim:0"), tr.checks("deferred"):
+        factor = tensor_linalg.cholesky(x)
+
+    with pytest.raises(NotPositiveDefiniteError, match="leading 2x2 block"):
+        tr.download(factor)
+    tr.synchronize("sim:0")

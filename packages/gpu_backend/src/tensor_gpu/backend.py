@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Any
 
 from tensor_core.errors import UnsupportedOperationError
@@ -89,7 +90,8 @@ class DeviceBackend:
         stream = executor.stream()
         if form.size:
             stream = executor.begin_download(self._compact(array, form), taken)
-        return Transfer(executor, stream, lambda: HostTensor.wrap_bytes(taken, form.shape, form.dtype))
+        made = partial(HostTensor.wrap_bytes, taken, form.shape, form.dtype)
+        return Transfer(executor, stream, made, array.allocation.writer)
 
     def transfer(self, array: DeviceArray, form: Form, target: Form, /) -> DeviceArray | None:
         """A copy on another device of the same kind, from memory to memory."""

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 from weakref import WeakSet
 
-from tensor_core.errors import BackendError
+from tensor_core.errors import BackendError, TensorError
 from tensor_gpu.device.api import DeviceApi, Gemm, Launch, Solver, Stream, threads_for
 from tensor_gpu.device.arrays import Allocation, DeviceArray
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
+from tensor_runtime.protocols import DEFERRED
 
-NEVER: Final = 0x7F
-"""The byte that a status word is filled with: as an index, one that no element has."""
+_FILLED: Final = 0x7F
+NO_NUMBER: Final = int.from_bytes(bytes([_FILLED] * 8), "little")
+"""What a status word holds where nothing is refused: eight equal bytes, and no element's number."""
+MOST_NOTES: Final = 512
+"""Refusals that are noted in a stream before the host reads them by itself."""
 
 
 class Executor:
@@ -37,6 +41,7 @@ class Executor:
         self._usual = api.new_stream(ordinal)
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
         self._current: ContextVar[Stream | None] = ContextVar(f"tensor_gpu_stream_{ordinal}", default=None)
+        self._notes: dict[Stream, list[tuple[DeviceArray, Callable[[int], TensorError]]]] = {}
         self._process = os.getpid()
 
     def stream(self) -> Stream:
@@ -120,13 +125,13 @@ class Executor:
     def status(self) -> DeviceArray:
         """A status word, in which programs write the smallest index of an element that they refuse."""
         word = self.scratch(8, 8)
-        self.fill(word, NEVER, 8)
+        self.fill(word, _FILLED, 8)
         return word
 
     def first_refused(self, status: DeviceArray, /) -> int | None:
         """What a status word says; None where nothing was refused. Waits for it."""
         found = int.from_bytes(self.download(status, 8), "little")
-        return None if found == int.from_bytes(bytes([NEVER] * 8), "little") else found
+        return None if found == NO_NUMBER else found
 
     def new_stream(self) -> Stream:
         """Another stream of the device."""
@@ -136,10 +141,49 @@ class Executor:
         return stream
 
     def synchronize(self) -> None:
-        """Wait for every stream of the device."""
+        """Wait for every stream of the device; raises the first refusal that was noted."""
         self.stream()
         for stream in tuple(self._streams):
             self.api.synchronize(stream)
+        for stream in tuple(self._notes):
+            self.tell(stream)
+
+    def defers(self) -> bool:
+        """Whether refusals of values are to be noted, not raised."""
+        return DEFERRED.get()
+
+    def refuse(self, status: DeviceArray, error: Callable[[int], TensorError], /) -> None:
+        """Raise the error of the number in a status word, if there is one: now, or where refusals are deferred, late.
+
+        Args:
+            status: the word.
+            error: from the number of the element that is refused to what is raised.
+        """
+        if self.defers():
+            self.note(status, error)
+            return
+        position = self.first_refused(status)
+        if position is not None:
+            raise error(position)
+
+    def note(self, status: DeviceArray, error: Callable[[int], TensorError], /) -> None:
+        """Note a status word of the current stream, to be read when somebody waits for it; as :meth:`refuse`."""
+        notes = self._notes.setdefault(self.stream(), [])
+        notes.append((status, error))
+        if len(notes) > MOST_NOTES:
+            self.tell(self.stream())
+
+    def wait(self, stream: Stream, /) -> None:
+        """Wait for one stream; raises the first refusal that was noted in it."""
+        self.api.synchronize(stream)
+        self.tell(stream)
+
+    def tell(self, stream: Stream, /) -> None:
+        """Raise the first refusal that was noted in a stream, and forget it and those after it."""
+        for status, error in self._notes.pop(stream, ()):
+            position = self.first_refused(status)
+            if position is not None:
+                raise error(position)
 
     def _ordered(self, reads: Iterable[DeviceArray], writes: Iterable[DeviceArray]) -> Stream:
         stream = self.stream()

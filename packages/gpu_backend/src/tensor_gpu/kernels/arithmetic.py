@@ -9,8 +9,8 @@ from tensor_core.dtypes import INTEGER
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import Binder
-from tensor_gpu.kernels.value_checks import checker, element
-from tensor_runtime.backends.shared.value_errors import index_at, negative_exponent
+from tensor_gpu.kernels.value_checks import refuser
+from tensor_runtime.backends.shared.value_errors import negative_exponent
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -43,13 +43,10 @@ def bind_pow(executor: Executor, operands: tuple[Any, ...], result: Form, params
         return by_number
     if exponent.dtype not in INTEGER:
         return kernel
-    first_negative = checker(executor, exponent, "outside", (0, _LARGEST))
+    refuse = refuser(executor, exponent, "outside", (0, _LARGEST), negative_exponent)
 
     def power(a: Any, b: Any) -> Any:
-        position = first_negative(b)
-        if position is not None:
-            index = index_at(position, exponent.shape)
-            raise negative_exponent(index, element(executor, b, exponent, index))
+        refuse(b)
         return kernel(a, b)
 
     return power

@@ -12,9 +12,9 @@ from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import Binder
-from tensor_gpu.kernels.value_checks import Bounds, checker, element
+from tensor_gpu.kernels.value_checks import Bounds, refuser
 from tensor_runtime.backends.kernel_facts import facts_of
-from tensor_runtime.backends.shared.value_errors import cast_out_of_range, index_at
+from tensor_runtime.backends.shared.value_errors import cast_out_of_range
 from tensor_runtime.contracts.views import ConvertParams
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
@@ -56,13 +56,13 @@ def bind_cast(executor: Executor, operands: tuple[Form], result: Form, params: C
     assert refuses is not None
     if refuses("cast", operands, result, params) is None or result.size == 0:
         return kernel
-    first_outside = checker(executor, form, "outside", bounds_of(form.dtype, result.dtype))
+    bounds = bounds_of(form.dtype, result.dtype)
+    refuse = refuser(
+        executor, form, "outside", bounds, lambda index, value: cast_out_of_range(index, value.real, result.dtype)
+    )
 
     def cast(array: DeviceArray) -> DeviceArray:
-        position = first_outside(array)
-        if position is not None:
-            index = index_at(position, form.shape)
-            raise cast_out_of_range(index, element(executor, array, form, index).real, result.dtype)
+        refuse(array)
         made: DeviceArray = kernel(array)
         return made
 

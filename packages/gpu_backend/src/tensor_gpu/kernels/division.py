@@ -9,8 +9,8 @@ from tensor_core.dtypes import FLOATING
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import Binder
-from tensor_gpu.kernels.value_checks import checker
-from tensor_runtime.backends.shared.value_errors import index_at, zero_divisor
+from tensor_gpu.kernels.value_checks import refuser
+from tensor_runtime.backends.shared.value_errors import zero_divisor
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -41,12 +41,10 @@ def bind_division(
             return kernel(a, b)
 
         return by_number
-    first_zero = checker(executor, divisor, "zero")
+    refuse = refuser(executor, divisor, "zero", (), lambda index, value: zero_divisor(name, index))
 
     def divide(a: Any, b: Any) -> Any:
-        position = first_zero(b)
-        if position is not None:
-            raise zero_divisor(name, index_at(position, divisor.shape))
+        refuse(b)
         return kernel(a, b)
 
     return divide

@@ -1,4 +1,4 @@
-"""Checks of values: a launch that looks, and the host that waits for its word before anything else is submitted.
+"""Checks of values: a launch that looks, and the host that waits for its word, now or when it waits anyway.
 
 Operations that refuse values call these where they may refuse some; what they raise says which element it was.
 """
@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tensor_core.errors import TensorError
 from tensor_core.shapes import compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.walks import walk
-from tensor_gpu.programs.checks import Test, refused_program
+from tensor_gpu.programs.checks import Test, noted_program, refused_program
+from tensor_runtime.backends.shared.value_errors import Index, index_at
 from tensor_runtime.form import Form, Shape
 
 Look = Callable[[DeviceArray, DeviceArray], None]
@@ -63,23 +65,46 @@ def looker(
     return look
 
 
-def checker(executor: Executor, form: Form, test: Test, bounds: Bounds = (), /) -> Callable[[DeviceArray], int | None]:
-    """What gives the number of the first element that a test refuses, in column-major order; None if it is none.
+def refuser(
+    executor: Executor, form: Form, test: Test, bounds: Bounds, error: Callable[[Index, Any], TensorError], /
+) -> Callable[[DeviceArray], None]:
+    """What refuses elements of an array: now, or inside ``tensor_runtime.checks("deferred")`` when it is waited for.
 
+    Args:
+        executor: of the device.
+        form: of the elements.
+        test: what is refused.
+        bounds: of the test.
+        error: from the index of the first element that is refused, in column-major order, and its value.
+
+    >>> from tensor_core.errors import ArgumentError
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
-    >>> x = bench.put([1.0, float("nan"), 7.0])
-    >>> checker(bench.executor, x.form, "outside", (0.0, 5.0))(x.array)
-    1
+    >>> x = bench.put([1.0, 9.0, 7.0])
+    >>> wrong = lambda index, value: ArgumentError(f"{value} at {index}")
+    >>> refuser(bench.executor, x.form, "outside", (0.0, 5.0), wrong)(x.array)
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: 9.0 at (1,)
     """
     look = looker(executor, form, test, bounds)
+    keep = noted_program(form.dtype, form.rank)
+    lies = (*form.shape, *form.strides)
 
-    def first_refused(array: DeviceArray) -> int | None:
+    def refuse(array: DeviceArray) -> None:
         word = executor.status()
         look(word, array)
-        return executor.first_refused(word)
+        if not executor.defers():
+            position = executor.first_refused(word)
+            if position is not None:
+                index = index_at(position, form.shape)
+                raise error(index, element(executor, array, form, index))
+            return
+        kept = executor.scratch(form.dtype.itemsize, form.dtype.itemsize)
+        arguments = (word.address, kept.address, array.address, *lies)
+        executor.launch(keep, 1, arguments, reads=(word, array), writes=(kept,))
+        executor.note(word, lambda position: error(index_at(position, form.shape), _value(executor, kept, form)))
 
-    return first_refused if form.size else lambda array: None
+    return refuse if form.size else lambda array: None
 
 
 def element(executor: Executor, array: DeviceArray, form: Form, index: tuple[int, ...], /) -> Any:
@@ -92,5 +117,9 @@ def element(executor: Executor, array: DeviceArray, form: Form, index: tuple[int
     2.0
     """
     offset = sum(map(int.__mul__, index, form.strides))
-    taken = executor.download(array.moved(offset), form.dtype.itemsize)
+    return _value(executor, array.moved(offset), form)
+
+
+def _value(executor: Executor, array: DeviceArray, form: Form) -> Any:
+    taken = executor.download(array, form.dtype.itemsize)
     return np.frombuffer(taken, form.dtype.numpy_name)[0].item()

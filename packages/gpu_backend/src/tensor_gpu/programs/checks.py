@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from tensor_core.dtypes import I64, DType
+from tensor_gpu.device.executor import NO_NUMBER
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import all_offsets, loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
@@ -56,3 +57,37 @@ def refused_program(dtype: DType, test: Test, rank: int, /) -> Program:
             word[...] = min(int(word), int(all_offsets(shape, counted, int(first))[refused].min()))
 
     return Program("first_refused", header() + "\n".join(lines) + "\n", meaning)
+
+
+@made_once
+def noted_program(dtype: DType, rank: int, /) -> Program:
+    """The program that keeps the element whose number a status word holds, if any is refused, before others write it.
+
+    Arguments of a launch are the word, where the element goes, the elements, their extents and strides.
+
+    >>> from tensor_core import F32
+    >>> noted_program(F32, 1).entry
+    'noted_element'
+    """
+    parameters = ["const long long* status", f"{stored(dtype)}* kept", f"const {stored(dtype)}* x"]
+    parameters += walk_parameters(rank, ["x"])
+    lines = [
+        f'extern "C" __global__ void noted_element({", ".join(parameters)}) {{',
+        "    const long long number = *status;",
+        f"    if (blockIdx.x == 0 && threadIdx.x == 0 && number != {NO_NUMBER}) {{",
+        *offsets("number", rank, ["x"], "        "),
+        "        *kept = x[ox];",
+        "    }",
+        "}",
+    ]
+
+    def meaning(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
+        status, kept, address, *numbers = arguments
+        number = int(memory.view(int(status), I64, (), ()))
+        if number == NO_NUMBER:
+            return
+        shape, (strides,) = walked(rank, 1, numbers)
+        values = memory.view(int(address), dtype, shape, strides)
+        memory.view(int(kept), dtype, (), ())[...] = values.ravel(order="F")[number]
+
+    return Program("noted_element", header() + "\n".join(lines) + "\n", meaning)

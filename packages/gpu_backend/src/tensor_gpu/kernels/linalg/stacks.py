@@ -65,9 +65,9 @@ def reader(
             status = executor.status()
             arguments = (status.address, found.address, size)
             executor.launch(program, size, arguments, reads=(found,), writes=(status,))
-            first = executor.first_refused(status)
-            if first is not None:
-                raise _not_finite(operation, operand, index_at(first, copied.shape), core_rank)
+            executor.refuse(
+                status, lambda first: _not_finite(operation, operand, index_at(first, copied.shape), core_rank)
+            )
         return found
 
     return read
@@ -133,13 +133,15 @@ class Routines:
         return infos
 
     def refuse(self, infos: DeviceArray, explain: Explain, /) -> None:
-        """Raise what explains the first matrix whose info is not 0; waits for it."""
+        """Raise what explains the first matrix whose info is not 0, now or when it is waited for."""
         if not self.count:
             return
         status = self._executor.status()
         arguments = (status.address, infos.address, self.count)
         self._executor.launch(first_failed(), self.count, arguments, reads=(infos,), writes=(status,))
-        first = self._executor.first_refused(status)
-        if first is not None:
+
+        def error(first: int) -> LinalgError:
             info = int.from_bytes(self._executor.download(infos.moved(first), 4), "little", signed=True)
-            raise explain(index_at(first, self.batch), info)
+            return explain(index_at(first, self.batch), info)
+
+        self._executor.refuse(status, error)
