@@ -22,5 +22,7 @@ def test_the_backend_is_listed_with_its_status_and_reason() -> None:
 
 
 def test_using_it_gives_the_reason() -> None:
-    with pytest.raises(BackendUnavailableError, match=r"'gpu': not in this release: .* computes on the CPU only"):
+    with pytest.raises(
+        BackendUnavailableError, match=r"'gpu': not in this release: .* computes on the CPU, and on simulated devices"
+    ):
         tr.backend("gpu")

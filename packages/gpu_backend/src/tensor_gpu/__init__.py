@@ -1,3 +1,3 @@
-"""The place of the GPU backend: in this release its info entry only (:mod:`tensor_gpu.info`)."""
+"""Devices with memory and streams of their own: one interface, and simulated devices behind it."""
 
 from tensor_gpu.version import __version__ as __version__

@@ -1,7 +1,7 @@
-"""What the registry shows of the GPU backend without loading it.
+"""What the registry shows of GPUs without loading anything.
 
-The backend itself is not in this release: the package declares no entry in the group ``tensor_runtime.backends``, and
-nothing here imports an array library or asks for a device.
+Devices of CUDA are not in this release: the package declares an entry in the group ``tensor_runtime.backends`` for
+simulated devices alone (``tensor_gpu.sim``), and nothing here imports an array library or asks for a device.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ info: Final = {
     "device_kinds": ("cuda", "rocm"),
     "protocol_version": 2,
     "status": "not in this release",
-    "reason": "this release computes on the CPU only",
+    "reason": "this release computes on the CPU, and on simulated devices (sim)",
 }
