@@ -41,7 +41,7 @@ typedef struct {
     int count;
 } Key;
 
-typedef enum { KEY_INDEX, KEY_REVERSED, KEY_TRANSPOSED, KEY_RESHAPED, KEY_MADE, KEY_LENT } KeyKind;
+typedef enum { KEY_INDEX, KEY_REVERSED, KEY_TRANSPOSED, KEY_RESHAPED, KEY_MADE, KEY_LENT, KEY_CHOSEN } KeyKind;
 
 static inline void key_begin(Key *key, KeyKind kind, const void *object) {
     key->words[0] = kind;
@@ -90,6 +90,12 @@ typedef struct {
 /* Reads integers, slices, None and "..."; false, without an exception, for any other index and one out of range. */
 bool call_read_index(PyObject *index, PyArrayObject *array, Indexed *indexed, Key *key);
 PyObject *call_indexed_array(PyObject *array, const Indexed *indexed);
+
+/* Whether an index is a line of Bool for an array that is a line, which is then *mask, borrowed. */
+bool call_is_masked(const Call *self, PyObject *array, PyObject *index, PyObject **mask);
+/* What getitem() gives for it. */
+PyObject *call_masked(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *form,
+                      PyObject *array, PyObject *mask);
 
 /* Whether nobody records transfers. */
 bool call_untraced(const Call *self);

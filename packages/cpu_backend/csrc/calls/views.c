@@ -103,9 +103,11 @@ PyObject *call_indexed_array(PyObject *array, const Indexed *indexed) {
 /* getitem(tensor, index) */
 CALL(call_getitem) {
     const Call *self = (Call *)object;
-    PyObject *form, *array;
+    PyObject *form, *array, *mask;
     if (PyVectorcall_NARGS(flagged_count) != 2 || names || !call_parts(self, arguments[0], &form, &array))
         return call_function(self, arguments, flagged_count, names);
+    if (call_is_masked(self, array, arguments[1], &mask))
+        return call_masked(self, arguments, flagged_count, form, array, mask);
     Key key;
     Indexed indexed;
     key_begin(&key, KEY_INDEX, form);

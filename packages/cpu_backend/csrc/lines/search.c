@@ -7,6 +7,7 @@
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "lines/masks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,12 +121,6 @@ typedef struct {
     Index length;
 } TruePlan;
 
-static Index count_true(Index length, const uint8_t *a) {
-    Index count = 0;
-    for (Index i = 0; i < length; i++) count += a[i] != 0;
-    return count;
-}
-
 /* Writes nothing behind the last of so many places. */
 static void places_of_true(Index count, Index length, const uint8_t *a, int64_t *places) {
     Index found = 0, i = 0;
@@ -138,7 +133,7 @@ static void places_of_true(Index count, Index length, const uint8_t *a, int64_t 
             found += a[i + k] != 0;
         }
     }
-    for (; found < count; i++) {
+    for (; found < count && i < length; i++) {
         places[found] = i;
         found += a[i] != 0;
     }
@@ -148,7 +143,7 @@ static PyObject *find_true(PyObject *self, PyObject *const *arguments, size_t fl
     const TruePlan *plan = kernel_plan(self);
     if (!kernel_takes_arrays(self, flagged_count, names, arguments, 1)) return NULL;
     const uint8_t *a = (const uint8_t *)array_data(arguments[0]);
-    const Index count = count_true(plan->length, a);
+    const Index count = SIMD_CHOICE(mask_kernels)->count(plan->length, a);
     const ArrayForm form = {
         .type = I64, .rank = 1, .shape = {count}, .size = count, .bytes = (size_t)count * sizeof(int64_t)};
     PyObject *result = array_new(&form);

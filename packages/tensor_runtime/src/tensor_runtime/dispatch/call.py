@@ -15,10 +15,11 @@ compute it there at once where they can, may stand for them (``ops.native_calls`
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
-from tensor_runtime.dispatch.out import Out, written
+from tensor_runtime.dispatch.out import Out, written, written_in_pieces
 from tensor_runtime.dispatch.spec import OpSpec, ViewSpec, plain_operand
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 
@@ -266,6 +267,8 @@ def unary_into(spec: OpSpec, out: Tensor, a: Tensor, /) -> Tensor:
     >>> unary_into(SQRT, zeros(1), tensor([9.0])).item()
     3.0
     """
+    if written_in_pieces(spec, out, partial(execute_unary, spec), a):
+        return out
     return written(out, execute_unary(spec, a), a)
 
 
@@ -276,6 +279,8 @@ def binary_into(spec: OpSpec, out: Tensor, a: Tensor | Number, b: Tensor | Numbe
     >>> binary_into(ADD, zeros(1), tensor([9.0]), 1).item()
     10.0
     """
+    if written_in_pieces(spec, out, partial(execute_binary, spec), a, b):
+        return out
     return written(out, execute_binary(spec, a, b), a, b)
 
 
@@ -286,6 +291,8 @@ def ternary_into(spec: OpSpec, out: Tensor, a: Tensor | Number, b: Tensor | Numb
     >>> ternary_into(WHERE, zeros(1), tensor([True]), tensor([9.0]), 1).item()
     9.0
     """
+    if written_in_pieces(spec, out, partial(execute_ternary, spec), a, b, c):
+        return out
     return written(out, execute_ternary(spec, a, b, c), a, b, c)
 
 

@@ -5,14 +5,16 @@ hold the result. It may be one of the operands, element for element; an output t
 elements, or the same ones in another order, is refused. Everything is checked first, or else the result is computed
 first, so that nothing is written when anything is wrong.
 
-Here the result is computed, then copied. Where native calls serve (``ops.native_calls``), the kernel writes it at once
-to an output of just the result's form, and nothing is allocated.
+Here the result is computed, then copied; a large elementwise one piece by piece (:func:`written_in_pieces`). Where
+native calls serve (``ops.native_calls``), the kernel writes it at once to an output of just the result's form, and
+nothing is allocated.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Sequence
+from math import ceil
 from typing import Any, Final
 
 from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
@@ -23,12 +25,18 @@ from tensor_runtime.backends.kernel_facts import VIEW, KernelFacts, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.overlap import overlap_test
-from tensor_runtime.dispatch.spec import common_placement
+from tensor_runtime.dispatch.spec import OpSpec, common_placement
 from tensor_runtime.form import Form
+from tensor_runtime.placement import is_stand_in
 from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, unwrap
 
 Out = Tensor | None
 """The parameter ``out``: a mutable view or an owned tensor; None for a fresh result."""
+
+
+_NUMBERS: Final = (bool, int, float, complex)
+_LEAST_IN_PIECES: Final = 1 << 20  # bytes of a result
+_PIECE_BYTES: Final = 1 << 18
 
 
 def _bind_writing(key: tuple[str, Form, Form]) -> Binding:
@@ -140,6 +148,59 @@ def written(out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
     check_apart(target, *operands)
     write(target, result, "out")
     return out
+
+
+def written_in_pieces(spec: OpSpec, out: Tensor, run: Callable[..., Tensor], /, *operands: Any) -> bool:
+    """Whether a large elementwise result was written to ``out`` in pieces; False where it is to be made as a whole.
+
+    So nothing as large as the result is allocated for an output of another layout or dtype, and each piece is still in
+    the processor's cache when it is copied. Operations that may refuse values are computed as a whole, so that nothing
+    is written when they do; a lack of memory, or an interruption, may leave pieces written.
+
+    Args:
+        spec: the operation.
+        out: as for ``tensor_runtime.dispatch.out.written``, and so are the errors.
+        run: gives a result from operands.
+        operands: tensors that broadcast, and numbers.
+
+    >>> from tensor_runtime.dispatch.call import execute_binary
+    >>> from tensor_runtime.ops.arithmetic import ADD
+    >>> x, wide = ones((300, 500)), zeros((300, 1000))
+    >>> target = wide.mutable_view()[:, ::2]
+    >>> written_in_pieces(ADD, target, lambda a, b: execute_binary(ADD, a, b), x, 1.0), wide[2, :3].to_numpy().tolist()
+    (True, [2.0, 0.0, 2.0])
+    """
+    facts = spec.facts
+    if not facts.elementwise or facts.effect != "pure" or facts.checks_values or not isinstance(out, Tensor):
+        return False
+    size = out._form.size * max(out._form.dtype.itemsize, 4)
+    if size < _LEAST_IN_PIECES or is_stand_in(out._form.placement):
+        return False
+    tensors = [one for one in operands if isinstance(one, Tensor)]
+    if not all(isinstance(one, Tensor) or type(one) in _NUMBERS for one in operands):
+        return False
+    if not tensors or any(one._form.placement is not out._form.placement for one in tensors):
+        return False
+    found = spec.infer(tuple(one._form if isinstance(one, Tensor) else type(one) for one in operands))
+    if not isinstance(found, Form) or found is out._form:
+        return False
+    target = as_target(out)
+    check_apart(target, *operands)
+    check_fits(target, found)
+    pieces = ceil(found.nbytes / _PIECE_BYTES)
+    axis = found.rank - 1 if found.shape[-1] >= pieces else max(range(found.rank), key=found.shape.__getitem__)
+    step = ceil(found.shape[axis] / pieces)
+    for begin in range(0, found.shape[axis], step):
+        parts = [_part(one, axis - found.rank, begin, begin + step) for one in operands]
+        write(_part(target, axis - found.rank, begin, begin + step), run(*parts), "out")
+    return True
+
+
+def _part(operand: Any, axis: int, begin: int, end: int) -> Any:
+    """What of an operand belongs to a piece of the result; the axis counts from the end."""
+    if not isinstance(operand, Tensor) or operand._form.rank < -axis or operand._form.shape[axis] == 1:
+        return operand
+    return operand[(*[slice(None)] * (operand._form.rank + axis), slice(begin, end))]
 
 
 def check_fits(target: TypedTensorViewMut[Any], form: Form, /) -> None:
