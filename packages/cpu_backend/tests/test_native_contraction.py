@@ -280,6 +280,29 @@ def test_what_blas_would_need_a_permuted_copy_for_goes_to_the_scatter_gemm() -> 
 
 
 @calibrated
+@pytest.mark.parametrize(
+    ("subscripts", "kind"),
+    [
+        ("rqponmlkjihgfedcba,uqehdofnatmjlkgs->tupcrsbi", ScatterProduct),
+        ("rqponmlkjihgfedcba,kbldgafpnehmicjo->qr", MatrixProduct),  # whose panels would be full of zeros
+    ],
+)
+def test_a_long_sum_over_short_axes_in_two_orders_is_packed_where_it_fills_panels(subscripts: str, kind: type) -> None:
+    extents = {label: 2 for label in subscripts if label.isalpha()}
+    assert isinstance(planned(subscripts, **extents), kind)
+    case = named_case(subscripts, "float64", **extents)
+    np.testing.assert_array_equal(scatter(case)(case.x, case.y), np.einsum(subscripts, case.x, case.y, optimize=True))
+
+
+@calibrated
+def test_a_large_product_that_reads_every_third_element_is_not_left_to_numpy() -> None:
+    subscripts, extents = "ba,acb->bac", {"a": 3, "b": 3, "c": 3**12}
+    assert isinstance(planned(subscripts, **extents), PairProduct | ScatterProduct)
+    case = named_case(subscripts, "float64", **extents)
+    np.testing.assert_array_equal(pair(case)(case.x, case.y), np.einsum(subscripts, case.x, case.y))
+
+
+@calibrated
 def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not() -> None:
     assert isinstance(planned("ij,jk->ik", i=700, j=700, k=700), MatrixProduct)
     assert isinstance(planned("ij,jk->ik", "int64", i=700, j=700, k=700), ScatterProduct)

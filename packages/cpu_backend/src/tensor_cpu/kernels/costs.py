@@ -35,6 +35,8 @@ their number.
 - Each more time that an element's line comes from beyond the cache: 0.4, 0.45 and 1.5 by the pair kernel, scatter GEMM
   and small products. By these, 160 steps of two circuits, a lattice, a graph and three files take 1.03 to 1.1 times as
   long as by their best kernels, where they took 1.0 to 1.5 times as long.
+- Long sums of the packed product, an element whose line comes from beyond the cache out of order: 1.4 (two arrays of
+  16 MB in unlike orders took 9.2 ms where packing and reading in order would be 3.4).
 - Small products whose rows are no whole lines of the cache, in a result beyond all caches: 40 a row, for the lines at
   its ends, and at most 1.5 an element (43 million in rows of 27 took 115 ms where lines written whole take 41).
 - Nothing is faster than 0.033 a byte beyond the cache. A matrix times a vector by BLAS: 0.04.
@@ -98,6 +100,7 @@ _FAR_LINE: Final = 8.0
 _FAR_LINES: Final = 1 << 12
 _APART: Final = 3.0
 _AGAIN: Final = {"pair": 0.4, "scatter": 0.45, "stack": 1.5}  # an element whose line is fetched once more
+_OUT_OF_ORDER: Final = 1.4  # the same where neighbours in a sum are in other lines: 11 a line, which nothing foresees
 _STAGED_LINES: Final = 64
 _PART: Final = 8.0  # one element of a product in less than a vector of neighbouring ones, or in one that is staged
 _MOVED: Final = 0.033  # a byte from beyond the cache, or to there
@@ -116,8 +119,11 @@ ITEMSIZE: Final = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8
 _PARTS: Final = {"complex64": 2, "complex128": 2}  # that are multiplied; 1 of other types
 _VECTOR_BYTES: Final = {"avx512": 64, "avx2": 32, "plain": 16}
 _TILE: Final = {"avx512": (3, 8), "avx2": (3, 4), "plain": (2, 4)}  # vectors and columns; simd/gemm.c
-_GEMM_DEPTH: Final = 256  # of a block; gemm.c
+GEMM_DEPTH: Final = 256
+"""Products of a sum that the packed product reads as one block; gemm.c"""
 _GEMM_COLUMNS: Final = 512
+LONG_SUM: Final = 4096
+"""Products of a sum that the packed product reads from end to end for each of a stack"""
 
 
 def product(m: int, n: int, k: int, dtype: str) -> float:
@@ -246,10 +252,13 @@ def scatter(
     high = -(-rows * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
     multiply_adds = high * -(-columns // width) * width * depth * parts
     per_element = {"rows": _PACK_ROWS, "steps": _PACK_STEPS, "scattered": _PACK_SCATTERED}
-    packing_rows = rows * depth * -(-columns // _GEMM_COLUMNS) * per_element[packing[0]]
-    packing_columns = columns * depth * per_element[packing[1]]
+    # Panels are filled up with zeros, which takes as long as elements; only in long sums does that show.
+    lanes = high * _VECTOR_BYTES[LIBRARY.instruction_set()] // itemsize if depth > LONG_SUM else rows
+    filled = -(-columns // width) * width if depth > LONG_SUM else columns
+    packing_rows = lanes * depth * -(-columns // _GEMM_COLUMNS) * per_element[packing[0]]
+    packing_columns = filled * depth * per_element[packing[1]]
     write = _WRITE_VECTOR if in_vectors else _WRITE_SCATTERED
-    writing = rows * columns * write * -(-depth // _GEMM_DEPTH)
+    writing = rows * columns * write * -(-depth // GEMM_DEPTH)
     # A tile of one vector waits for its sums less when it has many columns; a lone vector still costs half again.
     slowness = 1.0 if high % vectors == 0 or high > 2 * vectors else 1.15
     each = _PRODUCT + multiply_adds * _PACKED * slowness + packing_rows + packing_columns + writing
@@ -320,6 +329,15 @@ def fetched_again(elements: float, kernel: str) -> float:
     True
     """
     return elements * _AGAIN[kernel]
+
+
+def fetched_apart(elements: float) -> float:
+    """What long sums of the packed product take more, where each element's line is fetched out of order.
+
+    >>> fetched_apart(100) > fetched_again(100, "scatter")
+    True
+    """
+    return elements * _OUT_OF_ORDER
 
 
 def with_traffic(time: float, moved: int) -> float:

@@ -31,7 +31,15 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
     plan_broadcast_sum,
 )
 from tensor_cpu.kernels.contraction.gemm import MatrixProduct, plan_product
-from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, bind_pair, bind_scatter, plan_native
+from tensor_cpu.kernels.contraction.native import (
+    PairProduct,
+    ScatterProduct,
+    again,
+    bind_pair,
+    bind_scatter,
+    large_roles,
+    plan_native,
+)
 from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
@@ -249,13 +257,29 @@ def plan_numpy(
     contracted = [axis for axis in axes if axis.strides[RESULT] is None]
     terms = extent_of(contracted)
     if terms == 1:
-        return plan_broadcast_sum(axes)
+        return _with_memory(plan_broadcast_sum(axes), x, y, result)
     matrices = plan_product(axes, x, y, result, below)
     single = len(contracted) == len(axes)  # a result of one element is no array to add to
     if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
         return matrices
     sums = plan_broadcast_sum(axes)
     return sums if sums.cost < matrices.cost else matrices
+
+
+def _with_memory(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> Accumulation:
+    """The same product, which takes at least as long as memory: NumPy reads what it writes, line by line.
+
+    >>> x, result = row_major((0,), (9,), "float64"), row_major((1, 0), (1 << 22, 9), "float64")
+    >>> plan = plan_broadcast_sum(join(x, row_major((1,), (1 << 22,), "float64"), result))
+    >>> _with_memory(plan, x, x, result).cost > plan.cost
+    True
+    """
+    large = large_roles((x.size, y.size, result.size), result.dtype)
+    if not large:
+        return plan
+    walk = (*reversed(plan.array), *reversed(plan.looped))
+    time = cost.with_traffic(plan.cost, (x.size + y.size + 2 * result.size) * cost.ITEMSIZE[result.dtype])
+    return plan._replace(cost=time + cost.fetched_again(again(walk, large, x, y, result), "pair"))
 
 
 BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}

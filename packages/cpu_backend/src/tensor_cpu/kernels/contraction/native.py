@@ -51,7 +51,6 @@ _FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost 
 _PANEL: Final = 8  # neighbours that are packed as a run
 _LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 0  # elements of 8 bytes in a line of the cache
 _KEPT: Final = cost.CACHED_BYTES // 64  # elements of 8 bytes whose lines stay, as few of them share a place
-_LONG_INNER: Final = 4096  # of a sum that the packed product reads from end to end for each of a stack
 _READ_AGAIN: Final = 1.4  # how often a product of the pair kernel reads its operands
 _FAR: Final = 1 << 62  # no step in any of some arrays
 
@@ -282,9 +281,14 @@ def _cheap_scatter(
     )
     if time >= below:
         return None
-    if k > _LONG_INNER and large:
-        walk, roles = (*inner, *rows, *columns, *reversed(stack)), [role for role in large if role != RESULT]
-        time += cost.fetched_again(again(walk, roles, x, y), "scatter")
+    if k > cost.LONG_SUM and large:
+        roles = [role for role in large if role != RESULT]
+        block, further = _block_of(inner)
+        walk = (*block, *reversed(rows), *reversed(columns), *further, *reversed(stack))
+        ordered = [role for role in roles if (walk[0].strides[role] or 0) in range(1, _LINE)]
+        apart = [role for role in roles if role not in ordered]
+        time += cost.fetched_again(again(walk, ordered, x, y), "scatter")
+        time += cost.fetched_apart(again(walk, apart, x, y) + sum([(x, y)[role].size for role in apart]))
     (rows, outer_rows), (columns, outer_columns) = _short(rows), _short(columns)
     stack = (*outer_rows, *outer_columns, *stack)
     near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])
@@ -305,6 +309,19 @@ def _short(axes: Group) -> tuple[Group, Group]:
     while extent_of(axes[taken:]) > _LONG_TABLE and extent_of(axes[taken + 1 :]) >= _FULL_BLOCK:
         taken += 1
     return axes[taken:], axes[:taken]
+
+
+def _block_of(inner: Group) -> tuple[Group, Group]:
+    """The summed axes that the packed product reads before others, innermost first, and the rest of them.
+
+    >>> axes = [Axis((label,), 16, (16 ** (2 - label), 1, None)) for label in range(3)]
+    >>> [[axis.labels for axis in group] for group in _block_of(tuple(axes))]
+    [[(2,), (1,)], [(0,)]]
+    """
+    ordered, taken = inner[::-1], 1
+    while extent_of(ordered[: taken + 1]) <= cost.GEMM_DEPTH and taken < len(ordered):
+        taken += 1
+    return ordered[:taken], ordered[taken:]
 
 
 def _packing(across: Group, width: int, inner: Group, depth: int, role: int) -> str:

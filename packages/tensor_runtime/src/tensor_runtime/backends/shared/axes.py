@@ -211,20 +211,20 @@ def fetches(walk: Iterable[Axis], role: int, kept: int, line: int) -> float:
     >>> rows, columns = Axis((0,), 1000, (1, None, 1)), Axis((1,), 1000, (None, 1000, 1000))
     >>> [fetches(walk, RESULT, 4096, 8) for walk in ((rows, columns), (columns, rows))]
     [1.0, 8.0]
+    >>> fetches([Axis((0,), 10_000, (3, None, 1)), Axis((1,), 3, (1, None, 10_000))], FIRST, 4096, 9)  # a third of each
+    3.0
     """
     known: list[tuple[int, int]] = []
-    count, cover = 1, 1
+    count, cover = 1, 1.0
     for axis in walk:
         stride = abs(axis.strides[role] or 0)
         if stride == 0 or axis.extent == 1:
             continue
         known.append((stride, axis.extent))
-        known.sort()
-        cover = 1
+        cover = 1.0
         for step, extent in known:
-            if step != cover or cover >= line:
-                break
-            cover *= extent
+            if step < line:
+                cover *= min(extent, line / step)
         cover = min(cover, line)
         count *= axis.extent
         if count * line > kept * cover:
