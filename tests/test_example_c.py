@@ -63,7 +63,8 @@ def test_c_scales_what_a_view_shows_and_nothing_else(functions: ctypes.CDLL, vie
 @pytest.mark.parametrize("library", ["runtime", "core", "NumPy"])
 def test_c_takes_what_dlpack_lends(functions: ctypes.CDLL, library: str, view: Callable[[Any], Any]) -> None:
     shown = np.asarray(view(numbers()))
-    lent: Any = {"runtime": tr.asarray, "core": HostTensorView.borrow, "NumPy": np.asarray}[library](shown)
+    lend: dict[str, Any] = {"runtime": tr.asarray, "core": HostTensorView.borrow, "NumPy": np.asarray}
+    lent = lend[library](shown)
     address, capsule = c.capsule_pointer(view(tr.asarray(numbers())) if library == "runtime" else lent)
     result = ctypes.c_double()
 
