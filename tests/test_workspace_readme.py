@@ -118,6 +118,6 @@ def test_links_into_pages_name_a_heading(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", LINKED)
-def test_every_block_of_code_ends(page: str) -> None:
+def test_every_block_of_code_ends_and_says_its_language(page: str) -> None:
     fences = re.findall(r"^\s*```(.*)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(fences) % 2 == 0 and not any(fences[1::2]), fences
+    assert len(fences) % 2 == 0 and all(fences[::2]) and not any(fences[1::2]), fences
