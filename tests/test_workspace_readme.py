@@ -99,3 +99,25 @@ def test_relative_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         if "://" not in target:
             assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which headings of a page are linked, as the site makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", LINKED)
+def test_links_into_pages_name_a_heading(page: str) -> None:
+    here = ROOT / page
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", here.read_text(encoding="utf-8")):
+        there = here.parent / target if target else here
+        if "://" not in target and there.suffix == ".md":
+            assert anchor in anchors(there), (target, anchor)
+
+
+@pytest.mark.parametrize("page", LINKED)
+def test_every_block_of_code_ends_and_says_its_language(page: str) -> None:
+    fences = re.findall(r"^\s*```(.*)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(fences) % 2 == 0 and all(fences[::2]) and not any(fences[1::2]), fences

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensor_core import SliceSpec, TensorLayout, ViewRequiresCopyError, canonical_strides, reshape_view
+from tensor_core import (
+    F32,
+    HostTensorView,
+    SliceSpec,
+    TensorLayout,
+    ViewRequiresCopyError,
+    canonical_strides,
+    reshape_view,
+)
+from tensor_core.host.storage import Storage
 from tensor_core.testing.strategies import ViewStep, apply_step, layouts, view_steps
 
 np = pytest.importorskip("numpy", "2.1")
@@ -122,3 +131,9 @@ def test_axes_that_continue_each_other_merge_and_split_as_in_numpy(drawn: Drawn,
             reshape_view(layout, *step[1])
     else:
         assert_same(reshape_view(layout, *step[1]), expected, length)
+
+
+def test_a_repeated_signalling_nan_keeps_its_bits() -> None:
+    raw = bytes.fromhex("0100807f")  # of F32; as a number of Python it would become a quiet one
+    for repeated in (TensorLayout((3,), (0,)), TensorLayout((3, 2), (0, 0))):
+        assert HostTensorView(Storage(F32, memoryview(raw)), repeated).tobytes() == raw * repeated.size

@@ -267,7 +267,8 @@ def copy_elements(target: Storage, into: TensorLayout, source: Storage, layout: 
         for part in range(parts):
             written = _line(target.components, to * parts + part, steps[0] * parts, count)
             read = _line(source.components, from_ * parts + part, steps[1] * parts, count)
-            written[:] = read if steps[1] else memoryview(array(read.format, read.tolist() * count))
+            # Bytes are repeated, and not numbers: a signalling NaN of F32 would come back as a quiet one.
+            written[:] = read if steps[1] else memoryview(read.tobytes() * count).cast(read.format)  # type: ignore[call-overload]
 
 
 def _line(numbers: memoryview[Any], first: int, step: int, count: int) -> memoryview[Any]:
