@@ -40,7 +40,7 @@ from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.plugins.families import family_table
 from tensor_runtime.backends.plugins.kernels import Binder, KernelTable
 from tensor_runtime.backends.plugins.lowering import lowered_kernel, lowered_operations
-from tensor_runtime.backends.plugins.pure_arrays import PureArrays
+from tensor_runtime.backends.plugins.pure_arrays import on_cells, writable
 from tensor_runtime.backends.plugins.rules import Rule, RuleTable
 from tensor_runtime.backends.rows import (
     KERNEL,
@@ -71,7 +71,6 @@ class Registry:
         self._registered: list[Candidate] = []
         self._found: list[Candidate] | None = None
         self._by_placement: dict[Placement, AnyBackend] = {}
-        self._pure: dict[str, Any] = {}  # what serves in the place of backends that cannot write, by their names
         self._lock = fork_safe_lock()
         self.kernels = KernelTable()
         self._left_to_backends: set[tuple[Placement, str]] = set()  # operations for which nobody else brings a kernel
@@ -102,10 +101,7 @@ class Registry:
                 self._left_to_backends.add((placement, operation))
         try:
             if binder is not None:
-                kernel = binder(operands, result, params)
-                if isinstance(backend, PureArrays):
-                    return backend.adapted(kernel, operation, operands, result, params)
-                return kernel
+                return on_cells(backend, binder(operands, result, params), operation, operands, result, params)
             return backend.bind(operation, operands, result, params)
         except UnsupportedOperationError as error:
             if binder is not None:
@@ -130,7 +126,7 @@ class Registry:
         if placement.device is None:
             raise BackendUnavailableError(f"placement {placement} names no device, so no backend can compute there")
         with self._lock:
-            backend = self._serving(placement.device.kind)
+            backend = writable(self._serving(placement.device.kind), self.rules, self._by_placement.values())
             there = placements_of(backend)
             if placement not in there and not is_stand_in(placement):
                 raise PlacementError(
@@ -139,8 +135,6 @@ class Registry:
                     placement=placement,
                     placements=tuple(there),
                 )
-            if getattr(backend, "only_pure", False):
-                backend = self._pure.setdefault(backend.name, PureArrays(backend, self.rules))
             self._by_placement[placement] = backend
             for told in self._serving_told:
                 told(placement, backend)
@@ -282,7 +276,6 @@ class Registry:
                 for told in self._serving_told:
                     told(placement, None)
             self._by_placement.clear()
-            self._pure.clear()
             self._left_to_backends.clear()
         binding_cache.clear()
 

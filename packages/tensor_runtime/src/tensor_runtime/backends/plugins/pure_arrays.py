@@ -13,7 +13,7 @@ operand, compact. Where there is no such rule, the operation is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import I64, DType
@@ -28,7 +28,7 @@ from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.protocols import Counted, Kernel, Operand, Result
+from tensor_runtime.protocols import Backend, Counted, Kernel, Operand, Result
 
 PURE: Final = "pure"
 """The kind of a rule that gives the elements which a kernel would have written."""
@@ -46,7 +46,11 @@ class Link(NamedTuple):
 
 
 class Cell:
-    """An array of a tensor: the backend's own one, which may be replaced, or a view of another cell."""
+    """An array of a tensor: the backend's own one, which may be replaced, or a view of another cell.
+
+    >>> Cell(zeros(2)._form, "array").read()
+    'array'
+    """
 
     __slots__ = ("base", "chain", "form", "offset", "seen", "value", "writes")
 
@@ -91,25 +95,25 @@ class PureArrays:
     """
 
     def __init__(self, backend: Any, rules: RuleTable) -> None:
-        self._backend = backend
+        self.backend = backend
         self._rules = rules
 
     def __getattr__(self, name: str) -> Any:
         """Whatever needs no array is the backend's own; what needs one is so with what a cell holds."""
         if name in _HIDDEN:
             raise AttributeError(name)
-        found = getattr(self._backend, name)
+        found = getattr(self.backend, name)
         return found if name not in _OF_ARRAYS else lambda array, *rest: found(_read(array), *rest)
 
     def operations(self) -> frozenset[str]:
         """The backend's own, and those that write."""
-        own: frozenset[str] = self._backend.operations()
+        own: frozenset[str] = self.backend.operations()
         return own | {"copy_into", "mutable_view"} | self._rules.operations(PURE)
 
     def unsupported(self) -> Mapping[str, str]:
         """What the backend lacks, but for what is done here."""
         here = self.operations()
-        return {name: reason for name, reason in self._backend.unsupported().items() if name not in here}
+        return {name: reason for name, reason in self.backend.unsupported().items() if name not in here}
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
         """The backend's kernel on what cells hold; for one that writes, kernels that compute what it would."""
@@ -117,7 +121,7 @@ class PureArrays:
             return lambda cell: cell
         if facts_of(name).effect == "writes":
             return self._writing(name, operands, params)
-        return self.adapted(self._backend.bind(name, operands, result, params), name, operands, result, params)
+        return self.adapted(self.backend.bind(name, operands, result, params), name, operands, result, params)
 
     def adapted(
         self, kernel: Kernel, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /
@@ -157,7 +161,7 @@ class PureArrays:
         rule = self._rules.find(PURE, name)
         if rule is None:
             raise UnsupportedOperationError(
-                f"{name}: it writes, and arrays of the {self._backend.name} backend cannot be written; no rule "
+                f"{name}: it writes, and arrays of the {self.backend.name} backend cannot be written; no rule "
                 f"{PURE}.{name} says what it would write",
                 operation=name,
             )
@@ -196,7 +200,7 @@ class PureArrays:
     def _kernel(self, kernels: dict[Any, Kernel], name: str, operands: tuple[Form, ...], result: Form, key: Any) -> Any:
         found = kernels.get((name, *operands, result))
         if found is None:
-            found = self._backend.bind(name, operands, result, bound_params(name, key))
+            found = self.backend.bind(name, operands, result, bound_params(name, key))
             kernels[name, *operands, result] = found
         return found
 
@@ -205,9 +209,9 @@ class PureArrays:
         assert cell.base is not None
         count = element_count(cell.base.form.shape)
         form = _of(I64, cell.base.form)
-        value = self._backend.upload(HostTensor.from_flat(range(count), form.shape, I64), form)
+        value = self.backend.upload(HostTensor.from_flat(range(count), form.shape, I64), form)
         for link in cell.chain:
-            kernel = self._backend.bind(link.name, (_of(I64, link.operand),), _of(I64, link.result), link.params)
+            kernel = self.backend.bind(link.name, (_of(I64, link.operand),), _of(I64, link.result), link.params)
             value = kernel(value, *link.arguments)
         return value
 
@@ -217,8 +221,8 @@ class PureArrays:
             return 0
         if array.offset is None:
             form = _of(I64, array.form)
-            self._backend.synchronize()
-            host: HostTensor[Any] = self._backend.download(self._positions(array), form)
+            self.backend.synchronize()
+            host: HostTensor[Any] = self.backend.download(self._positions(array), form)
             array.offset = int(host[(0,) * len(form.shape)])
         return array.offset
 
@@ -228,7 +232,38 @@ class PureArrays:
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> Cell:
         """A cell of what the backend holds then."""
-        return Cell(form, self._backend.upload(source, form))
+        return Cell(form, self.backend.upload(source, form))
+
+
+def writable(backend: Backend[Any], rules: RuleTable, serving: Iterable[Any], /) -> Backend[Any]:
+    """A backend of arrays that can be written: itself, or the :class:`PureArrays` that stands for it.
+
+    Args:
+        backend: as it was loaded.
+        rules: where the rules ``pure.NAME`` are.
+        serving: backends that serve some placement already; one of them stands for all placements of a backend.
+
+    >>> from tensor_runtime import backend
+    >>> writable(backend("cpu"), RuleTable(lambda: []), ()) is backend("cpu")
+    True
+    """
+    if not getattr(backend, "only_pure", False):
+        return backend
+    stand_in: Any = PureArrays(backend, rules)
+    known = (one for one in serving if type(one) is PureArrays and one.backend is backend)
+    return next(known, stand_in)
+
+
+def on_cells(
+    backend: Any, kernel: Kernel, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /
+) -> Kernel:
+    """A kernel that somebody brought for a backend's arrays, as one for those that tensors hold there.
+
+    >>> from tensor_runtime import backend
+    >>> on_cells(backend("cpu"), max, "larger", (), zeros(2)._form, None)
+    <built-in function max>
+    """
+    return backend.adapted(kernel, name, operands, result, params) if type(backend) is PureArrays else kernel
 
 
 def _of(dtype: DType, form: Form) -> Form:
