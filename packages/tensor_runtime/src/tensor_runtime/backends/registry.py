@@ -40,6 +40,7 @@ from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.plugins.families import family_table
 from tensor_runtime.backends.plugins.kernels import Binder, KernelTable
 from tensor_runtime.backends.plugins.lowering import lowered_kernel, lowered_operations
+from tensor_runtime.backends.plugins.pure_arrays import on_cells, writable
 from tensor_runtime.backends.plugins.rules import Rule, RuleTable
 from tensor_runtime.backends.rows import (
     KERNEL,
@@ -100,7 +101,7 @@ class Registry:
                 self._left_to_backends.add((placement, operation))
         try:
             if binder is not None:
-                return binder(operands, result, params)
+                return on_cells(backend, binder(operands, result, params), operation, operands, result, params)
             return backend.bind(operation, operands, result, params)
         except UnsupportedOperationError as error:
             if binder is not None:
@@ -125,7 +126,7 @@ class Registry:
         if placement.device is None:
             raise BackendUnavailableError(f"placement {placement} names no device, so no backend can compute there")
         with self._lock:
-            backend = self._serving(placement.device.kind)
+            backend = writable(self._serving(placement.device.kind), self.rules, self._by_placement.values())
             there = placements_of(backend)
             if placement not in there and not is_stand_in(placement):
                 raise PlacementError(

@@ -157,17 +157,19 @@ def asarray(
 
     Args:
         x: a tensor, an array of the host (``__array_interface__``, ``__array__``, ``__dlpack__`` or the buffer
-            protocol), nested lists, or a number.
+            protocol) or of a device whose backend borrows it (``__dlpack__``, ``__cuda_array_interface__``), nested
+            lists, or a number.
         dtype: checked conversion, as by ``convert``, decided from the dtypes alone. Unsigned integers of 64 bits go to
             F64 and C64, which round beyond 2**53 as for I64.
         copy: True always copies, False never (an error if it must), None only when it must.
-        placement: where the tensor goes. None leaves tensors where they are, and all else on ``cpu``.
+        placement: where the tensor goes. None leaves tensors and memory of devices where they are, and all else on
+            ``cpu``.
 
     Raises:
         ArgumentError: a copy is needed and ``copy=False``.
         DTypeError: no tensor can hold the data; a masked array, whose mask no tensor has.
         LossyConversionError: ``dtype`` cannot hold the values.
-        PlacementError: memory of a device lent through DLPack; it is not moved silently.
+        PlacementError: memory of a device from which no backend borrows; it is not moved silently.
         BackendUnavailableError: nothing serves ``placement``.
 
     >>> import numpy as np

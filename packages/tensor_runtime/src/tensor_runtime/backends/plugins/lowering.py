@@ -35,6 +35,19 @@ def set_lowered_binder(binder: LoweredBinder, /) -> None:
     _binder = binder
 
 
+def bound_rule(rule: Rule, request: KernelRequest, /) -> Kernel:
+    """A kernel that runs a rule.
+
+    >>> from tensor_runtime.ops.arithmetic import multiply
+    >>> form = zeros(2)._form
+    >>> kernel = bound_rule(lambda x, params: multiply(x, x), KernelRequest("square", (form,), form, None))
+    >>> kernel(tensor([3.0, 4.0])._array).tolist()
+    [9.0, 16.0]
+    """
+    assert _binder is not None, "tensor_runtime.dispatch.lowering is not imported"
+    return _binder(rule, request)[0]
+
+
 def lowered_kernel(
     lacking: UnsupportedOperationError,
     rules: RuleTable,
