@@ -242,17 +242,6 @@ for call in (lambda: tr.sin(x), lambda: tr.zeros(2, placement="fortran:1")):
     ]
 
 
-@pytest.mark.slow
-def test_the_example_backend_passes_the_conformance_suite(with_backend: Path) -> None:
-    options = ("-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", with_backend, "-W", "error")
-    paths = os.pathsep.join([str(with_backend), os.environ.get("PYTHONPATH", "")])
-    test = BACKEND / "test_fortran.py"
-    printed = run(sys.executable, "-m", "pytest", *options, test, cwd=with_backend, PYTHONPATH=paths)
-
-    passed = re.search(r"^(\d+) passed in", printed, re.MULTILINE)
-    assert passed is not None and int(passed[1]) > 5000
-
-
 @pytest.fixture(scope="module")
 def without_each_kernel(with_backend: Path) -> dict[str, int]:
     """The exit status of a few tests of the suite, with all required kernels ("") and without each of them."""

@@ -97,13 +97,13 @@ def test_every_run_time_requirement_is_locked() -> None:
     assert wanted <= set(locked)
 
 
-@pytest.mark.parametrize("stem", ["build", "run", "test", "dev", "docs", "dist", "lock"])
+@pytest.mark.parametrize("stem", ["build", "run", "test", "dev", "docs", "dist", "lock", "plugins"])
 def test_a_locked_file_holds_pins_and_hashes_and_nothing_else(stem: str) -> None:
     lines = (ROOT / "requirements" / f"{stem}.txt").read_text(encoding="utf-8").splitlines()
     assert lines
     for line in lines:
         assert re.fullmatch(
-            r"[a-z0-9][a-z0-9_.-]*==[\w.!+-]+( ; [\w .'<>=!]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line
+            r"[a-z0-9][a-z0-9_.-]*==[\w.!+-]+( ; [\w .'<>=!()]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line
         ), line
 
 

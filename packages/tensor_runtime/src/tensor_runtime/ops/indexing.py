@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tensor_core.errors import DTypeError, IndexingError, SliceError, shortened
 from tensor_core.foreign import number_of, refuse_masked
+from tensor_runtime.backends.error_translation import fail
 from tensor_runtime.dispatch.conversion import check_convertible
 from tensor_runtime.dispatch.out import mutable_view_of, write
 from tensor_runtime.dispatch.spec import ViewSpec
@@ -71,7 +72,10 @@ def _viewed(x: Tensor, pattern: Pattern, starts: tuple[int, ...]) -> Tensor:
         kernel, view = SLICE_VIEW.bindings[form, pattern]
     result = type(x)()
     result._form = view
-    result._array = kernel(x._array, starts)
+    try:
+        result._array = kernel(x._array, starts)
+    except Exception as error:
+        fail("indexing", error, view)
     return result
 
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from tensor_core.dtypes import C64, I32
 from tensor_core.errors import TensorError, UnsupportedOperationError
@@ -106,7 +106,7 @@ class BackendConformance(MemoryConformance, FactsConformance, SequenceConformanc
     def test_any_chain_of_views_names_the_same_elements(self, placement: Placement) -> None:
         """Views of views give the elements that the host's layouts give."""
 
-        @settings(deadline=None)  # a busy machine is no fault of the backend
+        @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of it
         @given(viewed_tensors(placement))
         def holds(viewed: ViewedTensor) -> None:
             found = difference(download(viewed.tensor), viewed.host.copy())
@@ -119,7 +119,7 @@ class BackendConformance(MemoryConformance, FactsConformance, SequenceConformanc
         """Strides of 0 and of any sign, and elements named twice, make no difference."""
         lacking: set[Lacking] = set()
 
-        @settings(deadline=None)  # a busy machine is no fault of the backend
+        @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of it
         @given(tensors(placement))
         def holds(view: Tensor) -> None:
             try:

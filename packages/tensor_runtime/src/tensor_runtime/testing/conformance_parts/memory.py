@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 
 from tensor_core.dtypes import DTYPES, F64, DType
 from tensor_core.errors import OverlappingViewError, PlacementError, UnsupportedOperationError
@@ -67,7 +67,7 @@ class MemoryConformance:
     def test_any_chain_of_views_begins_where_the_hosts_does(self, placement: Placement) -> None:
         """Views of views have the offsets that the host's layouts give."""
 
-        @settings(deadline=None)  # a busy machine is no fault of the backend
+        @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no fault of it
         @given(viewed_tensors(placement))
         def holds(viewed: ViewedTensor) -> None:
             if element_count(viewed.tensor.shape):  # where nothing is named, nothing begins

@@ -1,0 +1,1 @@
+"""An example backend on PyTorch; importing it imports nothing."""
