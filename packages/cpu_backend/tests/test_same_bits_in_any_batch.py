@@ -1,4 +1,4 @@
-"""A matrix has the same solution, inverse and determinant, to the bit, and the same error, in every batch and place."""
+"""A matrix has the same results, to the bit, and the same error, in every batch and place, whatever is beside it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
+from tensor_core import C32, C64, F32, F64, I64
+from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.system.extension import AVAILABLE
-from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.errors import NotPositiveDefiniteError, SingularMatrixError
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
 
 if not AVAILABLE:
     pytest.skip("NumPy's kernels alone are not the same in every batch", allow_module_level=True)
@@ -21,13 +25,26 @@ pytestmark = pytest.mark.usefixtures("instruction_set")
 Array = np.ndarray[Any, np.dtype[Any]]
 Function = Callable[..., tuple[tr.Tensor, ...]]
 
-DTYPES = {"F32": np.float32, "F64": np.float64, "C32": np.complex64, "C64": np.complex128}
+DTYPES: dict[str, Any] = {"F32": np.float32, "F64": np.float64, "C32": np.complex64, "C64": np.complex128}
 COUNT = 33
 FUNCTIONS: dict[str, Function] = {
     "solve": lambda a, b: (tl.solve(a, b),),
     "inv": lambda a, b: (tl.inv(a),),
     "det": lambda a, b: (tl.det(a),),
     "slogdet": lambda a, b: tuple(tl.slogdet(a)),
+}
+ROTATIONS: dict[str, Callable[[tr.Tensor], tuple[tr.Tensor, ...]]] = {
+    "svd": lambda a: tuple(tl.svd(a)),
+    "svdvals": lambda a: (tl.svdvals(a),),
+    "eigh": lambda a: tuple(tl.eigh(a)),
+    "eigvalsh": lambda a: (tl.eigvalsh(a),),
+}
+UNCHECKED: dict[str, Callable[[tr.Tensor], tuple[tr.Tensor, ...]]] = {
+    "inv": lambda a: (tl.inv(a, check=False),),
+    "det": lambda a: (tl.det(a, check=False),),
+    "slogdet": lambda a: tuple(tl.slogdet(a, check=False)),
+    "solve": lambda a: (tl.solve(a, a, check=False),),
+    "qr": lambda a: tuple(tl.qr(a, check=False)),
 }
 
 
@@ -101,3 +118,82 @@ def test_a_singular_matrix_is_refused_alike_in_every_batch(dtype: str, side: int
             assert refuses(tl.inv, tensor(batch[..., place : place + 1])) == alone
             assert refuses(tl.solve, tensor(batch), tensor(np.ones((side, 1, 9), DTYPES[dtype]))) == alone
     tr.binding_cache.clear()
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (2, 2), (5, 5), (6, 6), (7, 7), (8, 8), (9, 9), (15, 15), (16, 16), (8, 5), (3, 9)]
+)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ROTATIONS)
+def test_rotations_find_the_same_bits_in_every_batch_and_place(name: str, dtype: str, shape: tuple[int, int]) -> None:
+    if name.startswith("eig") and shape[0] != shape[1]:
+        shape = shape[:1] * 2
+    tr.binding_cache.clear()  # bindings that other instruction sets made
+    function = ROTATIONS[name]
+    a = matrices(max(shape), dtype)[: shape[0], : shape[1]].copy(order="F")
+    a[:, shape[1] // 2, 3::7] = 0  # and some that are singular, some graded, some of one value
+    a[..., 4::7] *= np.asarray(10.0 ** -np.arange(shape[1]), a.dtype)[:, None]
+    a[..., 5::7] = np.eye(*shape)[..., None]
+    if name.startswith("eig"):
+        a = np.asfortranarray(a + a.conj().swapaxes(0, 1))
+    expected = [bits(function(tensor(a)), place) for place in range(COUNT)]
+    for size in (1, 2, 3, 7, 8, 9):
+        for start in (0, 3, COUNT - size):
+            part = function(tensor(a[..., start : start + size]))
+            assert [bits(part, place) for place in range(size)] == expected[start : start + size]
+    for place in range(12):
+        alone = function(tensor(a[..., place]))
+        assert [np.asfortranarray(result.to_numpy()).tobytes("F") for result in alone] == expected[place]
+    tr.binding_cache.clear()
+
+
+@pytest.mark.parametrize("side", [2, 8, 16, 24])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", UNCHECKED)
+def test_a_matrix_that_is_not_finite_changes_no_other(name: str, dtype: str, side: int) -> None:
+    tr.binding_cache.clear()
+    function = UNCHECKED[name]
+    a = matrices(side, dtype)
+    before = function(tensor(a))
+    expected = [bits(before, place) for place in range(COUNT)]
+    spoilt = a.copy()
+    spoilt[side - 1, 0, 5], spoilt[0, 0, 20] = np.nan, np.inf
+    found = function(tensor(spoilt))
+    others = [place for place in range(COUNT) if place not in (5, 20)]
+    assert [bits(found, place) for place in others] == [expected[place] for place in others]
+    first = function(tensor(spoilt[..., 5:6]))
+    assert not all(np.isfinite(part.to_numpy()).all() for part in first)
+    assert all(
+        np.array_equal(part.to_numpy()[..., 5], one.to_numpy()[..., 0], equal_nan=True)
+        for part, one in zip(found, first, strict=True)
+    )
+    tr.binding_cache.clear()
+
+
+def test_an_error_beside_a_matrix_that_is_not_finite_names_its_own_place() -> None:
+    a = matrices(4, "F64")
+    a[..., 3], a[..., 7] = np.nan, 0
+    with pytest.raises(SingularMatrixError, match="7"):
+        tl.inv(tensor(a), check=False)
+    definite = np.asfortranarray(np.repeat(np.eye(4)[..., None], COUNT, axis=2))
+    definite[..., 6], definite[..., 9] = np.nan, -1
+    with pytest.raises(NotPositiveDefiniteError, match="9"):
+        tl.cholesky(tensor(definite), check=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_lu_without_the_extension_is_the_same_in_every_batch(dtype: str) -> None:
+    a = matrices(5, dtype, 200).transpose(2, 1, 0)
+    kind = {"F32": F32, "F64": F64, "C32": C32, "C64": C64}[dtype]
+
+    def factors(stack: Array) -> tuple[Array, ...]:
+        batch = stack.shape[:-2]
+        forms = (form_of(kind, (5, 5, *batch), CPU), form_of(I64, (5, *batch), CPU))
+        kernel: Any = bind_numpy("lu_factor", forms[:1], forms, (True,))
+        return tuple(kernel(stack))
+
+    packed, rows = factors(np.ascontiguousarray(a))
+    for place in (0, 1, 2, 199):
+        alone = factors(np.ascontiguousarray(a[place]))
+        assert alone[0].tobytes() == packed[place].tobytes()
+        assert alone[1].tobytes() == rows[place].tobytes()

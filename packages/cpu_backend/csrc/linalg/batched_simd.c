@@ -269,9 +269,14 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32, check};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
-    plan->single_routine = kernels->singles[routine];
     Index room = lane_room((Routine)routine, &plan->problem);
-    if (plan->single_routine != NULL) {
+    const int side = m > n ? m : n;
+    if (!is_iterating((Routine)routine)) plan->single_routine = kernels->singles[routine];
+    else if (side > LARGEST_CONSTANT_SIDE && side <= LARGEST_JACOBI_SIDE)
+        plan->single_routine = kernels->singles[routine]; /* which has room enough */
+    if (plan->single_routine != NULL && is_iterating((Routine)routine)) {
+        plan->few = plan->width / 4;
+    } else if (plan->single_routine != NULL) {
         plan->few = m > LARGEST_JACOBI_SIDE ? plan->width - 1 : plan->width / 2;
         room = room > single_room(&plan->problem, plan->width) ? room : single_room(&plan->problem, plan->width);
     }

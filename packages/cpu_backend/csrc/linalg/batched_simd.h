@@ -85,7 +85,12 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     }
 }
 
-/* The same for one matrix, where lanes are so many rows. */
+/* Whether it iterates by rotations of pairs of rows or columns, up to LARGEST_JACOBI_SIDE. */
+static inline bool is_iterating(Routine routine) {
+    return routine == EIGH || routine == SVD || routine == EIGVALSH || routine == SVDVALS;
+}
+
+/* The same for one elimination, where lanes are so many rows. */
 static inline Index single_room(const LaneProblem *problem, int width) {
     const Index n = problem->rows, blocks = (n + width - 1) / width;
     return blocks * n + (blocks + 1) * (n + RIGHT_AT_ONCE); /* factors; right-hand sides, or two numbers for each row */

@@ -116,13 +116,101 @@ INLINE Mask eigh_rounds(Number *a, Lane *values, Number *v, int n) {
     return rotated;
 }
 
+#if LANES == 8
+/* The two rows of pair i, by the rotations of all pairs; g is what becomes of the element that pairs of rows and columns
+ * have in common. */
+INLINE void eigh_rotate_rows(PairedRow *upper, PairedRow *lower, int i, const Rotation *r, Number g) {
+    const Mask here = (Mask)(1u << i), before = (Mask)((1u << i) - 1); /* columns that come before the rows */
+    const Lane row_cosine = broadcast(r->cosine[i]);
+    Number row_sine;
+    for (int part = 0; part < PARTS; part++) ((Lane *)&row_sine)[part] = broadcast(((const Lane *)&r->sine)[part][i]);
+    row_sine = conjugate(row_sine);
+    const Lane cosine = pick(before, r->cosine, row_cosine), other_cosine = pick(before, row_cosine, r->cosine);
+    const Number sine = choose(before, r->sine, row_sine), other_sine = choose(before, row_sine, r->sine);
+    Number pp = upper->first, qq = lower->second;
+    Number one = choose(before, upper->second, lower->first), two = choose(before, lower->first, upper->second);
+    rotate(&pp, &one, cosine, sine);
+    rotate(&two, &qq, cosine, sine);
+    rotate(&pp, &two, other_cosine, other_sine);
+    rotate(&one, &qq, other_cosine, other_sine);
+    upper->first = pp;
+    lower->second = qq;
+    upper->second = choose(here, conjugate(g), choose(before, one, two));
+    lower->first = choose(here, g, choose(before, two, one));
+}
+
+/* The same for one matrix, which stands in all lanes: these take the pairs of a round. A block whose row comes after its
+ * column is rotated by the columns' rotation first, and one that comes before by the rows', as its mirror image is. */
+COMPILED_ONCE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n) {
+    Tournament tournament;
+    PairedRow rows[2 * LANES], right[LARGEST_JACOBI_SIDE];
+    tournament_of(&tournament, n);
+    const int pairs = tournament.pairs;
+    for (int j = 0; j < n; j++)
+        for (int i = j + 1; i < n; i++) a[j + i * n] = conjugate(a[i + j * n]);
+    pair_rows(right, a, n, n, &tournament);
+    memset(rows, 0, sizeof rows);
+    PairedRow diagonal = {number(broadcast(0.0)), number(broadcast(0.0))};
+    for (int pair = 0; pair < pairs; pair++) {
+        const Mask here = (Mask)(1u << pair);
+        const int p = tournament.column[pair], q = tournament.column[LANES + pair];
+        rows[pair] = right[p];
+        if (q < n) rows[LANES + pair] = right[q];
+        diagonal.first = choose(here, rows[pair].first, diagonal.first);
+        diagonal.second = choose(here, rows[LANES + pair].second, diagonal.second);
+    }
+    if (v != NULL) {
+        set_identity(v, n);
+        pair_rows(right, v, n, n, &tournament);
+    }
+    Mask rotated = no_lane();
+    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+        rotated = no_lane();
+        for (int round = 0; round < tournament.rounds; round++) {
+            Number g = number(broadcast(0.0));
+            for (int i = 0; i < pairs; i++) g = choose((Mask)(1u << i), rows[LANES + i].first, g);
+            const Lane square = add_square(broadcast(0.0), g), p = real_part(diagonal.first),
+                       q = real_part(diagonal.second);
+            const Mask active = greater(square, ROTATE_ABOVE * size_of(p * q)) & greater(square, broadcast(EIGH_TINY));
+            if (any(active)) {
+                rotated |= active;
+                const Rotation r = rotation(p, q, g, square, active);
+                diagonal.first = number(p - r.shift);
+                diagonal.second = number(q + r.shift);
+                g = choose(active, number(broadcast(0.0)), g);
+                for (int i = 0; i < pairs; i++) eigh_rotate_rows(rows + i, rows + LANES + i, i, &r, g);
+                if (v != NULL) rotate_rows(right, n, r.cosine, r.sine);
+            }
+            const Bits first = tournament.first[round], second = tournament.second[round];
+            PairedRow former[2 * LANES];
+            for (int i = 0; i < pairs; i++) {
+                former[i] = moved(rows[i], first, second);
+                former[LANES + i] = moved(rows[LANES + i], first, second);
+            }
+            for (int i = 0; i < pairs; i++) {
+                rows[i] = former[first[i]];
+                rows[LANES + i] = former[second[i]];
+            }
+            diagonal = moved(diagonal, first, second);
+            if (v != NULL) move_rows(right, n, &tournament, round);
+        }
+        if (!any(rotated)) break;
+    }
+    part_values(values, real_part(diagonal.first), real_part(diagonal.second), n, &tournament);
+    if (v != NULL) part_rows(v, right, n, n, &tournament);
+    return rotated;
+}
+#else
+INLINE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n) { return eigh_rounds(a, values, v, n); }
+#endif
+
 INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
     return n > LARGEST_CONSTANT_SIDE ? eigh_rounds(a, values, v, n) : eigh_pairs(a, values, v, n);
 }
 
 /* Loads a group, of which nothing above the diagonal counts, and scales it; answers which matrices are not finite. */
-INLINE Mask eigh_load_group(const LaneProblem *problem, const char *from, Number *a, int n, Lane *back) {
-    const Mask bad = load_numbers(problem, from, matrix_bytes(problem, n, n), a, n * n);
+INLINE Mask eigh_load_group(const LaneProblem *problem, const char *from, Index apart, Number *a, int n, Lane *back) {
+    const Mask bad = load_numbers(problem, from, apart * matrix_bytes(problem, n, n), a, n * n);
     for (int j = 0; j < n; j++) { /* what is not read must not count for the scale */
         a[j + j * n] = number(real_part(a[j + j * n]));
         for (int i = 0; i < j; i++) a[i + j * n] = number(broadcast(0.0));
@@ -131,44 +219,70 @@ INLINE Mask eigh_load_group(const LaneProblem *problem, const char *from, Number
     return bad;
 }
 
-INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                        Number *room, int n) {
-    if (n > LARGEST_JACOBI_SIDE) return eigh_large(problem, operands, results, groups, room, true);
+/* So many groups of matrices, or where `alone` single ones, which then stand in all lanes. */
+INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
+                      Number *room, int n, bool alone) {
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
+    const Index apart = !alone, step = alone ? 1 : LANES;
     Mask bad = no_lane();
-    for (Index group = 0; group < groups; group++) {
+    for (Index group = 0; group < count; group++) {
         Number *const a = room, *const v = a + n * n;
         Lane *const values = (Lane *)(v + n * n);
         Lane back;
-        bad |= eigh_load_group(problem, operands[0] + group * LANES * bytes, a, n, &back);
-        bad |= eigh_iterate_group(a, values, v, n);
+        bad |= eigh_load_group(problem, operands[0] + group * step * bytes, apart, a, n, &back);
+        bad |= alone ? eigh_iterate_one(a, values, v, n) : eigh_iterate_group(a, values, v, n);
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n; j++) put_in_order(values + i, values + j, v + i * n, v + j * n, n);
         for (int i = 0; i < n; i++) values[i] *= back;
-        store_lanes(results[0] + group * LANES * value_bytes, values, value_bytes, n, problem->narrow);
+        store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, n, problem->narrow);
         drop_signs_of_zeros(v, n * n);
-        store_numbers(problem, results[1] + group * LANES * bytes, bytes, v, n * n);
+        store_numbers(problem, results[1] + group * step * bytes, apart * bytes, v, n * n);
     }
     return !any(bad);
 }
 
+INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                        Number *room, int n) {
+    if (n > LARGEST_JACOBI_SIDE) return eigh_large(problem, operands, results, groups, room, true);
+    return eigh_each(problem, operands, results, groups, room, n, false);
+}
+
 /* The values alone: the same rotations, of which nothing is kept. */
+INLINE bool eigvalsh_each(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
+                          Number *room, int n, bool alone) {
+    const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
+    const Index apart = !alone, step = alone ? 1 : LANES;
+    Mask bad = no_lane();
+    for (Index group = 0; group < count; group++) {
+        Number *const a = room;
+        Lane *const values = (Lane *)(a + n * n), back;
+        bad |= eigh_load_group(problem, operands[0] + group * step * bytes, apart, a, n, &back);
+        bad |= alone ? eigh_iterate_one(a, values, NULL, n) : eigh_iterate_group(a, values, NULL, n);
+        sort_lanes(values, n);
+        for (int i = 0; i < n; i++) values[i] *= back;
+        store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, n, problem->narrow);
+    }
+    return !any(bad);
+}
+
 INLINE bool eigvalsh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                             Number *room, int n) {
     if (n > LARGEST_JACOBI_SIDE) return eigh_large(problem, operands, results, groups, room, false);
-    const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
-    Mask bad = no_lane();
-    for (Index group = 0; group < groups; group++) {
-        Number *const a = room;
-        Lane *const values = (Lane *)(a + n * n), back;
-        bad |= eigh_load_group(problem, operands[0] + group * LANES * bytes, a, n, &back);
-        bad |= eigh_iterate_group(a, values, NULL, n);
-        sort_lanes(values, n);
-        for (int i = 0; i < n; i++) values[i] *= back;
-        store_lanes(results[0] + group * LANES * value_bytes, values, value_bytes, n, problem->narrow);
-    }
-    return !any(bad);
+    return eigvalsh_each(problem, operands, results, groups, room, n, false);
 }
 
 SQUARE_ROUTINE(eigh, EIGH_ROOM(LARGEST_CONSTANT_SIDE))
 SQUARE_ROUTINE(eigvalsh, EIGH_ROOM(LARGEST_CONSTANT_SIDE))
+
+#if LANES == 8
+/* One by one, of sides from LARGEST_CONSTANT_SIDE to LARGEST_JACOBI_SIDE. */
+static bool eigh_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
+                        void *room) {
+    return eigh_each(problem, operands, results, count, room, problem->rows, true);
+}
+
+static bool eigvalsh_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
+                            void *room) {
+    return eigvalsh_each(problem, operands, results, count, room, problem->rows, true);
+}
+#endif

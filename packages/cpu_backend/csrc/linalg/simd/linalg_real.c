@@ -15,4 +15,13 @@ const LaneKernels SIMD_NAME(linalg_real) = {
             [EIGVALSH] = eigvalsh,
             [SVDVALS] = svdvals,
         },
+#if LANES == 8
+    .singles =
+        {
+            [EIGH] = eigh_single,
+            [SVD] = svd_single,
+            [EIGVALSH] = eigvalsh_single,
+            [SVDVALS] = svdvals_single,
+        },
+#endif
 };

@@ -11,6 +11,7 @@
 #include "linalg/simd/linalg_reflections.h"
 #include "linalg/simd/linalg_qr.h"
 #include "linalg/simd/linalg_jacobi.h"
+#include "linalg/simd/linalg_pairs.h"
 #include "linalg/simd/linalg_sweeps.h"
 #include "linalg/simd/linalg_tridiagonal.h"
 #include "linalg/simd/linalg_eigh.h"

@@ -8,6 +8,12 @@
 static const double SVD_SCALE = 250.0;   /* exponent of the largest element; fourth powers and their sums fit */
 static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column that is as good as zero */
 
+/* Where two columns of m elements, of these squares of norms and of their product, are not orthogonal. */
+INLINE Mask svd_needs_rotation(Lane p, Lane q, Lane square, int m) {
+    return greater(square, ROTATE_ABOVE * m * (p * q)) & greater(p, broadcast(SVD_TINY)) &
+           greater(q, broadcast(SVD_TINY));
+}
+
 /* Makes columns x and y of a, of m elements, orthogonal in the matrices where they are not, and adds these to rotated;
  * the columns of v, of n elements, are rotated with them where there are any. */
 INLINE void svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number *v_of_y, int n, Mask *rotated) {
@@ -19,8 +25,7 @@ INLINE void svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number 
         q = add_square(q, y[i]);
     }
     Lane square = add_square(broadcast(0.0), g);
-    Mask active = greater(square, ROTATE_ABOVE * m * (p * q));
-    active &= greater(p, broadcast(SVD_TINY)) & greater(q, broadcast(SVD_TINY));
+    const Mask active = svd_needs_rotation(p, q, square, m);
     if (!any(active)) return;
     *rotated |= active;
     const Rotation r = rotation(p, q, g, square, active);
@@ -50,6 +55,57 @@ INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n)
     }
     return rotated;
 }
+
+#if LANES == 8
+/* The same for one matrix, which stands in all lanes: these take the pairs of a round. */
+COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n) {
+    Tournament tournament;
+    PairedRow rows[LARGEST_JACOBI_SIDE], right[LARGEST_JACOBI_SIDE];
+    tournament_of(&tournament, n);
+    pair_rows(rows, a, m, n, &tournament);
+    if (v != NULL) {
+        set_identity(v, n);
+        pair_rows(right, v, n, n, &tournament);
+    }
+    Mask rotated = no_lane();
+    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+        rotated = no_lane();
+        for (int round = 0; round < tournament.rounds; round++) {
+            Number g = number(broadcast(0.0));
+            Lane p = broadcast(0.0), q = broadcast(0.0);
+            for (int i = 0; i < m; i++) {
+                g = add_product(g, conjugate(rows[i].second), rows[i].first);
+                p = add_square(p, rows[i].first);
+                q = add_square(q, rows[i].second);
+            }
+            const Lane square = add_square(broadcast(0.0), g);
+            const Mask active = svd_needs_rotation(p, q, square, m);
+            if (any(active)) {
+                rotated |= active;
+                const Rotation r = rotation(p, q, g, square, active);
+                rotate_rows(rows, m, r.cosine, r.sine);
+                if (v != NULL) rotate_rows(right, n, r.cosine, r.sine);
+            }
+            move_rows(rows, m, &tournament, round);
+            if (v != NULL) move_rows(right, n, &tournament, round);
+        }
+        if (!any(rotated)) break;
+    }
+    Lane first = broadcast(0.0), second = broadcast(0.0);
+    for (int i = 0; i < m; i++) {
+        first = add_square(first, rows[i].first);
+        second = add_square(second, rows[i].second);
+    }
+    part_values(squares, first, second, n, &tournament);
+    part_rows(a, rows, m, n, &tournament);
+    if (v != NULL) part_rows(v, right, n, n, &tournament);
+    return rotated;
+}
+#else
+INLINE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n) {
+    return svd_iterate_group(a, squares, v, m, n);
+}
+#endif
 
 /* Puts a unit vector orthogonal to the columns before j into column j where the mask says so: of the unit vectors
  * along axes, the one that is farthest from those columns, after two rounds of Gram-Schmidt. */
@@ -91,57 +147,83 @@ INLINE void svd_finish_group(Number *u, Lane *squares, Number *v, int m, int n) 
     }
 }
 
-INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                       Number *room, int m, int n) {
-    if (m > LARGEST_JACOBI_SIDE || n > LARGEST_JACOBI_SIDE)
-        return svd_large(problem, operands, results, groups, room, true);
+/* So many groups of matrices, or where `alone` single ones, which then stand in all lanes. */
+INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
+                     Number *room, int m, int n, bool alone) {
     const bool wide = m < n;
     const int k = wide ? m : n, longer = wide ? n : m;
     const Index bytes = matrix_bytes(problem, m, n), u_bytes = matrix_bytes(problem, m, k);
     const Index s_bytes = matrix_bytes(problem, k, 1) / PARTS, vh_bytes = matrix_bytes(problem, k, n);
+    const Index apart = !alone, step = alone ? 1 : LANES;
     Mask bad = no_lane();
-    for (Index group = 0; group < groups; group++) {
+    for (Index group = 0; group < count; group++) {
         Number *const a = room, *const other = a + m * n, *const v = other + m * n;
         Lane *const values = (Lane *)(v + k * k);
-        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, wide ? other : a, m * n);
+        bad |= load_numbers(problem, operands[0] + group * step * bytes, apart * bytes, wide ? other : a, m * n);
         if (wide) adjoint(a, n, other, m, m, n);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
-        bad |= svd_iterate_group(a, values, v, longer, k);
+        bad |= alone ? svd_iterate_one(a, values, v, longer, k) : svd_iterate_group(a, values, v, longer, k);
         svd_finish_group(a, values, v, longer, k);
         adjoint(other, k, wide ? a : v, wide ? longer : k, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
         drop_signs_of_zeros(wide ? v : a, m * k);
         drop_signs_of_zeros(other, k * n);
-        store_numbers(problem, results[0] + group * LANES * u_bytes, u_bytes, wide ? v : a, m * k);
-        store_lanes(results[1] + group * LANES * s_bytes, values, s_bytes, k, problem->narrow);
-        store_numbers(problem, results[2] + group * LANES * vh_bytes, vh_bytes, other, k * n);
+        store_numbers(problem, results[0] + group * step * u_bytes, apart * u_bytes, wide ? v : a, m * k);
+        store_lanes(results[1] + group * step * s_bytes, values, apart * s_bytes, k, problem->narrow);
+        store_numbers(problem, results[2] + group * step * vh_bytes, apart * vh_bytes, other, k * n);
     }
     return !any(bad);
 }
 
+INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                       Number *room, int m, int n) {
+    if (m > LARGEST_JACOBI_SIDE || n > LARGEST_JACOBI_SIDE)
+        return svd_large(problem, operands, results, groups, room, true);
+    return svd_each(problem, operands, results, groups, room, m, n, false);
+}
+
 /* The values alone: the same rotations of columns, without V. */
+INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
+                         Number *room, int m, int n, bool alone) {
+    const bool wide = m < n;
+    const int k = wide ? m : n, longer = wide ? n : m;
+    const Index bytes = matrix_bytes(problem, m, n), value_bytes = matrix_bytes(problem, k, 1) / PARTS;
+    const Index apart = !alone, step = alone ? 1 : LANES;
+    Mask bad = no_lane();
+    for (Index group = 0; group < count; group++) {
+        Number *const a = room, *const other = a + m * n;
+        Lane *const values = (Lane *)(other + m * n);
+        bad |= load_numbers(problem, operands[0] + group * step * bytes, apart * bytes, wide ? other : a, m * n);
+        if (wide) adjoint(a, n, other, m, m, n);
+        const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
+        bad |= alone ? svd_iterate_one(a, values, NULL, longer, k) : svd_iterate_group(a, values, NULL, longer, k);
+        for (int i = 0; i < k; i++) values[i] = -values[i];
+        sort_lanes(values, k);
+        for (int i = 0; i < k; i++) values[i] = root(-values[i]) * back;
+        store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, k, problem->narrow);
+    }
+    return !any(bad);
+}
+
 INLINE bool svdvals_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                            Number *room, int m, int n) {
     if (m > LARGEST_JACOBI_SIDE || n > LARGEST_JACOBI_SIDE)
         return svd_large(problem, operands, results, groups, room, false);
-    const bool wide = m < n;
-    const int k = wide ? m : n, longer = wide ? n : m;
-    const Index bytes = matrix_bytes(problem, m, n), value_bytes = matrix_bytes(problem, k, 1) / PARTS;
-    Mask bad = no_lane();
-    for (Index group = 0; group < groups; group++) {
-        Number *const a = room, *const other = a + m * n;
-        Lane *const values = (Lane *)(other + m * n);
-        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, wide ? other : a, m * n);
-        if (wide) adjoint(a, n, other, m, m, n);
-        const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
-        bad |= svd_iterate_group(a, values, NULL, longer, k);
-        for (int i = 0; i < k; i++) values[i] = -values[i];
-        sort_lanes(values, k);
-        for (int i = 0; i < k; i++) values[i] = root(-values[i]) * back;
-        store_lanes(results[0] + group * LANES * value_bytes, values, value_bytes, k, problem->narrow);
-    }
-    return !any(bad);
+    return svdvals_each(problem, operands, results, groups, room, m, n, false);
 }
 
 RECTANGULAR_ROUTINE(svd, SVD_ROOM(LARGEST_CONSTANT_SIDE))
 RECTANGULAR_ROUTINE(svdvals, SVD_ROOM(LARGEST_CONSTANT_SIDE))
+
+#if LANES == 8
+/* One by one, of sides from LARGEST_CONSTANT_SIDE to LARGEST_JACOBI_SIDE. */
+static bool svd_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
+                       void *room) {
+    return svd_each(problem, operands, results, count, room, problem->rows, problem->columns, true);
+}
+
+static bool svdvals_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
+                           void *room) {
+    return svdvals_each(problem, operands, results, count, room, problem->rows, problem->columns, true);
+}
+#endif

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import FLOATING
+from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
@@ -46,15 +47,9 @@ _LARGEST: Final[Mapping[str, int]] = {
 _SMALL: Final = 16
 """Rows or columns up to which a group of matrices stays in the first-level cache."""
 
-_FILLING: Final[Mapping[str, int]] = {
-    "cholesky": 64,
-    "eigh": 64,
-    "eigvalsh": 64,
-    "qr": 200,
-    "svd": 64,
-    "svdvals": 64,
-}
-"""Numbers in a small matrix per matrix in the batch. With more, LAPACK is done before a group of mostly copies is."""
+_FILLING: Final[Mapping[str, int]] = {"cholesky": 64, "qr": 200}
+"""Numbers in a small matrix per matrix in the batch. With more, LAPACK is done before a group of mostly copies is.
+Rotations take any number, one by one where they do not fill the lanes: with the same bits."""
 
 _FEWEST: Final = 6
 """Larger matrices in a batch with which a group of them is done before LAPACK is."""
@@ -91,13 +86,13 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     if driver == "jacobi" and max(forms[0].shape[:2]) > _SMALL:
         return None
     numpys = drivers.bind(name, operands, result, check, driver)
-    kernel = _bind_equal(name, forms, result, numpys)
+    kernel = _bind_equal(name, forms, result, check, numpys)
     if kernel is None and name == "solve" and 0 < forms[0].shape[0] <= _LARGEST["solve"]:
         return _bind_solve(forms, result, numpys)
     return kernel
 
 
-def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) -> Kernel | None:
+def _bind_equal(name: str, forms: list[Form], result: Result, check: bool, numpys: Kernel) -> Kernel | None:
     """Operands of one dtype and one batch, as they are."""
     results = result if isinstance(result, tuple) else (result,)
     a = forms[0]
@@ -119,7 +114,7 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
     elif max(rows, columns) > _SMALL:
         if count < _FEWEST:
             return None
-    elif parts * rows * columns > count * _FILLING[name]:
+    elif name in _FILLING and parts * rows * columns > count * _FILLING[name]:
         return None
     bind_lanes = partial(
         LIBRARY.bind_batched_simd,
@@ -131,16 +126,48 @@ def _bind_equal(name: str, forms: list[Form], result: Result, numpys: Kernel) ->
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         single=not isinstance(result, tuple),
     )
-    if name not in _ELIMINATIONS or name == "slogdet":
-        kernel = bind_lanes(fallback=numpys)
-    else:
-        behind = _refusing_singular(name, numpys)
+    behind = numpys
+    if name in _ELIMINATIONS and name != "slogdet":
+        refusing_singular = _refusing_singular(name, numpys)
 
         def again() -> Kernel:
-            return bind_lanes(fallback=behind)
+            return bind_lanes(fallback=refusing_singular)
 
-        kernel = bind_lanes(fallback=_rescaling(name, behind, again))
+        behind = _rescaling(name, refusing_singular, again)
+    if not check and batch:
+        behind = _sparing(behind, bind_lanes)
+    kernel = bind_lanes(fallback=behind)
     return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
+
+
+def _sparing(behind: Kernel, bind_lanes: Callable[..., Kernel]) -> Kernel:
+    """What stands behind lanes that check nothing: of a batch it takes the matrices that are not finite and no others.
+
+    These neither cost the others time nor change their results; lanes take the identity in their place.
+    """
+
+    def kernel(*arrays: Any) -> Any:
+        finite = [np.isfinite(array).all(axis=(-2, -1)) for array in arrays]
+        spoilt = ~np.logical_and.reduce(finite)
+        if spoilt.all() or not spoilt.any():
+            return behind(*arrays)
+        regular = [array.copy() for array in arrays]
+        for array in regular:
+            array[spoilt] = np.eye(*array.shape[-2:])
+        found = bind_lanes(fallback=behind)(*regular)
+        try:
+            others = behind(*(array[spoilt] for array in arrays))
+        except TensorError:
+            for array, given in zip(regular, arrays, strict=True):
+                array[...] = np.eye(*array.shape[-2:])
+                array[spoilt] = given[spoilt]
+            return behind(*regular)  # which raises, and names the place in the whole batch
+        several = isinstance(found, tuple)
+        for part, other in zip(found if several else (found,), others if several else (others,), strict=True):
+            part[spoilt] = other
+        return found
+
+    return kernel
 
 
 def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel:
