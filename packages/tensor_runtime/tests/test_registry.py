@@ -273,7 +273,8 @@ def test_a_device_that_nobody_serves_asks_for_no_package_that_would_not_help() -
         "no backend serves device 'cuda'; install a package that serves it, or call register_backend()"
     )
     with pytest.raises(
-        BackendUnavailableError, match=r"'gpu': not in this release: this release computes on the CPU, and on simulated devices \(sim\)$"
+        BackendUnavailableError,
+        match=r"'gpu': not in this release: this release computes on the CPU, and on simulated devices \(sim\)$",
     ):
         tr.to(tr.ones(2), "cuda")
 
