@@ -26,6 +26,8 @@ MODULES: Final = (
     "joining.padding",
     "joining.slicing",
     "random",
+    "reduction.reduction",
+    "reduction.scan",
     "views",
 )
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
