@@ -133,3 +133,42 @@ def test_a_refusal_leaves_what_would_be_written(api: SimulatedApi) -> None:
     with pytest.raises(DivisionByZeroError, match=r"the divisor at index \(1, 0\) is 0") as caught:
         on_device([[1], [2]], I64) % on_device([[1], [0]], I64)
     assert caught.value.index == (1, 0)
+
+
+@pytest.mark.parametrize("shape", [(5000,), (3, 700), (700, 3), (2, 600, 2)])
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorts_of_long_lines_are_stable(api: SimulatedApi, shape: tuple[int, ...], descending: bool) -> None:
+    values = np.random.default_rng(4).integers(0, 50, shape).astype(np.float64)
+    values.reshape(-1)[::91] = np.nan
+    x = on_device(values)
+
+    for axis in range(len(shape)):
+        key = -values if descending else values
+        places = key.argsort(axis=axis, kind="stable")
+        found = tr.to(tr.argsort(x, axis=axis, descending=descending), "cpu").to_numpy()
+        assert found.tolist() == places.tolist()
+        in_order = tr.to(tr.sort(x, axis=axis, descending=descending), "cpu").to_numpy()
+        np.testing.assert_array_equal(in_order, np.take_along_axis(values, places, axis))
+
+
+def test_what_was_chosen_from_much_is_complete(api: SimulatedApi) -> None:
+    values = np.random.default_rng(5).integers(0, 900, (130, 90))
+    x = on_device(values)
+
+    found = tr.unique_all(x)
+    wanted = np.unique(values, return_index=True, return_inverse=True, return_counts=True)
+    for one, other in zip(found, wanted, strict=True):
+        assert tr.to(one, "cpu").to_numpy().tolist() == other.tolist()
+    for axis, places in zip(tr.nonzero(x), values.nonzero(), strict=True):
+        assert tr.to(axis, "cpu").to_numpy().tolist() == places.tolist()
+
+
+def test_of_several_updates_of_one_place_the_last_one_stays(api: SimulatedApi) -> None:
+    places = np.random.default_rng(6).integers(0, 10, 500)
+    x, index, updates = on_device(np.zeros(10)), on_device(places), on_device(np.arange(500.0))
+
+    replaced = tr.to(tr.scatter(x, index, updates, mode="replace"), "cpu").to_numpy()
+    added = tr.to(tr.scatter(x, index, updates, mode="add"), "cpu").to_numpy()
+
+    assert replaced.tolist() == [float(np.flatnonzero(places == place)[-1]) for place in range(10)]
+    assert added.tolist() == [float(np.flatnonzero(places == place).sum()) for place in range(10)]

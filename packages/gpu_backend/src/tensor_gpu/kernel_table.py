@@ -28,6 +28,8 @@ MODULES: Final = (
     "random",
     "reduction.reduction",
     "reduction.scan",
+    "sort.selection",
+    "sort.sort",
     "views",
 )
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
