@@ -31,6 +31,8 @@ MODULES: Final = (
     "sort.selection",
     "sort.sort",
     "views",
+    "windows.convolution",
+    "windows.pooling",
 )
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
 
