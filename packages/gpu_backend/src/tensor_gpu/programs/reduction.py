@@ -112,7 +112,7 @@ def place_program(folding: Folding, from_candidates: bool, /) -> Program:
     if from_candidates:
         pointers.append("const long long* candidates")
         number = "candidates[r + j * size]"
-    better = ">" if folding.name == "argmax" else "<"
+    largest = "true" if folding.name == "argmax" else "false"
     begins = [
         f"place = {number.replace('j', 'first')};",
         "{",
@@ -121,10 +121,6 @@ def place_program(folding: Folding, from_candidates: bool, /) -> Program:
         "}",
     ]
     lines = [
-        f"__device__ bool is_before({kind} a, long long i, {kind} b, long long j) {{",
-        "    if ((a != a) != (b != b)) return a != a;",
-        f"    return a == a && a != b ? a {better} b : i < j;",
-        "}",
         *_head("fold_places", folding, pointers),
         f"    __shared__ {stored(folding.x)} values[{MOST_THREADS}];",
         f"    __shared__ long long places[{MOST_THREADS}];",
@@ -135,7 +131,7 @@ def place_program(folding: Folding, from_candidates: bool, /) -> Program:
         f"                const long long at = {number};",
         *_offset("at", folding, "                "),
         f"                const {kind} value = {loaded('x[okept + ofolded]', folding.x)};",
-        "                if (is_before(value, at, best, place)) { best = value; place = at; }",
+        f"                if (is_first(value, at, best, place, {largest})) {{ best = value; place = at; }}",
         "            }",
         "        }",
         "        values[threadIdx.x] = best;",
@@ -143,8 +139,8 @@ def place_program(folding: Folding, from_candidates: bool, /) -> Program:
         "        __syncthreads();",
         *_tree(
             folding,
-            "const int other = threadIdx.x + half * apart; "
-            "if (is_before(values[other], places[other], values[threadIdx.x], places[threadIdx.x])) "
+            "const int other = threadIdx.x + half * apart; if (is_first(values[other], places[other], "
+            f"values[threadIdx.x], places[threadIdx.x], {largest})) "
             "{ values[threadIdx.x] = values[other]; places[threadIdx.x] = places[other]; }",
         ),
         "        if (lane == 0 && u < units) target[u] = places[threadIdx.x];",
@@ -171,7 +167,7 @@ def place_program(folding: Folding, from_candidates: bool, /) -> Program:
             found = find(matrix[:, part * chunk : (part + 1) * chunk], axis=1) + part * chunk
             out[:, part] = numbers[np.arange(size), found]
 
-    return Program("fold_places", header() + "\n".join(lines) + "\n", meaning)
+    return Program("fold_places", header("order.cuh") + "\n".join(lines) + "\n", meaning)
 
 
 def _head(entry: str, folding: Folding, pointers: list[str]) -> Iterator[str]:

@@ -38,3 +38,10 @@ __device__ long long merged_place(const T* runs, long long n, long long all, lon
     if (i < n) return i + number_before(runs + n, all - n, runs[i], false, descending);
     return i - n + number_before(runs, n, runs[i], true, descending);
 }
+
+/* Whether a at place i is found before b at place j: what is no number first, then the largest or the smallest. */
+template <class T> __device__ bool is_first(T a, long long i, T b, long long j, bool largest) {
+    if ((a != a) != (b != b)) return a != a;
+    if (a == a && a != b) return largest ? a > b : a < b;
+    return i < j;
+}
