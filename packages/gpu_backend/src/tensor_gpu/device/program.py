@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from functools import wraps
+from typing import Any, Final, ParamSpec, Protocol
 
 from tensor_core.dtypes import DType
 
@@ -40,3 +41,31 @@ class Program:
 
     def __repr__(self) -> str:
         return f"Program({self.entry!r})"
+
+
+_P = ParamSpec("_P")
+_MADE: Final[dict[tuple[Any, ...], Program]] = {}
+_MOST: Final = 4096
+
+
+def made_once(make: Callable[_P, Program], /) -> Callable[_P, Program]:
+    """The same function, which gives the program that it has made before for the same arguments.
+
+    >>> @made_once
+    ... def nothing(dtype):
+    ...     return Program("nothing", "", lambda memory, arguments: None)
+    >>> nothing(1) is nothing(1), nothing(1) is nothing(2)
+    (True, False)
+    """
+
+    @wraps(make)
+    def found(*args: _P.args, **kwargs: _P.kwargs) -> Program:
+        key = (make, args, *kwargs.items())
+        program = _MADE.get(key)
+        if program is None:
+            if len(_MADE) >= _MOST:
+                _MADE.clear()
+            program = _MADE.setdefault(key, make(*args, **kwargs))
+        return program
+
+    return found

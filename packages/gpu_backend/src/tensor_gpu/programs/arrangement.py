@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from tensor_core.dtypes import DType
 from tensor_core.shapes import compact_strides
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over, offsets, walk_parameters
 from tensor_gpu.programs.source import header, stored
 
 
-@cache
+@made_once
 def triangle_program(dtype: DType, rank: int, rows: int, columns: int, upper: bool, /) -> Program:
     """One side of a diagonal, zeros on the other; the target is compact.
 
@@ -55,7 +53,7 @@ def _along(index: str, axis: int) -> str:
     return f"{index}{''.join(f' / n{before}' for before in range(axis))} % n{axis}"
 
 
-@cache
+@made_once
 def clamped_program(dtype: DType, rank: int, /) -> Program:
     """Elements of an array, of which the first and the last along each axis stand for those beyond; compact target.
 

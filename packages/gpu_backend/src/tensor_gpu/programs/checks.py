@@ -6,13 +6,12 @@ of the first element, how many there are, their extents, and the strides of the 
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Literal
 
 import numpy as np
 
 from tensor_core.dtypes import I64, DType
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import all_offsets, loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
 
@@ -20,7 +19,7 @@ Test = Literal["zero", "outside"]
 """What is refused: zeros; or what is not at least the first bound and at most the second, as NaN is not."""
 
 
-@cache
+@made_once
 def refused_program(dtype: DType, test: Test, rank: int, /) -> Program:
     """The program that looks for the first element of so many axes that a test refuses; a complex one's real part.
 

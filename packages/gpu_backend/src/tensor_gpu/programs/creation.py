@@ -5,17 +5,16 @@ Programs are compiled without contraction of products and sums to one operation,
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Final
 
 from tensor_core.dtypes import DType
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over
 from tensor_gpu.programs.meaning import Elements, compute
 from tensor_gpu.programs.source import TYPES, header, stored
 
 
-@cache
+@made_once
 def full_program(dtype: DType, /) -> Program:
     """One number everywhere; arguments are the target, the number in its components, and the number of elements.
 
@@ -42,7 +41,7 @@ def full_program(dtype: DType, /) -> Program:
     return Program("full", source, meaning)
 
 
-@cache
+@made_once
 def eye_program(dtype: DType, /) -> Program:
     """Ones on the main diagonal of a matrix; arguments are the target, its rows, and the number of elements.
 
@@ -64,7 +63,7 @@ def eye_program(dtype: DType, /) -> Program:
     return Program("eye", source, meaning)
 
 
-@cache
+@made_once
 def arange_program(dtype: DType, whole: bool, /) -> Program:
     """Element k is start + k * step, in F64 or in I64; arguments are the target, start, step, the number of elements.
 
@@ -91,7 +90,7 @@ def arange_program(dtype: DType, whole: bool, /) -> Program:
     return Program("arange", source, meaning)
 
 
-@cache
+@made_once
 def linspace_program(dtype: DType, /) -> Program:
     """Element k is start + k * (stop - start) / parts, in F64 or C64; the last one is stop if it is element ``parts``.
 

@@ -9,11 +9,10 @@ walked from one element to the next, the extents and each array's strides.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tensor_core.dtypes import DType
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.meaning import Elements, compute
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
@@ -88,7 +87,7 @@ class ElementwiseArguments(NamedTuple):
     strides: tuple[tuple[int, ...], ...]  # of the target, and of each operand that is no number
 
 
-@lru_cache(maxsize=4096)
+@made_once
 def elementwise_program(expression: Expression, rank: int, contiguous: bool, /) -> Program:
     """The program of an expression over so many axes.
 

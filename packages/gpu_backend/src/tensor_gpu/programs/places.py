@@ -11,13 +11,12 @@ what is added to a negative value, its stride in x (and in the winners).
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from tensor_core.dtypes import C64, I64, Bool, DType
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import all_offsets, loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
 
@@ -38,7 +37,7 @@ class Arrays(NamedTuple):
     components: int
 
 
-@cache
+@made_once
 def places_program(mode: Mode, arrays: Arrays, /) -> Program:
     """The program of a mode.
 

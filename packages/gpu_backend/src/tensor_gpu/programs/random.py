@@ -6,11 +6,10 @@ Arguments are the target, seed and stream (as signed words), those of the distri
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Final
 
 from tensor_core.dtypes import DType
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over
 from tensor_gpu.programs.meaning import Elements, compute
 from tensor_gpu.programs.source import TYPES, header
@@ -34,7 +33,7 @@ _EACH: Final = """        for (int k = 0; k < 4; k++)
 """
 
 
-@cache
+@made_once
 def random_program(name: str, dtype: DType, /) -> Program:
     """The program of a distribution.
 

@@ -11,14 +11,13 @@ extents and strides of the axes that are kept, then of those that are folded.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, I64, DType
 from tensor_gpu.device.api import MOST_THREADS
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import offsets, walk_parameters, walked
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
 from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
@@ -50,7 +49,7 @@ def accumulator(name: str, x: DType, result: DType, /) -> DType:
     return _WIDE.get(result, result) if name in _IDENTITIES else result
 
 
-@cache
+@made_once
 def fold_program(folding: Folding, /) -> Program:
     """The program of a folding.
 
@@ -96,7 +95,7 @@ def fold_program(folding: Folding, /) -> Program:
     return Program("fold", header() + "\n".join(lines) + "\n", meaning)
 
 
-@cache
+@made_once
 def place_program(folding: Folding, from_candidates: bool, /) -> Program:
     """Which element is the first of the largest or smallest, NaN before all: its number among those that are folded.
 

@@ -9,14 +9,13 @@ the strides along a line, of the target and of the operand; extents of the lines
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Final
 
 import numpy as np
 
 from tensor_core.dtypes import DType
 from tensor_gpu.device.api import MOST_THREADS
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.reduction import accumulator
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
@@ -26,7 +25,7 @@ SCANS: Final = {"cumsum": "sum", "cumprod": "prod"}
 _FUNCTIONS: Final = {"cumsum": ("f_add", "0", np.add), "cumprod": ("f_multiply", "1", np.multiply)}
 
 
-@cache
+@made_once
 def scan_program(name: str, x: DType, result: DType, rank: int, by_blocks: bool, /) -> Program:
     """The program of a scan over lines that lie along so many axes.
 

@@ -5,20 +5,18 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from tensor_core.dtypes import I64, Bool, DType
 from tensor_core.shapes import compact_strides
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
 
 _CHOSEN = "chosen[i] != (i ? chosen[i - 1] : 0)"
 
 
-@cache
+@made_once
 def distinct_program(dtype: DType, equal_nan: bool, /) -> Program:
     """Whether each element of a sorted line differs from the one before; arguments are target, line, elements.
 
@@ -53,7 +51,7 @@ def distinct_program(dtype: DType, equal_nan: bool, /) -> Program:
     return Program("distinct", header() + "\n".join(lines) + "\n", meaning)
 
 
-@cache
+@made_once
 def chosen_program(dtype: DType | None, /) -> Program:
     """The chosen elements of a line, or with no type their numbers; arguments are target, line, chosen, elements.
 
@@ -80,7 +78,7 @@ def chosen_program(dtype: DType | None, /) -> Program:
     return Program("chosen_elements", header() + "\n".join(lines) + "\n", meaning)
 
 
-@cache
+@made_once
 def nonzero_program(rank: int, /) -> Program:
     """Indices of the chosen elements of an array in row-major order.
 
@@ -117,7 +115,7 @@ def nonzero_program(rank: int, /) -> Program:
     return Program("places_of_chosen", header() + "\n".join(lines) + "\n", meaning)
 
 
-@cache
+@made_once
 def ranks_program() -> Program:
     """How many were chosen before each element, at its place before sorting: target, places, chosen, elements.
 
@@ -141,7 +139,7 @@ def ranks_program() -> Program:
     return Program("ranks", header() + "\n".join(lines) + "\n", meaning)
 
 
-@cache
+@made_once
 def differences_program() -> Program:
     """How far each number is from the next one, and the last from an end: target, numbers, how many, end.
 

@@ -7,14 +7,13 @@ a line, elements of all lines, and of the runs that are made.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, Final, Literal
 
 import numpy as np
 
 from tensor_core.dtypes import I64, DType
 from tensor_gpu.device.api import MOST_THREADS
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
 
@@ -23,7 +22,7 @@ RUN: Final = 2 * MOST_THREADS
 Side = Literal["left", "right"]
 
 
-@cache
+@made_once
 def run_program(dtype: DType, places: bool, descending: bool, /) -> Program:
     """The first launch: a block takes as many elements as a run has, and merges them in turns.
 
@@ -69,7 +68,7 @@ def run_program(dtype: DType, places: bool, descending: bool, /) -> Program:
     return _program("sorted_runs", lines, dtype, places, descending, first=True)
 
 
-@cache
+@made_once
 def merge_program(dtype: DType, places: bool, descending: bool, /) -> Program:
     """A later launch: every element finds its place in the pair of runs that it is in.
 
@@ -123,7 +122,7 @@ def _sort_key(x: Any, descending: bool) -> Any:
     return np.negative(x) if x.dtype.kind in "fc" else np.invert(x)
 
 
-@cache
+@made_once
 def search_program(line: DType, values: DType, common: DType, side: Side, rank: int, /) -> Program:
     """Where values belong in a line; arguments are the target, line, values, elements of the line, its stride, ...
 

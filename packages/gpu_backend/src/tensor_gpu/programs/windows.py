@@ -9,12 +9,11 @@ group, and channels of the result in one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.shapes import compact_strides
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over
 from tensor_gpu.programs.meaning import Elements, compute
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
@@ -55,7 +54,7 @@ def given_of(rank: int, numbers: tuple[int, ...], /) -> Given:
     return Given(numbers[:rank], numbers[rank:at], windows, numbers[at + 6 * spatial :])
 
 
-@cache
+@made_once
 def pool_program(name: str, x: DType, result: DType, rank: int, /) -> Program:
     """The program of "max_pool" or "mean_pool"; no window is without an element.
 
@@ -109,7 +108,7 @@ def pool_program(name: str, x: DType, result: DType, rank: int, /) -> Program:
     return Program(name, header() + "\n".join([*lines, "    }", "}"]) + "\n", meaning)
 
 
-@cache
+@made_once
 def convolution_program(x: DType, filters: DType, result: DType, rank: int, /) -> Program:
     """The program of "conv": products of window and filter; padding is zeros, which are multiplied too.
 
