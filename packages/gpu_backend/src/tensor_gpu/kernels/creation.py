@@ -44,18 +44,34 @@ def bind_full(executor: Executor, operands: tuple[Any, ...], result: Form, param
     >>> bench.get((bind_full(bench.executor, (), form, None)(3.0), form))
     [3.0, 3.0]
     """
-    number = number_of(result.dtype)
-    arguments = checked_number("full", number)
-    program, size = full_program(result.dtype), result.size
+    submit, kind = submit_full(executor, result), KINDS[result.dtype.kind]
 
     def full(value: complex) -> DeviceArray:
         target = executor.empty(result)
-        if size:
-            given = arguments(number.kind(value))
-            executor.launch(program, size, (target.address, *given, size), reads=(), writes=(target,))
+        submit(target, kind(value))
         return target
 
     return full
+
+
+def submit_full(executor: Executor, form: Form, /) -> Callable[[DeviceArray, complex], None]:
+    """What writes one number everywhere into a compact array.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x = bench.put([1.0, 2.0])
+    >>> submit_full(bench.executor, x.form)(x.array, 7.0)
+    >>> bench.get(x)
+    [7.0, 7.0]
+    """
+    arguments = checked_number("full", number_of(form.dtype))
+    program, size = full_program(form.dtype), form.size
+
+    def submit(target: DeviceArray, value: complex) -> None:
+        if size:
+            executor.launch(program, size, (target.address, *arguments(value), size), reads=(), writes=(target,))
+
+    return submit
 
 
 def bind_eye(executor: Executor, operands: tuple[Any, ...], result: Form, params: Any, /) -> Kernel:
