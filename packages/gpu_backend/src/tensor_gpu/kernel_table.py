@@ -32,7 +32,13 @@ MODULES: Final = (
     "linalg.decompositions",
     "linalg.solving",
     "random",
+    "reduction.reduction",
+    "reduction.scan",
+    "sort.selection",
+    "sort.sort",
     "views",
+    "windows.convolution",
+    "windows.pooling",
 )
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
 LACKING: Final = "no kernel for devices yet"

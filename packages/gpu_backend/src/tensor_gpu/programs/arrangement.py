@@ -27,7 +27,8 @@ def triangle_program(dtype: DType, rank: int, rows: int, columns: int, upper: bo
     parameters += walk_parameters(rank, ["x"])
     lines = [
         f'extern "C" __global__ void triangle({", ".join(parameters)}) {{',
-        f"    const {kind} zero = {kind}();",
+        f"    typedef {kind} T;",
+        "    const T zero = T();",
         *loop_over("size"),
         *offsets("i", rank, ["x"], "        "),
         f"        const long long row = {_along('i', rows)}, column = {_along('i', columns)};",

@@ -105,7 +105,7 @@ def linspace_program(dtype: DType, /) -> Program:
     places = ("re", "im") if wide else ("re",)
     given = ", ".join(f"double {end}_{place}" for end in ("start", "stop") for place in places)
     lines = [f"        const double step_{place} = (stop_{place} - start_{place}) / parts;" for place in places]
-    finite = " && ".join(f"isfinite(step_{place})" for place in places)
+    finite = " && ".join(f"is_finite(step_{place})" for place in places)
     for place in places:
         start, stop = f"start_{place}", f"stop_{place}"
         inside = f"{finite} ? i * step_{place} + {start} : {start} * (1 - i / parts) + {stop} * (i / parts)"
