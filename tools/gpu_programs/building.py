@@ -25,10 +25,7 @@ OPTIONS: Final = (
     "-fno-strict-aliasing",
     "-fsanitize=address,undefined,float-cast-overflow",
     "-fno-sanitize-recover=all",
-    "-Wall",
-    "-Wextra",
-    "-Wno-unused-function",
-    "-Wno-unknown-pragmas",
+    "-w",
 )
 """As sources for devices are compiled: a product and a sum are two roundings. Optimizing takes longer than it saves."""
 
@@ -83,9 +80,10 @@ def source_of(programs: Sequence[Program], /) -> str:
         for text in texts.values():
             body = body.replace(text, "")
         name = f"program_{number}"
-        bodies.append(f'#line 1 "{name}"\n#define {program.entry} {name}\n{body}\n#undef {program.entry}\n')
+        own = f"namespace room_{number} {{\n{body}\n}}\n"  # for functions beside the entry
+        bodies.append(f'#line 0 "{name}"\n#define {program.entry} {name}\n{own}#undef {program.entry}\n')
     included = "".join(f'#line 1 "{name}"\n{text}\n' for name, text in texts.items())
-    rows = "".join(f"    HOSTED_PROGRAM(program_{number}),\n" for number in range(len(programs)))
+    rows = "".join(f"    HOSTED_PROGRAM(room_{number}::program_{number}),\n" for number in range(len(programs)))
     table = f"static const hosted::Program programs[] = {{\n{rows}}};\n"
     return (
         '#include "runner.hpp"\n'

@@ -6,11 +6,12 @@ The library is opened when something is compiled; nothing else here needs it.
 from __future__ import annotations
 
 import ctypes
-import glob
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from tensor_core.errors import BackendUnavailableError, TensorError
@@ -18,6 +19,9 @@ from tensor_gpu.programs.source import OPTIONS
 
 LIBRARY: Final = "TENSOR_GPU_NVRTC"
 """Variable of the environment: the file of the library, where it is not found."""
+ARCHITECTURES: Final = ("sm_70", "sm_80", "sm_90")
+"""Volta, Ampere and Hopper; NVRTC 12 is the last one that knows the first."""
+REPORTING: Final = ("--ptxas-options=--verbose", "--disable-warnings")
 
 
 class CompilationError(TensorError, ValueError):
@@ -27,9 +31,19 @@ class CompilationError(TensorError, ValueError):
 class Compiled(NamedTuple):
     """What the compiler makes of one source for one architecture."""
 
-    code: bytes  # a cubin, which a driver loads
+    cubin: bytes  # what a driver loads
     ptx: bytes
     log: str
+
+    @property
+    def registers(self) -> int:
+        """Of each thread."""
+        return max(map(int, re.findall(r"Used (\d+) registers", self.log)), default=0)
+
+    @property
+    def spilled(self) -> int:
+        """Bytes that each thread stores for want of registers."""
+        return sum(map(int, re.findall(r"(\d+) bytes spill stores", self.log)))
 
 
 @cache
@@ -40,36 +54,36 @@ def library() -> ctypes.CDLL:
         BackendUnavailableError: it is not installed, or cannot be opened.
     """
     tried = []
-    for name in _candidates():
+    for name in candidates():
         try:
             return ctypes.CDLL(name)
         except OSError as error:
-            tried.append(f"{name}: {error}")
+            tried.append(str(error))
     raise BackendUnavailableError(
-        "NVRTC is not installed; accepted: the package nvidia-cuda-nvrtc-cu12, a CUDA toolkit, or the library's file "
-        f"in {LIBRARY} ({'; '.join(tried)})"
+        "NVRTC is not installed; accepted: the wheel in requirements/nvrtc.txt, a CUDA toolkit of version 12, or the "
+        f"library's file in {LIBRARY} ({'; '.join(tried)})"
     )
 
 
-def _candidates() -> Iterator[str]:
+def candidates() -> Iterator[str]:
+    """Files that may be the library."""
     named = os.environ.get(LIBRARY)
     if named:
         yield named
         return
-    for folder in sys.path:
-        yield from sorted(glob.glob(os.path.join(folder, "nvidia", "cu*", "lib", "libnvrtc.so.*")), reverse=True)
+    for folder in map(Path, sys.path):
+        yield from map(str, sorted(folder.glob("nvidia/cuda_nvrtc/lib/libnvrtc.so.*")))
     yield "libnvrtc.so.12"
-    yield "libnvrtc.so"
 
 
 def version() -> tuple[int, int]:
     """Of the compiler."""
     major, minor = ctypes.c_int(), ctypes.c_int()
-    _check(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
+    check(library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
     return major.value, minor.value
 
 
-def compiled(source: str, architecture: str, options: Sequence[str] = OPTIONS, /) -> Compiled:
+def compiled(source: str, architecture: str, options: Sequence[str] = (*OPTIONS, *REPORTING), /) -> Compiled:
     """Device code of a source.
 
     Args:
@@ -83,33 +97,36 @@ def compiled(source: str, architecture: str, options: Sequence[str] = OPTIONS, /
     """
     nvrtc = library()
     program = ctypes.c_void_p()
-    _check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"program.cu", 0, None, None))
+    check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"program.cu", 0, None, None))
     try:
         given = [f"--gpu-architecture={architecture}", *options]
         texts = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
         status = nvrtc.nvrtcCompileProgram(program, len(given), texts)
-        log = _taken(program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
+        log = taken(program, "ProgramLog").rstrip(b"\0").decode(errors="replace").strip()
         if status:
-            raise CompilationError(f"{architecture}: {log or _word(status)}")
-        return Compiled(_taken(program, "CUBIN"), _taken(program, "PTX"), log)
+            raise CompilationError(f"{architecture}: {log or word(status)}")
+        return Compiled(taken(program, "CUBIN"), taken(program, "PTX"), log)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _taken(program: ctypes.c_void_p, what: str) -> bytes:
+def taken(program: ctypes.c_void_p, what: str) -> bytes:
+    """One of the things that the compiler keeps with a program."""
     size = ctypes.c_size_t()
-    _check(getattr(library(), f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
+    check(getattr(library(), f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
     buffer = ctypes.create_string_buffer(size.value)
-    _check(getattr(library(), f"nvrtcGet{what}")(program, buffer))
+    check(getattr(library(), f"nvrtcGet{what}")(program, buffer))
     return buffer.raw
 
 
-def _check(status: int) -> None:
+def check(status: int) -> None:
+    """Raise what a status other than 0 says."""
     if status:
-        raise CompilationError(f"NVRTC: {_word(status)}")
+        raise CompilationError(f"NVRTC: {word(status)}")
 
 
-def _word(status: int) -> str:
+def word(status: int) -> str:
+    """The compiler's own word for a status."""
     text = library().nvrtcGetErrorString
     text.restype = ctypes.c_char_p
     found: bytes = text(status)

@@ -26,7 +26,7 @@ class Noted(NamedTuple):
     before: tuple[Bytes, ...]
     after: tuple[Bytes, ...]
     dtypes: tuple[DType | None, ...]  # as the meaning looked at each allocation
-    ulps: int  # rounding units that a result may differ by
+    ulps: int = 0  # rounding units that a result may differ by
 
 
 class _Watched:
@@ -46,7 +46,7 @@ class _Watched:
 class RecordingApi(SimulatedApi):
     """One device whose launches are noted, in the order in which they run.
 
-    ``ulps`` is what the notes say of what is submitted from now on; ``noted`` may be cleared.
+    ``noted`` may be cleared.
 
     >>> from tensor_gpu.sim.bench import Bench
     >>> api = RecordingApi()
@@ -60,11 +60,9 @@ class RecordingApi(SimulatedApi):
     def __init__(self, *, memory_bytes: int = CAPACITY, seed: int = 0) -> None:
         super().__init__(devices=1, memory_bytes=memory_bytes, seed=seed)
         self.noted: list[Noted] = []
-        self.ulps = 0
 
     def launch(self, stream: Any, launch: Launch, /) -> None:
         """Submit what the program means, and the noting of it."""
-        ulps = self.ulps
 
         def work(memory: SimulatedMemory) -> None:
             named = (memory.allocation_of(argument) for argument in launch.arguments if isinstance(argument, int))
@@ -73,7 +71,7 @@ class RecordingApi(SimulatedApi):
             before = _taken(memory, places)
             launch.program.meaning(watched, launch.arguments)
             dtypes = tuple(watched.dtypes.get(start) for start, _ in places)
-            self.noted.append(Noted(launch, before, _taken(memory, places), dtypes, ulps))
+            self.noted.append(Noted(launch, before, _taken(memory, places), dtypes))
 
         self._submit("launches", stream, work)
 

@@ -28,15 +28,12 @@ class RunError(TensorError, RuntimeError):
 class Hosted:
     """Programs that were compiled for the host; usable as a context, which removes the file."""
 
-    def __init__(self, programs: Sequence[Program], folder: Path | None = None) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="hosted") if folder is None else None
-        place = Path(self._folder.name) if self._folder is not None else folder
-        assert place is not None
-        self._file = place / "programs"
-        self._places = {id(program): place for place, program in enumerate(programs)}
-        self._kept = tuple(programs)  # ids stay theirs
+    def __init__(self, programs: Sequence[Program]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="hosted")
+        self._file = Path(self._folder.name) / "programs"
+        self._places = {program.source: number for number, program in enumerate(programs)}
         try:
-            build(self._kept, self._file)
+            build(programs, self._file)
         except TensorError:
             self.__exit__()
             raise
@@ -45,8 +42,7 @@ class Hosted:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._folder is not None:
-            self._folder.cleanup()
+        self._folder.cleanup()
 
     def run(self, launches: Sequence[Noted], /, *, seed: int = 0) -> list[tuple[bytes, ...]]:
         """What each launch leaves in the allocations that it was given, in their order.
@@ -61,7 +57,7 @@ class Hosted:
         given = [struct.pack("<2Q", BASE, CAPACITY)]
         for number, one in enumerate(launches):
             launch = one.launch
-            place = self._places[id(launch.program)]
+            place = self._places[launch.program.source]
             sizes = launch.blocks, launch.threads, len(launch.arguments), len(one.before)
             given.append(struct.pack("<6Q", place, *sizes, seed + number))
             given.extend(struct.pack("<d" if isinstance(x, float) else "<q", x) for x in launch.arguments)

@@ -11,6 +11,7 @@ from properties import (
     decompositions,
     elements,
     elementwise,
+    gpu,
     layouts,
     memory,
     products,
@@ -31,6 +32,7 @@ PROPERTIES: Final[dict[str, Property]] = {
         memory,
         contractions,
         decompositions,
+        gpu,
     )
     for each in topic.PROPERTIES
 }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import pytest
 
 from gpu_programs.building import BuildError, compiler
 from gpu_programs.comparing import difference
-from gpu_programs.drawing import elementwise_kernels, every_call
-from gpu_programs.recording import CAPACITY, Noted, recorded
+from gpu_programs.drawing import elementwise_kernels
+from gpu_programs.recording import CAPACITY, Noted
 from gpu_programs.running import Hosted, RunError
-from tensor_core.dtypes import ALL, DType
+from gpu_programs.sampling import maker_of, makers, programs_of, samples
+from tensor_core.dtypes import ALL
 from tensor_core.errors import BackendUnavailableError
 from tensor_gpu.device.api import Launch
 from tensor_gpu.device.program import Argument, HostMemory, Program
@@ -25,46 +25,30 @@ except BackendUnavailableError as error:
     pytest.skip(f"sources are not run on the host: {error}", allow_module_level=True)
 
 
-class Called(NamedTuple):
-    kernel: str
-    dtype: DType
-    noted: Noted
-
-
-def called(seed: int) -> list[Called]:
-    """Every elementwise kernel for every element type, and the launches that this takes."""
-    found = []
-    with recorded() as recording:
-        last: tuple[str, DType] | None = None
-        for kernel, dtype, ulps in every_call(seed, recording.place):
-            if last is not None:
-                found += [Called(*last, noted) for noted in recording.launches()]
-            recording.api.ulps = ulps
-            last = kernel, dtype
-        assert last is not None
-        found += [Called(*last, noted) for noted in recording.launches()]
-    return found
-
-
-def programs_of(launches: Sequence[Noted]) -> list[Program]:
-    return list({id(noted.launch.program): noted.launch.program for noted in launches}.values())
-
-
-def test_every_elementwise_kernel_does_what_it_means_for_every_dtype() -> None:
-    calls = called(seed=1)
-    launches = [call.noted for call in calls]
-    with Hosted(programs_of(launches)) as hosted:
-        left = hosted.run(launches)
+def test_every_program_does_what_it_means() -> None:
+    found = samples(1)
+    with Hosted(programs_of(found)) as hosted:
+        left = hosted.run([sample.noted for sample in found])
 
     wrong = [
-        f"{call.kernel} of {call.dtype.name}: {differs}"
-        for call, memory in zip(calls, left, strict=True)
-        if (differs := difference(call.noted, memory)) is not None
+        f"{sample.call}: {differs}"
+        for sample, memory in zip(found, left, strict=True)
+        if (differs := difference(sample.noted, memory)) is not None
     ]
     assert not wrong, "\n".join(wrong)
-    assert {call.kernel for call in calls} == set(elementwise_kernels())
-    assert {call.dtype for call in calls} == set(ALL)
-    assert {extent for call in calls for extent in call.noted.launch.arguments if extent in (-3, -1, 0, 2)}
+
+
+def test_samples_hold_every_program_and_every_kernel_of_every_dtype() -> None:
+    found = samples(1)
+    called = {sample.call for sample in found}
+
+    assert set(makers()) <= {maker_of(program) for program in programs_of(found)}
+    assert {call.partition(" of ")[0] for call in called} >= set(elementwise_kernels())
+    for dtype in ALL:
+        assert f"copy of {dtype.name}" in called
+        assert f"exp of {dtype.name}" in called
+    strides = {number for sample in found for number in sample.noted.launch.arguments}
+    assert strides >= {-3, -1, 0, 1, 2}
 
 
 def meaningless(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
@@ -144,7 +128,7 @@ def test_a_barrier_that_is_missing_is_found(hosted: Hosted) -> None:
 def test_an_element_beside_an_allocation_is_found(hosted: Hosted) -> None:
     assert words_left(hosted, "beside", 3, 1, 2) == [[0, 0, 1]] * 10
     for place in (-1, 3, 1 << 20):
-        with pytest.raises(RunError, match=r"AddressSanitizer: use-after-poison(?s:.*)launch 0, of program_2"):
+        with pytest.raises(RunError, match=r"AddressSanitizer: use-after-poison(?s:.*)launch 0, of room_2::program_2"):
             words_left(hosted, "beside", 3, 1, place)
 
 

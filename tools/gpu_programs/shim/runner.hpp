@@ -59,8 +59,9 @@ inline int run_all(const Program *programs, std::size_t count) {
     Range memory;
     Header header;
     if (!take(&memory, sizeof memory)) return 0;
-    char *base = static_cast<char *>(mmap(reinterpret_cast<void *>(memory.address), memory.bytes, PROT_READ | PROT_WRITE,
-                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0));
+    char *base =
+        static_cast<char *>(mmap(reinterpret_cast<void *>(memory.address), memory.bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0));
     if (base != reinterpret_cast<char *>(memory.address)) fail("no memory at the addresses of the device");
     __asan_poison_memory_region(base, memory.bytes);
     __sanitizer_set_death_callback(say_which);

@@ -8,7 +8,9 @@ template <class T> __device__ bool f_less_equal(T a, T b) { return a <= b; }
 template <class T> __device__ bool f_greater(T a, T b) { return a > b; }
 template <class T> __device__ bool f_greater_equal(T a, T b) { return a >= b; }
 template <class T> __device__ bool f_equal(complex_of<T> a, complex_of<T> b) { return a.re == b.re && a.im == b.im; }
-template <class T> __device__ bool f_not_equal(complex_of<T> a, complex_of<T> b) { return a.re != b.re || a.im != b.im; }
+template <class T> __device__ bool f_not_equal(complex_of<T> a, complex_of<T> b) {
+    return a.re != b.re || a.im != b.im;
+}
 
 /* What is no number stays: comparisons with it are false, and x == x is asked last. */
 template <class T> __device__ T f_maximum(T a, T b) { return a >= b || a != a ? a : b; }

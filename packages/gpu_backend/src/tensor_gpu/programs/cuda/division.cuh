@@ -13,9 +13,7 @@ template <class T> struct divided {
         const T rest = truncated_remainder(a, b);
         return rest != (T)0 && (rest < (T)0) != (b < (T)0) ? rest + b : rest;
     }
-    static __device__ T truncated_quotient(T a, T b) {
-        return b == (T)0 ? (T)0 : b == (T)-1 ? f_negative(a) : a / b;
-    }
+    static __device__ T truncated_quotient(T a, T b) { return b == (T)0 ? (T)0 : b == (T)-1 ? f_negative(a) : a / b; }
     static __device__ T truncated_remainder(T a, T b) { return b == (T)0 || b == (T)-1 ? (T)0 : a % b; }
 };
 

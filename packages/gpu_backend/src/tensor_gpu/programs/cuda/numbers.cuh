@@ -66,7 +66,9 @@ template <> struct limits<double> {
 
 /* Either zero, either infinity, nothing that is no number: as operators say, without names that differ by compiler. */
 template <class T> __device__ bool is_nan(T x) { return x != x; }
-template <class T> __device__ bool is_infinite(T x) { return x == limits<T>::infinity() || x == -limits<T>::infinity(); }
+template <class T> __device__ bool is_infinite(T x) {
+    return x == limits<T>::infinity() || x == -limits<T>::infinity();
+}
 template <class T> __device__ bool is_finite(T x) { return x - x == (T)0; }
 __device__ inline bool is_negative(float x) { return __float_as_int(x) < 0; }
 __device__ inline bool is_negative(double x) { return __double_as_longlong(x) < 0; }

@@ -31,8 +31,7 @@ __device__ inline complex64 c_cosh(complex64 z) {
 __device__ inline complex64 c_tanh(complex64 z) {
     const double nan = limits<double>::nan();
     if (is_nan(z.re)) return {nan, z.im == 0.0 ? z.im : nan};
-    if (is_infinite(z.re))
-        return {copysign(1.0, z.re), copysign(0.0, is_finite(z.im) ? sin(z.im) * cos(z.im) : z.im)};
+    if (is_infinite(z.re)) return {copysign(1.0, z.re), copysign(0.0, is_finite(z.im) ? sin(z.im) * cos(z.im) : z.im)};
     if (!is_finite(z.im)) return {z.re == 0.0 ? z.re : nan, nan};
     if (fabs(z.re) >= 22.0) {
         const double root = exp(-fabs(z.re));

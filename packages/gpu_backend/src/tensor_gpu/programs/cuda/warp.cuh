@@ -8,7 +8,9 @@ template <class T> __device__ T shuffle_down(T x, unsigned int lanes) {
     return __shfl_down_sync(0xffffffffu, x, lanes);
 }
 /* shuffle_xor(x, n): the x of the thread whose lane differs by the bits of n. */
-template <class T> __device__ T shuffle_xor(T x, unsigned int lanes) { return __shfl_xor_sync(0xffffffffu, x, (int)lanes); }
+template <class T> __device__ T shuffle_xor(T x, unsigned int lanes) {
+    return __shfl_xor_sync(0xffffffffu, x, (int)lanes);
+}
 /* shuffle_from(x, lane): the x of one thread of the warp. */
 template <class T> __device__ T shuffle_from(T x, unsigned int lane) { return __shfl_sync(0xffffffffu, x, (int)lane); }
 
