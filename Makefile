@@ -14,7 +14,7 @@ OURS := --no-deps --no-build-isolation
 CODE := packages tests tools examples benchmarks clients conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dist test test-pythons test-long test-clients test-plugins check format docs bench lock clean
+.PHONY: help setup run dist test test-pythons test-long test-clients test-plugins test-gpu-sources check format docs bench lock clean
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
@@ -26,6 +26,7 @@ help:
 	@echo "make test-clients SUITES=folder  tests of opt_einsum, cotengra, einops and the array API, checked out in that folder, and"
 	@echo "               programs on quimb, SciPy and scikit-learn, all on our tensors; NAMES=\"quimb scipy\" runs some of them"
 	@echo "make test-plugins  the backend on PyTorch of examples/plugins, held to the conformance suite"
+	@echo "make test-gpu-sources  every kernel for GPUs compiled to device code, by a compiler that needs no GPU; ARCHITECTURES=\"sm_70 sm_90\""
 	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make docs    the documentation as a site, out/site/html/index.html"
@@ -93,6 +94,11 @@ endif
 	$(VENV)/bin/python tools/long_tests.py $(if $(BUDGET),--budget $(BUDGET))
 	$(VENV)/bin/python tools/fuzz_kernels.py $(if $(BUDGET),--budget $(BUDGET))
 
+# Where the compiler's library was installed once, the suite compiles some of them too.
+test-gpu-sources: $(VENV)/.dev
+	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) --no-deps -r requirements/nvrtc.txt
+	$(VENV)/bin/python tools/gpu_sources.py $(ARCHITECTURES)
+
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check $(CODE)
 	$(VENV)/bin/ruff check $(CODE)
@@ -156,7 +162,7 @@ COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 
 # In this order: each file is bound to the versions of those before. The file that is there says which versions stay.
 lock: $(VENV)/.made
 	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/lock.txt
-	@set -e; before=; for group in run build test dev docs dist lock plugins; do \
+	@set -e; before=; for group in run build test dev docs dist lock nvrtc plugins; do \
 		$(COMPILE) $(LOCK_OPTIONS) --group $$group $$before -o requirements/$$group.txt; \
 		before="$$before -c requirements/$$group.txt"; \
 	done

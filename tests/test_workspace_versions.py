@@ -97,7 +97,7 @@ def test_every_run_time_requirement_is_locked() -> None:
     assert wanted <= set(locked)
 
 
-@pytest.mark.parametrize("stem", ["build", "run", "test", "dev", "docs", "dist", "lock", "plugins"])
+@pytest.mark.parametrize("stem", ["build", "run", "test", "dev", "docs", "dist", "lock", "nvrtc", "plugins"])
 def test_a_locked_file_holds_pins_and_hashes_and_nothing_else(stem: str) -> None:
     lines = (ROOT / "requirements" / f"{stem}.txt").read_text(encoding="utf-8").splitlines()
     assert lines

@@ -1,5 +1,7 @@
 """What ``make check`` asks of the C sources: the format of ``.clang-format``, and no warning of GCC or of Clang.
 
+Headers of programs for devices, and what runs them on the host, have that format too.
+
 Each file of both extensions is read, not compiled, as often as it is compiled: once, or once per instruction set. A
 compiler that is not installed is named and left out. Warnings that only an optimizer finds are errors of a suite in
 ``native_suites.py``.
@@ -24,6 +26,8 @@ from typing import Any, Final
 
 PACKAGE: Final = Path(__file__).resolve().parents[1] / "packages" / "cpu_backend"
 EINSUM: Final = PACKAGE.with_name("einsum")  # the search for contraction orders: each file is compiled once
+DEVICES: Final = PACKAGE.with_name("gpu_backend") / "src"  # headers of programs for devices: their tests compile them
+SHIM: Final = PACKAGE.parents[1] / "tools" / "gpu_programs" / "shim"
 STATE: Final = PACKAGE.parents[1] / ".c_check_cache"
 COMPILERS: Final = ("gcc", "clang")
 
@@ -49,15 +53,17 @@ def main() -> int:
         if shutil.which(name) is None:
             print(f"{name} is not installed: its warnings about the C sources are not checked")
     compilers = [build.Compiler([name]) for name in COMPILERS if shutil.which(name)]
-    state = digest(sources, compilers)
+    devices = sorted([*DEVICES.rglob("*.cuh"), *SHIM.glob("*.hpp")])
+    state = digest([*sources, *devices], compilers)
     if not STATE.exists() or STATE.read_text(encoding="utf-8") != state:
-        found = complaints_of_format(sources)
+        found = complaints_of_format([*sources, *devices])
         found += chain.from_iterable(map(complaints_of_compiler, compilers))
         if found:
             print("".join(found), end="")
             return 1
         STATE.write_text(state, encoding="utf-8")
-    print(f"{len(sources)} C files are formatted, and read without a warning by {len(compilers)} compilers")
+    read = f"{len(sources)} of them, those in C, are read without a warning by {len(compilers)} compilers"
+    print(f"{len(sources) + len(devices)} files are formatted; {read}")
     return 0
 
 
@@ -75,7 +81,8 @@ def digest(sources: Iterable[Path], compilers: Iterable[Any]) -> str:
 def complaints_of_format(sources: Iterable[Path]) -> list[str]:
     """What clang-format would write otherwise."""
     formatter = Path(sys.executable).with_name("clang-format")
-    done = run([str(formatter), "--dry-run", "-Werror", *map(str, sources)])
+    style = f"--style=file:{PACKAGE / '.clang-format'}"
+    done = run([str(formatter), style, "--dry-run", "-Werror", *map(str, sources)])
     return [done.stderr] if done.returncode else []
 
 

@@ -11,6 +11,7 @@ from properties import (
     decompositions,
     elements,
     elementwise,
+    gpu,
     layouts,
     memory,
     products,
@@ -36,6 +37,7 @@ PROPERTIES: Final[dict[str, Property]] = {
         damaged_files,
         damaged_libraries,
         descriptors,
+        gpu,
     )
     for each in topic.PROPERTIES
 }

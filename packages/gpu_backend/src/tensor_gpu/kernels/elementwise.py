@@ -20,7 +20,8 @@ from tensor_runtime.protocols import Kernel, Operand
 
 CHECKED: Final = frozenset({"floor_divide", "remainder", "fmod", "pow"})
 """Rows of the array namespace that refuse values, and are bound elsewhere."""
-UNARY: Final = frozenset(rows.UNARY) | {"rsqrt", "erf", "erfc", "real", "imag", "convert", "copy"}
+ACTIVATIONS: Final = frozenset({"relu", "sigmoid", "silu", "softplus"})
+UNARY: Final = frozenset(rows.UNARY) | ACTIVATIONS | {"rsqrt", "erf", "erfc", "real", "imag", "convert", "copy"}
 BINARY: Final = frozenset(rows.BINARY) - CHECKED | {"complex"}
 TERNARY: Final = frozenset({"where", "clip"})
 

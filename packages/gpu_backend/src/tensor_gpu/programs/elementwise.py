@@ -1,7 +1,7 @@
 """Programs that compute each element of a result from the operands' elements at its own index.
 
 The source is written from the steps of an expression: a loop over elements, in which each step calls one function of
-``cuda/functions.cuh`` on numbers of the type that it computes in. Arguments of a launch are the address of the result,
+``cuda`` on numbers of the type that it computes in. Arguments of a launch are the address of the result,
 those of the operands (or numbers: one argument for each component), the number of elements, and unless all arrays are
 walked from one element to the next, the extents and each array's strides.
 """
@@ -227,7 +227,7 @@ def _parameters(expression: Expression, arrays: list[str], rank: int, contiguous
 
 
 def _function(step: Step) -> str:
-    """The function of ``cuda/functions.cuh`` that a step calls."""
+    """The function of ``cuda`` that a step calls."""
     if step.kernel == "cast":
         (overflow,) = step.params
         return f"f_cast_{overflow}<{TYPES[step.result]}>"

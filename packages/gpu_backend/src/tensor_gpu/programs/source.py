@@ -21,8 +21,23 @@ TYPES: Final[Mapping[DType, str]] = {
 }
 """Types in registers. In memory a Bool is an ``unsigned char`` of which all but 0 is true."""
 
-HEADERS: Final = ("numbers.cuh", "functions.cuh")
+HEADERS: Final = (
+    "numbers.cuh",
+    "arithmetic.cuh",
+    "comparison.cuh",
+    "division.cuh",
+    "exponential.cuh",
+    "trigonometry.cuh",
+    "warp.cuh",
+)
 """What every program begins with."""
+
+OPTIONS: Final = ("--std=c++17", "--fmad=false")
+"""With which every source is compiled.
+
+A product and a sum are not contracted to one rounding, so that results have the host's bits wherever the host's are
+exact; who wants one rounding calls ``fma``.
+"""
 
 
 @cache

@@ -32,8 +32,8 @@ class Bench:
     1
     """
 
-    def __init__(self) -> None:
-        self.api = SimulatedApi(devices=1, memory_bytes=1 << 24)
+    def __init__(self, api: SimulatedApi | None = None) -> None:
+        self.api = api or SimulatedApi(devices=1, memory_bytes=1 << 24)
         self.backend = DeviceBackend(self.api, DeviceKind.other("bench"))
         (self.place,) = self.backend.placements()
 

@@ -18,11 +18,11 @@ import numpy as np
 from tensor_core.dtypes import DType
 from tensor_gpu.sim.errors import SimulationError
 
+BASE: Final = 1 << 45  # where addresses of device 0 begin; a process under a sanitizer can have memory there
 ALIGNMENT: Final = 256
 GUARD: Final = 256  # bytes before and behind an allocation
 FRESH, RELEASED, GUARDS = 0xCD, 0xDD, 0xA5
 RESTING: Final = 1 << 20  # bytes that are released and not used again yet, at least
-_DEVICE_BITS: Final = 44  # addresses of one device
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -32,7 +32,7 @@ class SimulatedMemory:
 
     >>> memory = SimulatedMemory(0, 1 << 20)
     >>> address = memory.allocate(16)
-    >>> hex(address >> 44), memory.bytes_at(address, 16)[0].item() == FRESH
+    >>> hex(address >> 45), memory.bytes_at(address, 16)[0].item() == FRESH
     ('0x1', True)
     >>> memory.bytes_at(address, 17)
     Traceback (most recent call last):
@@ -43,7 +43,7 @@ class SimulatedMemory:
         self.ordinal = ordinal
         self.capacity = capacity
         self.used = 0
-        self._base = (ordinal + 1) << _DEVICE_BITS
+        self._base = (ordinal + 1) * BASE
         self._arena: Bytes = np.frombuffer(mmap.mmap(-1, capacity), np.uint8)  # pages appear as they are touched
         self._holes = [(0, capacity)]  # offset and size, in order
         self._starts: list[int] = []  # of live allocations, in order
@@ -101,6 +101,22 @@ class SimulatedMemory:
     def size_at(self, address: int, /) -> int:
         """Bytes of the live allocation that begins at an address."""
         return self._live[address - self._base]
+
+    def allocation_of(self, address: int, /) -> tuple[int, int] | None:
+        """Where the live allocation begins in which an address lies, and how many bytes it has; None where none is.
+
+        >>> memory = SimulatedMemory(0, 1 << 20)
+        >>> start = memory.allocate(8)
+        >>> memory.allocation_of(start + 7) == (start, 8), memory.allocation_of(start + 8)
+        (True, None)
+        """
+        offset = address - self._base
+        place = bisect_right(self._starts, offset) - 1
+        if place < 0:
+            return None
+        start = self._starts[place]
+        nbytes = self._live[start]
+        return (self._base + start, nbytes) if offset < start + nbytes else None
 
     def bytes_at(self, address: int, nbytes: int, /) -> Bytes:
         """Bytes of one live allocation.
@@ -175,4 +191,4 @@ def device_of(address: int, /) -> int:
     >>> device_of(SimulatedMemory(3, 1 << 20).allocate(8))
     3
     """
-    return (address >> _DEVICE_BITS) - 1
+    return address // BASE - 1

@@ -1,0 +1,120 @@
+"""All programs for devices, with launches of each: what the tests of their sources go through.
+
+A program that an elementwise kernel launches, or any operation with conformance cases, is among them by itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Final, NamedTuple
+
+import tensor_gpu.programs
+from gpu_programs.drawing import elementwise_kernels, every_call
+from gpu_programs.recording import Noted, Recording, recorded
+from tensor_gpu.device.program import Program
+from tensor_runtime.testing.case import Case
+from tensor_runtime.testing.conformance import CASES, check_case
+
+MOST_ROUNDS: Final = 4  # of cases, in search of programs that none has launched
+MOST_LAUNCHES: Final = 12  # of one program that are kept
+
+
+class Sample(NamedTuple):
+    """A launch, and the call that made it."""
+
+    call: str
+    noted: Noted
+
+
+@cache
+def samples(seed: int, rounds: int = 1, /) -> tuple[Sample, ...]:
+    """Launches of every elementwise kernel for every element type, and those of conformance cases.
+
+    Args:
+        seed: draws shapes, strides, numbers, and the order of the cases of each operation.
+        rounds: cases of each operation that is not elementwise, at least; some more, until every program is launched
+            that there is.
+    """
+    with recorded() as recording:
+        found = list(_of_kernels(seed, recording))
+        for number, cases in enumerate(_rounds(seed)):
+            if number >= rounds and (number >= MOST_ROUNDS or not _missing(found)):
+                break
+            for case in cases:
+                check_case(case, recording.place)
+                found += [Sample(case.id, noted._replace(ulps=case.ulps)) for noted in recording.launches()]
+        return tuple(_some_of_each(found))
+
+
+def _some_of_each(found: Sequence[Sample]) -> Iterator[Sample]:
+    """As many launches of each program as are kept: the first ones."""
+    kept: Counter[str] = Counter()
+    for sample in found:
+        source = sample.noted.launch.program.source
+        kept[source] += 1
+        if kept[source] <= MOST_LAUNCHES:
+            yield sample
+
+
+def _of_kernels(seed: int, recording: Recording) -> Iterator[Sample]:
+    for kernel, dtype, ulps in every_call(seed, recording):
+        yield from (Sample(f"{kernel} of {dtype.name}", noted._replace(ulps=ulps)) for noted in recording.launches())
+
+
+def _rounds(seed: int) -> Iterator[list[Case]]:
+    """A case of each operation in each round, as long as it has any."""
+    draw = random.Random(seed)
+    others: dict[str, list[Case]] = {}
+    for case in CASES:
+        if case.error is None and case.operation not in elementwise_kernels():
+            others.setdefault(case.operation, []).append(case)
+    for cases in others.values():
+        draw.shuffle(cases)
+    for number in range(max(map(len, others.values()))):
+        yield [cases[number] for cases in others.values() if number < len(cases)]
+
+
+def _missing(found: Sequence[Sample]) -> set[str]:
+    return set(makers()) - {maker_of(program) for program in programs_of(found)}
+
+
+def programs_of(found: Sequence[Sample], /) -> list[Program]:
+    """The programs that are launched, one of each source."""
+    return list({sample.noted.launch.program.source: sample.noted.launch.program for sample in found}.values())
+
+
+def maker_of(program: Program, /) -> str:
+    """The function that makes a program: where its meaning is defined, or, if that is private, who writes its entry.
+
+    >>> from tensor_core import F64
+    >>> from tensor_gpu.programs.creation import full_program
+    >>> maker_of(full_program(F64))
+    'tensor_gpu.programs.creation.full_program'
+    """
+    module, name = program.meaning.__module__, program.meaning.__qualname__.partition(".")[0]
+    if name.startswith("_"):
+        functions = {key: one for key, one in vars(import_module(module)).items() if f"{module}.{key}" in makers()}
+        head = f"void {program.entry}("
+        name = next((key for key, one in functions.items() if head in inspect.getsource(inspect.unwrap(one))), name)
+    return f"{module}.{name}"
+
+
+def makers() -> list[str]:
+    """Every public function of ``tensor_gpu.programs`` that makes a program.
+
+    >>> "tensor_gpu.programs.elementwise.elementwise_program" in makers()
+    True
+    """
+    found = []
+    for entry in iter_modules(tensor_gpu.programs.__path__, "tensor_gpu.programs."):
+        for name, function in vars(import_module(entry.name)).items():
+            makes = inspect.get_annotations(inspect.unwrap(function)).get("return") if callable(function) else None
+            if makes == "Program" and function.__module__ == entry.name and not name.startswith("_"):
+                found.append(f"{entry.name}.{name}")
+    return found
