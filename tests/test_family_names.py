@@ -19,8 +19,8 @@ from tensor_runtime.testing.completeness import declared_specs
 ROOT: Final = Path(__file__).parents[1]
 RUNTIME: Final = ROOT / "packages/tensor_runtime/src/tensor_runtime"
 HELPERS: Final = frozenset({
-    "advanced_indexing", "advanced_writing", "exchange", "host_data", "in_place", "methods", "native_calls",
-    "numpy_names", "philox", "slice_geometry", "windows",
+    "advanced_indexing", "advanced_writing", "device_data", "exchange", "host_data", "in_place", "methods",
+    "native_calls", "numpy_names", "philox", "slice_geometry", "windows",
 })  # fmt: skip
 """Modules of ``ops`` that hold no operations of their own."""
 
@@ -71,9 +71,7 @@ WITHOUT: Final[Mapping[str, Mapping[str, str]]] = {
 BESIDE: Final[Mapping[str, frozenset[str]]] = {
     "primitives": frozenset({"conversion", "linalg", "strict"}),
     "cases": frozenset({"conversion", "fusion", "primitives"}),
-    "kernels": frozenset(
-        {"axes", "contraction", "conversion", "copy", "costs", "elementwise", "linalg", "params", "windows"}
-    ),
+    "kernels": frozenset({"contraction", "conversion", "copy", "costs", "elementwise", "linalg", "params", "windows"}),
 }
 """Modules of a mirror that are no family of ``ops``: those of other packages and rooms, and helpers."""
 

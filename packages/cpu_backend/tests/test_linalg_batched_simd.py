@@ -324,13 +324,18 @@ def test_one_bad_matrix_of_a_thousand_is_named(bad: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["cholesky", "det", "inv", "solve"])
-def test_without_the_check_values_that_are_not_finite_give_what_numpy_gives(name: str) -> None:
+def test_without_the_check_a_matrix_that_is_not_finite_goes_to_numpy_alone(name: str) -> None:
     a = matrices(name, "float64", 3, 19)
+    good = run(name, *((a, a) if name == "solve" else (a,)))[0]
     a[0, 1, 5] = np.nan
     operands = (a, a) if name == "solve" else (a,)
-    expected = linalg.bind(name, *forms(name, *operands), False)(*[x.T for x in operands]).T
+    numpys = linalg.bind(name, *forms(name, *operands), False)(*[x.T for x in operands]).T
 
-    np.testing.assert_array_equal(run(name, *operands, check=False)[0], expected)
+    found = run(name, *operands, check=False)[0]
+
+    np.testing.assert_array_equal(found[..., 5], numpys[..., 5])
+    others = [number for number in range(19) if number != 5]
+    np.testing.assert_array_equal(found[..., others], good[..., others])
 
 
 @EACH_DTYPE

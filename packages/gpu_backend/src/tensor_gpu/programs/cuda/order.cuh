@@ -21,11 +21,13 @@ template <class T> __device__ bool is_before(complex_of<T> a, complex_of<T> b, b
 }
 
 /* How many of the first n elements come before x; those equal to it too, if asked for. They are in order. */
-template <class T> __device__ long long number_before(const T* line, long long n, T x, bool equal_too, bool descending) {
+template <class T>
+__device__ long long number_before(const T *line, long long n, T x, bool equal_too, bool descending) {
     long long low = 0, high = n;
     while (low < high) {
         const long long middle = low + (high - low) / 2;
-        const bool before = equal_too ? !is_before(x, line[middle], descending) : is_before(line[middle], x, descending);
+        const bool before =
+            equal_too ? !is_before(x, line[middle], descending) : is_before(line[middle], x, descending);
         if (before) low = middle + 1;
         else high = middle;
     }
@@ -34,7 +36,7 @@ template <class T> __device__ long long number_before(const T* line, long long n
 
 /* Where element i goes when two neighbouring runs, of n elements and up to n more of n + m, become one; stable. */
 template <class T>
-__device__ long long merged_place(const T* runs, long long n, long long all, long long i, bool descending) {
+__device__ long long merged_place(const T *runs, long long n, long long all, long long i, bool descending) {
     if (i < n) return i + number_before(runs + n, all - n, runs[i], false, descending);
     return i - n + number_before(runs, n, runs[i], true, descending);
 }
