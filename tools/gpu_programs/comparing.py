@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from gpu_programs.recording import Noted
 from tensor_core.dtypes import DType
 
 Array = np.ndarray[Any, Any]
+
+SUMS: Final = frozenset({"sum_of_products", "fold"})
+"""Entries of programs whose order of operations is open."""
 
 
 def difference(noted: Noted, left: tuple[bytes, ...], /) -> str | None:
@@ -20,16 +23,35 @@ def difference(noted: Noted, left: tuple[bytes, ...], /) -> str | None:
         what = f"allocation {number} of {noted.launch.program!r}{noted.launch.arguments}"
         if dtype is None:
             return f"{what}: changed, and the meaning does not look at it"
-        differs = difference_of_elements(expected, found, dtype, noted.ulps)
+        differs = difference_of_elements(expected, found, dtype, noted.ulps, _slack(noted, number))
         if differs is not None:
             return f"{what}: {differs}"
     return None
 
 
-def difference_of_elements(expected: bytes, found: bytes, dtype: DType, ulps: int, /) -> str | None:
+def _slack(noted: Noted, target: int) -> float | None:
+    """By what sums may differ whose order is open: rounding units of the largest term, times how many there are."""
+    if noted.launch.program.entry not in SUMS:
+        return None
+    largest, terms, units = 1.0, 1, 0.0
+    for number, ((_, data), dtype) in enumerate(zip(noted.after, noted.dtypes, strict=True)):
+        if number == target or dtype is None or dtype.kind not in ("float", "complex"):
+            continue
+        elements = np.abs(np.frombuffer(data, dtype.numpy_name, len(data) // dtype.itemsize))
+        finite = elements[np.isfinite(elements)]
+        largest *= float(finite.max(initial=0))
+        terms = max(terms, elements.size)
+        units = max(units, float(np.finfo(dtype.component.numpy_name).eps))
+    return largest * terms * units
+
+
+def difference_of_elements(
+    expected: bytes, found: bytes, dtype: DType, ulps: int, slack: float | None = None, /
+) -> str | None:
     """The first element that differs by more than ``ulps`` rounding units, of a complex one those of its magnitude.
 
-    Zeros have signs, infinities too, and whatever is no number equals whatever is none.
+    Zeros have signs, infinities too, and whatever is no number equals whatever is none. With ``slack``, elements may
+    differ by so much as well, and the sign of a zero is open.
 
     >>> from tensor_core import F32
     >>> one, next_one = (np.array([x], np.float32).tobytes() for x in (1.0, 1.0000001))
@@ -48,6 +70,9 @@ def difference_of_elements(expected: bytes, found: bytes, dtype: DType, ulps: in
         wrong = ~(_close(x.real, y.real, size, ulps) & _close(x.imag, y.imag, size, ulps))
         if ulps:  # beside a part that is no number, the sign of the other one is left open by the C standard
             wrong &= ~(_open_sign(x.real, y.real, x.imag, y.imag) | _open_sign(x.imag, y.imag, x.real, y.real))
+    if slack is not None and dtype.kind in ("float", "complex"):
+        with np.errstate(all="ignore"):
+            wrong &= ~(np.isfinite(x) & np.isfinite(y) & (np.abs(x - y) <= slack))
     if not wrong.any():
         return None
     first = int(wrong.argmax())

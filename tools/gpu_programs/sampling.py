@@ -8,7 +8,8 @@ from __future__ import annotations
 import inspect
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -17,12 +18,37 @@ from typing import Final, NamedTuple
 import tensor_gpu.programs
 from gpu_programs.drawing import elementwise_kernels, every_call
 from gpu_programs.recording import Noted, Recording, recorded
+from tensor_core.dtypes import F64, I32
+from tensor_core.errors import CastRangeError
 from tensor_gpu.device.program import Program
+from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.ops.creation import full
+from tensor_runtime.ops.ranges import arange
+from tensor_runtime.ops.sort import argsort, sort
+from tensor_runtime.placement import Placement
+from tensor_runtime.tensors.devices import checks
+from tensor_runtime.tensors.transfer import synchronize
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.conformance import CASES, check_case
 
 MOST_ROUNDS: Final = 4  # of cases, in search of programs that none has launched
 MOST_LAUNCHES: Final = 12  # of one program that are kept
+
+
+def _refused_late(place: Placement) -> None:
+    """A cast that meets a number out of range, which is noted and told when it is waited for."""
+    with checks("deferred"):
+        cast(full((3,), 3e9, placement=place), I32)
+    with suppress(CastRangeError):
+        synchronize(place)
+
+
+BESIDE_CASES: Final[Mapping[str, Callable[[Placement], object]]] = {
+    "sort of several runs": lambda place: sort(cast(arange(1500, placement=place) * 7919 % 1499, F64)),
+    "argsort of several runs": lambda place: argsort(arange(1500, placement=place) * 7919 % 1499),
+    "cast that is refused late": _refused_late,
+}
+"""Calls that launch what no conformance case does."""
 
 
 class Sample(NamedTuple):
@@ -49,6 +75,9 @@ def samples(seed: int, rounds: int = 1, /) -> tuple[Sample, ...]:
             for case in cases:
                 check_case(case, recording.place)
                 found += [Sample(case.id, noted._replace(ulps=case.ulps)) for noted in recording.launches()]
+        for what, call in BESIDE_CASES.items():
+            call(recording.place)
+            found += [Sample(what, noted) for noted in recording.launches()]
         return tuple(_some_of_each(found))
 
 
