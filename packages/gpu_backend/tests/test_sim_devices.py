@@ -18,6 +18,7 @@ from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.bench import Bench
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.memory import FRESH, GUARD, RELEASED, RESTING, SimulatedMemory
+from tensor_runtime.backends.bounded_cache import held_bytes
 from tensor_runtime.errors import NotPositiveDefiniteError
 from tensor_runtime.placement import DeviceKind
 
@@ -241,3 +242,11 @@ def test_a_download_tells_what_was_refused_in_the_stream_that_wrote() -> None:
     with pytest.raises(NotPositiveDefiniteError, match="leading 2x2 block"):
         tr.download(factor)
     tr.synchronize("sim:0")
+
+
+def test_a_kernel_is_charged_for_itself_and_not_for_the_device() -> None:
+    bench = Bench()
+    x = bench.put([1.0, 2.0])
+    kernel = bench.backend.bind("add", (x.form, x.form), x.form, None)
+
+    assert held_bytes(kernel) < 20_000

@@ -44,6 +44,10 @@ class Executor:
         self._notes: dict[Stream, list[tuple[DeviceArray, Callable[[int], TensorError]]]] = {}
         self._process = os.getpid()
 
+    def __sizeof__(self) -> int:
+        """By itself: the device and its memory are no part of a kernel that holds it."""
+        return object.__sizeof__(self)
+
     def stream(self) -> Stream:
         """The stream to which work is submitted now.
 

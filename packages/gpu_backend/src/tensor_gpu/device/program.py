@@ -39,13 +39,17 @@ class Program:
         self.source = source
         self.meaning = meaning
 
+    def __sizeof__(self) -> int:
+        """By itself: its text is kept by the table of all that were made."""
+        return object.__sizeof__(self)
+
     def __repr__(self) -> str:
         return f"Program({self.entry!r})"
 
 
 _P = ParamSpec("_P")
 _MADE: Final[dict[tuple[Any, ...], Program]] = {}
-_MOST: Final = 4096
+_MOST: Final = 1024
 
 
 def made_once(make: Callable[_P, Program], /) -> Callable[_P, Program]:
