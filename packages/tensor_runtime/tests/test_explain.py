@@ -92,6 +92,7 @@ OWN: dict[str, tuple[Any, ...]] = {
     "copy_into": (tr.zeros((4, 4)).mutable_view(), MATRIX),
     "dynamic_slice": (MATRIX, (0, 0), (1, 1)),
     "dynamic_update_slice": (MATRIX, MATRIX, (0, 0)),
+    "checks": ("now",),
     "explain": (tr.exp, LINE),
     "fold": (tr.add, LINE),
     "fold_in": (1, 2),
@@ -109,6 +110,7 @@ OWN: dict[str, tuple[Any, ...]] = {
     "put_along_axis": (tr.zeros((4, 4)).mutable_view(), (I64, (4, 4)), 1.0),
     "scan": (tr.add, LINE),
     "scatter": (MATRIX, PLACES, MATRIX),
+    "stream": ("cpu",),
     "swapaxes": (MATRIX, 0, 1),
     "tabulate": (2, lambda i: i),
     "take_along_axis": (MATRIX, (I64, (4, 4))),
@@ -125,6 +127,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 ELSEWHERE = {
     "einsum",
+    "memory",  # which the cpu backend does not count
     "load",
     "load_all",
     "load_raw",

@@ -303,37 +303,37 @@ def test_a_backend_whose_report_fails_is_broken_and_breaks_nobody_else(
     def failing() -> Any:
         raise KeyError("lost\ntable")
 
-    device = SimulatedBackend(tr.backend("cpu"), "sim")
-    tr.register_backend("sim", device)
+    device = SimulatedBackend(tr.backend("cpu"), "frail")
+    tr.register_backend("frail", device)
     try:
         monkeypatch.setattr(device, method, failing)
         rows = {row.name: row for row in tr.backends()}
-        assert rows["sim"].status == "broken: it does not say which operations it has: KeyError: 'lost\\ntable'"
-        assert (rows["sim"].troubled, rows["cpu"].troubled, rows["cpu"].status) == (True, False, "ready")
+        assert rows["frail"].status == "broken: it does not say which operations it has: KeyError: 'lost\\ntable'"
+        assert (rows["frail"].troubled, rows["cpu"].troubled, rows["cpu"].status) == (True, False, "ready")
         assert {row.backend for row in tr.threads()} == {"cpu"}
         with tr.set_threads(1):
             pass
         lines, healthy = report(the_registry)
         assert not healthy
-        assert f"problem: sim of this process: {rows['sim'].status}" in lines
-        assert f"  status  {rows['sim'].status}" in [line.replace("status      ", "status  ") for line in lines]
+        assert f"problem: frail of this process: {rows['frail'].status}" in lines
+        assert f"  status  {rows['frail'].status}" in [line.replace("status      ", "status  ") for line in lines]
     finally:
-        the_registry.unregister("sim")
+        the_registry.unregister("frail")
 
 
 def test_a_kernel_brought_for_a_backend_whose_report_fails_is_an_error_of_our_tree(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    device = SimulatedBackend(tr.backend("cpu"), "sim")
-    tr.register_backend("sim", device)
-    tr.register_kernel("sim", "exp", lambda *forms: max)
+    device = SimulatedBackend(tr.backend("cpu"), "frail")
+    tr.register_backend("frail", device)
+    tr.register_kernel("frail", "exp", lambda *forms: max)
     try:
         monkeypatch.setattr(device, "operations", lambda: {}["lost"])
         with pytest.raises(BackendError, match="operations: the backend failed: KeyError: 'lost'"):
             tr.exp(tr.ones(2, placement=device.placement()))
     finally:
-        the_registry.unregister_kernel("sim", "exp")
-        the_registry.unregister("sim")
+        the_registry.unregister_kernel("frail", "exp")
+        the_registry.unregister("frail")
 
 
 def test_a_backend_that_says_why_it_cannot_be_used_is_in_no_trouble_whatever_the_words() -> None:
