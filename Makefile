@@ -26,7 +26,7 @@ help:
 	@echo "make test-clients SUITES=folder  tests of opt_einsum, cotengra, einops and the array API, checked out in that folder, and"
 	@echo "               programs on quimb, SciPy and scikit-learn, all on our tensors; NAMES=\"quimb scipy\" runs some of them"
 	@echo "make test-plugins  the backend on PyTorch of examples/plugins, held to the conformance suite"
-	@echo "make test-gpu-sources  every kernel for GPUs compiled to device code, by a compiler that needs no GPU; ARCHITECTURES=\"sm_70 sm_90\""
+	@echo "make test-gpu-sources  every kernel for GPUs run on the host, and compiled to device code by a compiler that needs no GPU; ARCHITECTURES=\"sm_70 sm_90\""
 	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make docs    the documentation as a site, out/site/html/index.html"
@@ -98,6 +98,7 @@ endif
 test-gpu-sources: $(VENV)/.dev
 	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) --no-deps -r requirements/nvrtc.txt
 	$(VENV)/bin/python tools/gpu_sources.py $(ARCHITECTURES)
+	$(VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_programs_on_host.py
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check $(CODE)

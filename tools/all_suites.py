@@ -15,7 +15,8 @@ from native_suites import native_jobs
 from suite_queue import LOGS, ROOT, Job, Suite, run_all
 
 # Packages with suites of their own, the slowest first; the others share one.
-APART: Final = ("cpu_backend", "einsum", "tensor_runtime", "linalg")
+APART: Final = ("cpu_backend", "gpu_backend", "tensor_runtime", "einsum", "linalg")
+OPTIONS: Final = {"gpu_backend": ("-m", "not slow")}  # what `make test-gpu-sources` runs
 BUILDS: Final = "test_workspace_*.py"
 
 
@@ -27,7 +28,7 @@ def jobs(folder: Path) -> list[Job]:
     builds = sorted((ROOT / "tests").glob(BUILDS))
     first = [
         suite("tests of the workspace: what is built, installed and printed", *builds),
-        *(suite(f"tests and examples of {path.name}", path) for path in apart),
+        *(suite(f"tests and examples of {path.name}", path, *OPTIONS.get(path.name, ())) for path in apart),
         suite("tests of the workspace: the others", ROOT / "tests", f"--ignore-glob=*/{BUILDS}"),
     ]
     last = suite(

@@ -59,13 +59,15 @@ class Sample(NamedTuple):
 
 
 @cache
-def samples(seed: int, rounds: int = 1, /) -> tuple[Sample, ...]:
+def samples(seed: int, rounds: int = 1, parts: int = 1, /) -> tuple[Sample, ...]:
     """Launches of every elementwise kernel for every element type, and those of conformance cases.
 
     Args:
         seed: draws shapes, strides, numbers, and the order of the cases of each operation.
         rounds: cases of each operation that is not elementwise, at least; some more, until every program is launched
             that there is.
+        parts: into which the programs are divided; those of one part are sampled, which one the seed says, and no
+            further case is run for a program that is missing.
     """
     with recorded() as recording:
         found = list(_of_kernels(seed, recording))
@@ -73,12 +75,13 @@ def samples(seed: int, rounds: int = 1, /) -> tuple[Sample, ...]:
             call(recording.place)
             found += [Sample(what, noted) for noted in recording.launches()]
         for number, cases in enumerate(_rounds(seed)):
-            if number >= rounds and (number >= MOST_ROUNDS or not _missing(found)):
+            if number >= rounds and (parts > 1 or number >= MOST_ROUNDS or not _missing(found)):
                 break
             for case in cases:
                 check_case(case, recording.place)
                 found += [Sample(case.id, noted._replace(ulps=case.ulps)) for noted in recording.launches()]
-        return tuple(_some_of_each(found))
+        chosen = set([program.source for program in programs_of(found)][seed % parts :: parts])
+        return tuple(_some_of_each([one for one in found if one.noted.launch.program.source in chosen]))
 
 
 def _some_of_each(found: Sequence[Sample]) -> Iterator[Sample]:

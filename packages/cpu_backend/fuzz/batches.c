@@ -199,7 +199,7 @@ static void result_sizes(Routine routine, const LaneProblem *problem, Index size
     case SOLVE: sizes[0] = m * problem->right * item; break;
     case INV: sizes[0] = m * m * item; break;
     case SLOGDET: sizes[1] = real; break;
-    case EIGH: sizes[1] = m * m * item; /* fall through */
+    case EIGH: sizes[0] = k * real, sizes[1] = m * m * item; break;
     case EIGVALSH:
     case SVDVALS: sizes[0] = k * real; break;
     case SVD: sizes[0] = m * k * item, sizes[1] = k * real, sizes[2] = k * n * item; break;

@@ -25,8 +25,10 @@ except BackendUnavailableError as error:
     pytest.skip(f"sources are not run on the host: {error}", allow_module_level=True)
 
 
-def test_every_program_does_what_it_means() -> None:
-    found = samples(1)
+@pytest.mark.parametrize("parts", [8, pytest.param(1, marks=pytest.mark.slow)])
+def test_programs_do_what_they_mean(parts: int) -> None:
+    """An eighth of all programs here; all of them by ``make test-gpu-sources``."""
+    found = samples(1, 1, parts)
     with Hosted(programs_of(found)) as hosted:
         left = hosted.run([sample.noted for sample in found])
 
@@ -38,6 +40,7 @@ def test_every_program_does_what_it_means() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_samples_hold_every_program_and_every_kernel_of_every_dtype() -> None:
     found = samples(1)
     called = {sample.call for sample in found}
