@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_cpu.system.extension import AVAILABLE
 
 if not AVAILABLE:
     pytest.skip("the extension module is not in use", allow_module_level=True)
@@ -18,16 +18,10 @@ DTYPES = ("F32", "F64", "I32", "I64", "Bool", "C32", "C64")
 LENGTHS = (0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 300, 1000, 40_000)
 
 
-@pytest.fixture(autouse=True, params=["plain", "avx2", "avx512"])
-def _instruction_set(request: pytest.FixtureRequest) -> Iterator[None]:
-    former = LIBRARY.instruction_set()
-    try:
-        LIBRARY.set_instruction_set(request.param)
-    except ValueError:
-        pytest.skip("the processor lacks it")
+@pytest.fixture(autouse=True)
+def _kernels_of_each_instruction_set(instruction_set: str) -> Iterator[None]:
     tr.binding_cache.clear()  # kernels keep the set that they were made for
     yield
-    LIBRARY.set_instruction_set(former)
     tr.binding_cache.clear()
 
 

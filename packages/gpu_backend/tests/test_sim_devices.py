@@ -250,3 +250,15 @@ def test_a_kernel_is_charged_for_itself_and_not_for_the_device() -> None:
     kernel = bench.backend.bind("add", (x.form, x.form), x.form, None)
 
     assert held_bytes(kernel) < 20_000
+
+
+def test_a_large_output_of_another_layout_takes_two_launches() -> None:
+    wide = tr.zeros((512, 1024), placement="sim:0")
+    target = tr.mutable_view(wide)[:, ::2]
+    counts = tr.backend("sim").api.counts  # type: ignore[attr-defined]
+    before = counts.copy()
+
+    tr.add(tr.ones((512, 512), placement="sim:0"), 1.0, out=target)
+
+    assert counts - before == {"launches": 3}  # ones, the sum, and the copy of it
+    assert tr.download(wide)[7, 8] == 2.0

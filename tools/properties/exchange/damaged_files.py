@@ -170,7 +170,7 @@ PROPERTIES: Final = (
         "damaged-files",
         "a damaged file is read as its bytes say, or refused by an error of ours",
         damaged_files_are_told,
-        50_000,
+        10_000,
         10_000_000,
         1_000,
     ),

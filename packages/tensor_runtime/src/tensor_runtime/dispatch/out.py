@@ -154,8 +154,9 @@ def written_in_pieces(spec: OpSpec, out: Tensor, run: Callable[..., Tensor], /, 
     """Whether a large elementwise result was written to ``out`` in pieces; False where it is to be made as a whole.
 
     So nothing as large as the result is allocated for an output of another layout or dtype, and each piece is still in
-    the processor's cache when it is copied. Operations that may refuse values are computed as a whole, so that nothing
-    is written when they do; a lack of memory, or an interruption, may leave pieces written.
+    the processor's cache when it is copied. On devices, where each piece would be a launch, the result is made as a
+    whole, and so it is by operations that may refuse values: nothing is written when they do. A lack of memory, or an
+    interruption, may leave pieces written.
 
     Args:
         spec: the operation.
@@ -174,7 +175,8 @@ def written_in_pieces(spec: OpSpec, out: Tensor, run: Callable[..., Tensor], /, 
     if not facts.elementwise or facts.effect != "pure" or facts.checks_values or not isinstance(out, Tensor):
         return False
     size = out._form.size * max(out._form.dtype.itemsize, 4)
-    if size < _LEAST_IN_PIECES or is_stand_in(out._form.placement):
+    place = out._form.placement
+    if size < _LEAST_IN_PIECES or is_stand_in(place) or not hasattr(registry.backend_for(place), "lend"):
         return False
     tensors = [one for one in operands if isinstance(one, Tensor)]
     if not all(isinstance(one, Tensor) or type(one) in _NUMBERS for one in operands):
