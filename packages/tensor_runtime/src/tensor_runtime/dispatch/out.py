@@ -171,12 +171,12 @@ def written_in_pieces(spec: OpSpec, out: Tensor, run: Callable[..., Tensor], /, 
     >>> written_in_pieces(ADD, target, lambda a, b: execute_binary(ADD, a, b), x, 1.0), wide[2, :3].to_numpy().tolist()
     (True, [2.0, 0.0, 2.0])
     """
-    facts = spec.facts
-    if not facts.elementwise or facts.effect != "pure" or facts.checks_values or not isinstance(out, Tensor):
+    if not isinstance(out, Tensor) or out._form.size * max(out._form.dtype.itemsize, 4) < _LEAST_IN_PIECES:
         return False
-    size = out._form.size * max(out._form.dtype.itemsize, 4)
-    place = out._form.placement
-    if size < _LEAST_IN_PIECES or is_stand_in(place) or not hasattr(registry.backend_for(place), "lend"):
+    facts, place = spec.facts, out._form.placement
+    if not facts.elementwise or facts.effect != "pure" or facts.checks_values:
+        return False
+    if is_stand_in(place) or not hasattr(registry.backend_for(place), "lend"):
         return False
     tensors = [one for one in operands if isinstance(one, Tensor)]
     if not all(isinstance(one, Tensor) or type(one) in _NUMBERS for one in operands):
