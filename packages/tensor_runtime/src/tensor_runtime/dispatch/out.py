@@ -150,7 +150,7 @@ def written(out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
     return out
 
 
-def written_in_pieces(spec: OpSpec, out: Tensor, run: Callable[..., Tensor], /, *operands: Any) -> bool:
+def written_in_pieces(spec: OpSpec, out: object, run: Callable[..., Tensor], /, *operands: Any) -> bool:
     """Whether a large elementwise result was written to ``out`` in pieces; False where it is to be made as a whole.
 
     So nothing as large as the result is allocated for an output of another layout or dtype, and each piece is still in
