@@ -1,4 +1,4 @@
-/* The scatter GEMM's packing and loops beside three loops. */
+/* The scatter GEMM's packing and loops, and operands read as they lie, beside three loops. */
 #include "contraction/gemm.h"
 #include "fuzz.h"
 
@@ -22,11 +22,29 @@ void fuzz_products(void) {
     const ElementType type = draw_type();
     const GemmLoop *loop = &SIMD_CHOICE(gemm_kernels)->of_type[type];
     const Index item = ELEMENT_BYTES[type], depth = draw(1, 40);
-    const Index rows = draw(1, one_in(4) ? 3 * loop->rows : 40), columns = draw(1, one_in(4) ? 3 * loop->columns : 20);
-    const Tables x = tables_drawn(rows, depth), y = tables_drawn(columns, depth), to = tables_drawn(rows, columns);
+    const bool reads_rows = one_in(3), reads_columns = !reads_rows && one_in(2);
+    const Index columns = draw(1, one_in(4) ? 3 * loop->columns : 20);
+    const Index rows = reads_rows ? draw(1, 2) * loop->rows : draw(1, one_in(4) ? 3 * loop->rows : 40);
+    Tables x = tables_drawn(rows, depth);
+    const Tables y = tables_drawn(columns, depth), to = tables_drawn(rows, columns);
+    if (reads_rows) { /* neighbours; every product somewhere after the last */
+        x.span = 0;
+        for (Index k = 0; k < depth; k++, x.span += rows + draw(0, 3)) x.columns[k] = x.span;
+        for (Index i = 0; i < rows; i++) x.rows[i] = i;
+    }
     const char *left = numbers_drawn(type, x.span), *right = numbers_drawn(type, y.span);
     char *result = numbers_drawn(type, to.span), *expected = room_for(to.span * item);
-    const GemmBlock block = {rows, columns, depth, to.rows, to.columns, one_in(2)};
+    const GemmBlock block = {
+        .rows = rows,
+        .columns = columns,
+        .depth = depth,
+        .across = to.rows,
+        .along = to.columns,
+        .x_products = reads_rows ? x.columns : NULL,
+        .y_columns = reads_columns ? y.rows : NULL,
+        .y_products = reads_columns ? y.columns : NULL,
+        .adds = one_in(2),
+    };
     if (type == BOOL)
         for (Index i = 0; i < to.span; i++) result[i] = result[i] != 0; /* results of ours are 0 and 1 */
     memcpy(expected, result, (size_t)(to.span * item));
@@ -41,8 +59,9 @@ void fuzz_products(void) {
             if (type == BOOL) *place = (char)sum.re;
             else number_write(type, place, sum);
         }
-    loop->multiply(&block, packed(type, left, x.rows, x.columns, rows, depth, loop->rows, loop->lanes),
-                   packed(type, right, y.rows, y.columns, columns, depth, loop->columns, loop->columns), result);
+    if (!reads_rows) left = packed(type, left, x.rows, x.columns, rows, depth, loop->rows, loop->lanes);
+    if (!reads_columns) right = packed(type, right, y.rows, y.columns, columns, depth, loop->columns, loop->columns);
+    loop->multiply(&block, left, right, result);
     for (Index i = 0; i < to.span; i++) /* gaps too */
         CHECK(number_equal(number_read(type, result + i * item), number_read(type, expected + i * item)));
 }

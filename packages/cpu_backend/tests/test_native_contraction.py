@@ -165,6 +165,9 @@ def test_sums_of_broadcast_products_are_exact_for_whole_numbers(
 LARGE = {
     "matrices": ("ik,kj->ij", {"i": 205, "k": 517, "j": 530}),
     "matrices, transposed": ("ki,jk->ji", {"i": 70, "k": 260, "j": 31}),
+    "few columns": ("ki,jk->ji", {"k": 70, "i": 501, "j": 21}),
+    "few rows": ("ik,jk->ji", {"i": 301, "k": 290, "j": 21}),
+    "few rows of a stack": ("bik,kj->bji", {"b": 3, "i": 131, "k": 40, "j": 9}),
     "stack": ("bik,bkj->bij", {"b": 7, "i": 33, "k": 20, "j": 65}),
     "stack innermost": ("ikb,kjb->ijb", {"b": 600, "i": 5, "k": 3, "j": 4}),
     "outer product": ("i,j->ij", {"i": 300, "j": 257}),
@@ -300,6 +303,12 @@ def test_a_large_product_that_reads_every_third_element_is_not_left_to_numpy() -
     assert isinstance(planned(subscripts, **extents), PairProduct | ScatterProduct)
     case = named_case(subscripts, "float64", **extents)
     np.testing.assert_array_equal(pair(case)(case.x, case.y), np.einsum(subscripts, case.x, case.y))
+
+
+@calibrated
+@pytest.mark.parametrize("subscripts", ["ki,jk->ji", "ik,jk->ji", "ik,kj->ij"])
+def test_a_large_matrix_by_few_columns_is_read_as_it_lies(subscripts: str) -> None:
+    assert isinstance(planned(subscripts, i=800, k=700, j=16), ScatterProduct)
 
 
 @calibrated

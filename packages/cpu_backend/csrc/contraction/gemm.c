@@ -7,7 +7,10 @@
  * (2018); the blocks are those of F. G. Van Zee and R. A. van de Geijn, "BLIS", ACM Trans. Math. Softw. 41 (2015): one
  * of x stays in the second-level cache while the columns of y pass by.
  *
- * Sums of more than DEPTH products are taken block by block: the products of a block are added up one after the other,
+ * Where there are few columns, rows that are neighbours in x and in the result are read as they lie, and where there are
+ * few rows, columns are, wherever they lie.
+ *
+ * Sums of more than DEPTH products, of STREAMS where rows are read as they lie, are taken block by block: the products of a block are added up one after the other,
  * in the order of k, and the sum of each further block is added to the element of the result, which is read again.
  *
  * Rows should be the axes among which the result's innermost one is: they become vectors. Stacked axes whose elements
@@ -30,7 +33,8 @@
 
 enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, WORTH_A_THREAD = 1 << 19, WORTH_RELEASING_THE_GIL = 1 << 16 };
 enum { FEWEST_COLUMNS = 32, MOST_LINES = 1 << 14 }; /* of a block whose elements lie in lines of their own */
-enum { PARTS_OF_A_THREAD = 2 };                     /* so that one that wakes late finds less left to do */
+enum { FEW_COLUMN_PANELS = 8, FEW_ROW_PANELS = 2, STREAMS = 32 };
+enum { PARTS_OF_A_THREAD = 2 }; /* so that one that wakes late finds less left to do */
 
 enum { ROWS_X, ROWS_RESULT, COLUMNS_Y, COLUMNS_RESULT, DEPTH_X, DEPTH_Y, TABLES };
 
@@ -41,7 +45,9 @@ typedef struct {
     Role x, y;         /* which operand has the rows, and which the columns */
     Group stack, near; /* the stacked axes, and those of them that are walked within a block */
     Index rows, columns, depth;
-    Index row_step, column_step; /* of a block, for one thread */
+    bool reads_rows, reads_columns; /* as they lie: so few of the others would use them if they were packed */
+    Index depth_step;               /* of a block */
+    Index row_step, column_step;    /* of a block, for one thread */
     Index *tables[TABLES];
     size_t x_bytes, y_bytes; /* of the packed blocks */
 } GemmPlan;
@@ -69,6 +75,23 @@ static void pack_block(const GemmPlan *plan, char *panels, const char *source, c
     }
 }
 
+/* A block whose rows are neighbours: whole panels are read as they lie, the rows after them packed. */
+static void multiply_rows_as_they_lie(const GemmPlan *plan, GemmBlock block, const char *x, Index row, Index k,
+                                      char *packed_x, const char *packed_y, char *result) {
+    const Index bytes = ELEMENT_BYTES[plan->result.type], whole = block.rows - block.rows % plan->loop.rows;
+    const Index *const rows = plan->tables[ROWS_X] + row, *const products = plan->tables[DEPTH_X] + k;
+    GemmBlock panel = block;
+    panel.rows = plan->loop.rows;
+    panel.x_products = products;
+    for (Index i = 0; i < whole; i += panel.rows, panel.across += panel.rows)
+        plan->loop.multiply(&panel, x + rows[i] * bytes, packed_y, result);
+    block.rows -= whole;
+    block.across += whole;
+    if (block.rows == 0) return;
+    pack_block(plan, packed_x, x, rows + whole, products, block.rows, block.depth, plan->loop.rows, plan->loop.lanes);
+    plan->loop.multiply(&block, packed_x, packed_y, result);
+}
+
 /* Some row blocks of one column block. */
 static void multiply(const Call *call, const Index *offset, Index first_row, Index last_row, Index column,
                      char *packed_x, char *packed_y) {
@@ -79,17 +102,26 @@ static void multiply(const Call *call, const Index *offset, Index first_row, Ind
     Index *const *tables = plan->tables;
     GemmBlock block = {.columns = smaller(plan->columns - column, call->column_step),
                        .along = tables[COLUMNS_RESULT] + column};
-    for (Index k = 0; k < plan->depth; k += DEPTH) {
-        block.depth = smaller(plan->depth - k, DEPTH);
+    for (Index k = 0; k < plan->depth; k += plan->depth_step) {
+        block.depth = smaller(plan->depth - k, plan->depth_step);
         block.adds = k > 0;
-        pack_block(plan, packed_y, y, tables[COLUMNS_Y] + column, tables[DEPTH_Y] + k, block.columns, block.depth,
-                   plan->loop.columns, plan->loop.columns);
+        if (plan->reads_columns) {
+            block.y_columns = tables[COLUMNS_Y] + column;
+            block.y_products = tables[DEPTH_Y] + k;
+        } else {
+            pack_block(plan, packed_y, y, tables[COLUMNS_Y] + column, tables[DEPTH_Y] + k, block.columns, block.depth,
+                       plan->loop.columns, plan->loop.columns);
+        }
         for (Index row = first_row; row < last_row; row += plan->row_step) {
             block.rows = smaller(last_row - row, plan->row_step);
             block.across = tables[ROWS_RESULT] + row;
+            if (plan->reads_rows) {
+                multiply_rows_as_they_lie(plan, block, x, row, k, packed_x, packed_y, result);
+                continue;
+            }
             pack_block(plan, packed_x, x, tables[ROWS_X] + row, tables[DEPTH_X] + k, block.rows, block.depth,
                        plan->loop.rows, plan->loop.lanes);
-            plan->loop.multiply(&block, packed_x, packed_y, result);
+            plan->loop.multiply(&block, packed_x, plan->reads_columns ? y : packed_y, result);
         }
     }
 }
@@ -174,8 +206,19 @@ static int make_tables(GemmPlan *plan, const Group *rows, const Group *columns, 
     return 0;
 }
 
+/* Packing is worth what is read several times: by each panel of columns, or of rows. Few columns meet blocks of so few
+ * products that each of their columns of x is a stream of lines, which processors fetch ahead. */
+static void choose_packing(GemmPlan *plan) {
+    const Index row_panels = pieces(plan->rows, plan->loop.rows);
+    plan->reads_rows = plan->rows >= plan->loop.rows && plan->columns <= FEW_COLUMN_PANELS * plan->loop.columns &&
+                       offsets_are_consecutive(plan->tables[ROWS_X], plan->rows) &&
+                       offsets_are_consecutive(plan->tables[ROWS_RESULT], plan->rows);
+    plan->reads_columns = !plan->reads_rows && row_panels <= FEW_ROW_PANELS;
+    plan->depth_step = smaller(plan->depth, plan->reads_rows ? STREAMS : DEPTH);
+}
+
 static void choose_blocks(GemmPlan *plan) {
-    const Index bytes = ELEMENT_BYTES[plan->result.type], depth = smaller(plan->depth, DEPTH);
+    const Index bytes = ELEMENT_BYTES[plan->result.type], depth = plan->depth_step;
     const Index panels = pieces(plan->rows, plan->loop.rows), blocks = pieces(panels, ROW_PANELS);
     plan->row_step = pieces(panels, blocks) * plan->loop.rows; /* blocks of about equal height */
     plan->column_step = smaller(BLOCK_COLUMNS, rounded_up(plan->columns, plan->loop.columns));
@@ -214,6 +257,7 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
         release(plan);
         return NULL;
     }
+    choose_packing(plan);
     choose_blocks(plan);
     const Index entries = 2 * (rows.size + columns.size + depth.size);
     const Group *const groups[] = {&plan->stack, &plan->near, &rows, &columns, &depth};

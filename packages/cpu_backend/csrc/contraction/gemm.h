@@ -10,11 +10,13 @@
 /* A block of the result: `rows` by `columns` sums of `depth` products.
  *
  * Rows lie in panels of GemmLoop.rows, of which the last has as many whole vectors as it needs; columns lie in panels
- * of GemmLoop.columns. */
+ * of GemmLoop.columns, or wherever two tables of offsets say: then they are read as they lie. */
 typedef struct {
     Index rows, columns, depth;
-    const Index *across, *along; /* offsets of the result's rows and columns */
-    bool adds;                   /* to what the result holds, instead of overwriting it */
+    const Index *across, *along;         /* offsets of the result's rows and columns */
+    const Index *y_columns, *y_products; /* of the columns' elements, by column and by product; NULL for panels */
+    const Index *x_products;             /* of the rows' elements, neighbours in whole panels, by product; or NULL */
+    bool adds;                           /* to what the result holds, instead of overwriting it */
 } GemmBlock;
 
 typedef struct {

@@ -28,18 +28,12 @@ their number.
   0.9 where one or two vectors are loaded for each. A lone row waits 2.2 for its last sum.
 - Pair kernel, per call, per rectangle and per strip of a row: 250, 13 and 3. A gathered factor: 0.25.
 - Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.4 where rows are neighbours, 0.5
-  where steps of the sum are, else 0.45, gathered eight at once. Writing one: 0.12 in vectors, else 1.6.
+  where steps of the sum are, else 0.45, gathered eight at once. Writing one: 0.12 in vectors, else 1.6. A tile of an
+  operand that is read as it lies: 6, for its addresses.
 - Small products (stack.c), per call and per product or vector of products: 150 and 3.5; a multiply-add of a vector:
   0.32 of rows, 0.3 of products. A line of the cache per element, where there are more than 96 of them for a vector of
   products beyond the cache: 8, and 16 of thousands; 3 an element for the kernels that go by elements.
-- Each more time that an element's line comes from beyond the cache: 0.4, 0.45 and 1.5 by the pair kernel, scatter GEMM
-  and small products. By these, 160 steps of two circuits, a lattice, a graph and three files take 1.03 to 1.1 times as
-  long as by their best kernels, where they took 1.0 to 1.5 times as long.
-- Long sums of the packed product, an element whose line comes from beyond the cache out of order: 1.4 (two arrays of
-  16 MB in unlike orders took 9.2 ms where packing and reading in order would be 3.4).
-- Small products whose rows are no whole lines of the cache, in a result beyond all caches: 40 a row, for the lines at
-  its ends, and at most 1.5 an element (43 million in rows of 27 took 115 ms where lines written whole take 41).
-- Nothing is faster than 0.033 a byte beyond the cache. A matrix times a vector by BLAS: 0.04.
+- A matrix times a vector by BLAS, a byte beyond the cache: 0.04.
 - A copy for BLAS: 120, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
 """
 
@@ -47,10 +41,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from tensor_cpu.kernels.memory_costs import CACHED_BYTES, ITEMSIZE
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
-CACHED_BYTES: Final = LIBRARY.CACHED_BYTES if AVAILABLE else 1 << 20
-"""Bytes of an array that stays in the second-level cache beside others."""
 _CACHED_ELEMENTS: Final = CACHED_BYTES // 8
 _PRODUCTS_CALL: Final = 150.0 if AVAILABLE else 1000.0  # a matrix product or a stack of them; NumPy makes views
 _LOOPS_CALL: Final = 1000.0
@@ -89,6 +82,7 @@ _PRODUCT: Final = 30.0
 _PACK_ROWS: Final = 0.4
 _PACK_STEPS: Final = 0.5
 _PACK_SCATTERED: Final = 0.45
+_TILE_AS_IT_LIES: Final = 6.0  # of an operand that is not packed: addresses are looked up
 _WRITE_VECTOR: Final = 0.12
 _WRITE_SCATTERED: Final = 1.6
 _STACK_CALL: Final = 150.0
@@ -98,29 +92,20 @@ _LANES_TERM: Final = 0.3
 _FOLLOWED_LINES: Final = 96
 _FAR_LINE: Final = 8.0
 _FAR_LINES: Final = 1 << 12
-_APART: Final = 3.0
-_AGAIN: Final = {"pair": 0.4, "scatter": 0.45, "stack": 1.5}  # an element whose line is fetched once more
-_OUT_OF_ORDER: Final = 1.4  # the same where neighbours in a sum are in other lines: 11 a line, which nothing foresees
 _STAGED_LINES: Final = 64
 _PART: Final = 8.0  # one element of a product in less than a vector of neighbouring ones, or in one that is staged
-_MOVED: Final = 0.033  # a byte from beyond the cache, or to there
-_BESIDE_TRAFFIC: Final = 0.1
 _VECTOR_TRAFFIC: Final = 0.04  # the same of a matrix that BLAS multiplies by a vector
 LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
 """The least that :func:`scatter` says."""
-_ENDS_OF_RUN: Final = 40.0  # a run, in a large result, that is no whole lines
-_PART_OF_LINE: Final = 1.5  # the same for each of its elements, at the most
-_LINE_BYTES: Final = LIBRARY.CACHE_LINE if AVAILABLE else 64
-_LARGE_RESULT: Final = 1 << 25  # bytes that do not stay in any cache
 _UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
 
-ITEMSIZE: Final = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
-"""Bytes of an element, by NumPy's name of its type."""
 _PARTS: Final = {"complex64": 2, "complex128": 2}  # that are multiplied; 1 of other types
 _VECTOR_BYTES: Final = {"avx512": 64, "avx2": 32, "plain": 16}
 _TILE: Final = {"avx512": (3, 8), "avx2": (3, 4), "plain": (2, 4)}  # vectors and columns; simd/gemm.c
 GEMM_DEPTH: Final = 256
 """Products of a sum that the packed product reads as one block; gemm.c"""
+_GEMM_STREAMS: Final = 32  # the same where rows are read as they lie
+_FEW_PANELS: Final = (2, 8)  # of rows, beside which columns are not packed, and of columns, beside which rows are not
 _GEMM_COLUMNS: Final = 512
 LONG_SUM: Final = 4096
 """Products of a sum that the packed product reads from end to end for each of a stack"""
@@ -238,31 +223,55 @@ def scatter(
     dtype: str,
     packing: tuple[str, str],
     in_vectors: bool,
+    in_runs: bool = False,
 ) -> float:
     """A stack of products [rows, depth] [depth, columns], each operand packed by "rows", by "steps" or "scattered".
+
+    In runs, rows are neighbours in their operand and in the result; then they are not packed where columns are few.
 
     >>> shape = dict(rows=64, columns=64, depth=64, stack=1, dtype="float64")
     >>> packed, scattered = ({"packing": (how, how), "in_vectors": how == "rows"} for how in ("rows", "scattered"))
     >>> not AVAILABLE or scatter(**shape, **packed) < scatter(**shape, **scattered)
     True
+    >>> not AVAILABLE or scatter(**shape, **packed, in_runs=True) < scatter(**shape, **packed)
+    True
     """
     itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
     vectors, width = _TILE[LIBRARY.instruction_set()]
     width //= parts
-    high = -(-rows * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
-    multiply_adds = high * -(-columns // width) * width * depth * parts
+    lanes_of_vector = _VECTOR_BYTES[LIBRARY.instruction_set()] // itemsize
+    high = -(-rows // lanes_of_vector)
+    few_rows, few_columns = _FEW_PANELS
+    reads_rows = in_runs and rows >= vectors * lanes_of_vector and columns <= few_columns * width
+    reads_columns = not reads_rows and high <= few_rows * vectors
+    panels = -(-columns // width)
+    multiply_adds = high * panels * width * depth * parts
+    tiles = -(-high // vectors) * panels if reads_rows or reads_columns else 0
     per_element = {"rows": _PACK_ROWS, "steps": _PACK_STEPS, "scattered": _PACK_SCATTERED}
     # Panels are filled up with zeros, which takes as long as elements; only in long sums does that show.
-    lanes = high * _VECTOR_BYTES[LIBRARY.instruction_set()] // itemsize if depth > LONG_SUM else rows
-    filled = -(-columns // width) * width if depth > LONG_SUM else columns
-    packing_rows = lanes * depth * -(-columns // _GEMM_COLUMNS) * per_element[packing[0]]
-    packing_columns = filled * depth * per_element[packing[1]]
+    lanes = high * lanes_of_vector if depth > LONG_SUM else rows
+    filled = panels * width if depth > LONG_SUM else columns
+    packing_rows = 0.0 if reads_rows else lanes * depth * -(-columns // _GEMM_COLUMNS) * per_element[packing[0]]
+    packing_columns = 0.0 if reads_columns else filled * depth * per_element[packing[1]]
     write = _WRITE_VECTOR if in_vectors else _WRITE_SCATTERED
-    writing = rows * columns * write * -(-depth // GEMM_DEPTH)
+    writing = rows * columns * write * -(-depth // (_GEMM_STREAMS if reads_rows else GEMM_DEPTH))
     # A tile of one vector waits for its sums less when it has many columns; a lone vector still costs half again.
     slowness = 1.0 if high % vectors == 0 or high > 2 * vectors else 1.15
     each = _PRODUCT + multiply_adds * _PACKED * slowness + packing_rows + packing_columns + writing
+    each += tiles * _TILE_AS_IT_LIES
     return _GEMM_CALL + stack * each
+
+
+def may_read_columns(rows: int, dtype: str) -> bool:
+    """Whether :func:`scatter` has so few rows that columns need not be packed.
+
+    >>> may_read_columns(16, "float64") or not AVAILABLE, may_read_columns(1000, "float64")
+    (True, False)
+    """
+    if not AVAILABLE:
+        return False
+    vectors, _ = _TILE[LIBRARY.instruction_set()]
+    return rows * ITEMSIZE[dtype] <= _FEW_PANELS[0] * vectors * _VECTOR_BYTES[LIBRARY.instruction_set()]
 
 
 def vector_bytes() -> int:
@@ -297,56 +306,6 @@ def lanes(stack: int, near: int, m: int, n: int, k: int, dtype: str, *, packed: 
     if m * k + k * n > _STAGED_LINES:
         each += lines * _PART / 2 / min(4, -(-near // width))
     return _STACK_CALL + groups * each
-
-
-def apart(size: int) -> float:
-    """What elements cost more that lie in lines of their own, beyond the cache, for kernels that go by them singly.
-
-    >>> apart(2000) > apart(1000)
-    True
-    """
-    return size * _APART
-
-
-def parts_of_lines(size: int, run: int, dtype: str) -> float:
-    """What small products take more to write ``size`` elements beyond the caches, in runs that are no whole lines.
-
-    >>> parts_of_lines(1 << 24, 27, "float64") > parts_of_lines(1 << 24, 32, "float64") == 0.0
-    True
-    """
-    itemsize = ITEMSIZE[dtype]
-    if size * itemsize <= _LARGE_RESULT or run * itemsize % _LINE_BYTES == 0:
-        return 0.0
-    return size * min(_PART_OF_LINE, _ENDS_OF_RUN / run)
-
-
-def fetched_again(elements: float, kernel: str) -> float:
-    """What it costs to fetch lines of the cache again, for so many elements.
-
-    ``tensor_runtime.backends.shared.axes.fetches`` counts them.
-
-    >>> fetched_again(100, "pair") < fetched_again(100, "stack")
-    True
-    """
-    return elements * _AGAIN[kernel]
-
-
-def fetched_apart(elements: float) -> float:
-    """What long sums of the packed product take more, where each element's line is fetched out of order.
-
-    >>> fetched_apart(100) > fetched_again(100, "scatter")
-    True
-    """
-    return elements * _OUT_OF_ORDER
-
-
-def with_traffic(time: float, moved: int) -> float:
-    """The estimate of a kernel that moves so many bytes, which cannot be faster than memory.
-
-    >>> with_traffic(5.0, 1000), with_traffic(5.0, 1 << 30) > 1e6
-    (5.0, True)
-    """
-    return time if moved <= CACHED_BYTES else max(time, moved * _MOVED) + time * _BESIDE_TRAFFIC
 
 
 def least_pair(terms: int, dtype: str) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.contraction import gemm, numpy_products
 from tensor_cpu.kernels.contraction.broadcast_sum import (
     MOST_TERMS,
@@ -278,8 +279,8 @@ def _with_memory(plan: Accumulation, x: Operand, y: Operand, result: Operand) ->
     if not large:
         return plan
     walk = (*reversed(plan.array), *reversed(plan.looped))
-    time = cost.with_traffic(plan.cost, (x.size + y.size + 2 * result.size) * cost.ITEMSIZE[result.dtype])
-    return plan._replace(cost=time + cost.fetched_again(again(walk, large, x, y, result), "pair"))
+    time = memory.with_traffic(plan.cost, (x.size + y.size + 2 * result.size) * memory.ITEMSIZE[result.dtype])
+    return plan._replace(cost=time + memory.fetched_again(again(walk, large, x, y, result), "pair"))
 
 
 BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}

@@ -13,6 +13,7 @@ from math import inf
 from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import (
     FIRST,
@@ -50,7 +51,7 @@ _LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache k
 _FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost more than a long table
 _PANEL: Final = 8  # neighbours that are packed as a run
 _LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 8  # elements of 8 bytes in a line of the cache
-_KEPT: Final = cost.CACHED_BYTES // 64  # elements of 8 bytes whose lines stay, as few of them share a place
+_KEPT: Final = memory.CACHED_BYTES // 64  # elements of 8 bytes whose lines stay, as few of them share a place
 _READ_AGAIN: Final = 1.4  # how often a product of the pair kernel reads its operands
 _FAR: Final = 1 << 62  # no step in any of some arrays
 
@@ -91,7 +92,7 @@ def plan_native(
         pairs = plan_pair(axes, result.dtype, large)
         if large:
             walk = (*pairs.contracted, *reversed(pairs.kept))
-            pairs = pairs._replace(cost=pairs.cost + cost.fetched_again(again(walk, large, x, y, result), "pair"))
+            pairs = pairs._replace(cost=pairs.cost + memory.fetched_again(again(walk, large, x, y, result), "pair"))
         if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
             return None
         if pairs.cost <= cost.LEAST_SCATTER:
@@ -103,8 +104,8 @@ def plan_native(
         return plan
     size = x.size + y.size + result.size
     times = _READ_AGAIN if isinstance(plan, PairProduct) else 1.0
-    time = cost.with_traffic(plan.cost, int(times * size * cost.ITEMSIZE[result.dtype]))
-    return plan._replace(cost=time + cost.apart(size) if large and _lie_apart(axes) else time)
+    time = memory.with_traffic(plan.cost, int(times * size * memory.ITEMSIZE[result.dtype]))
+    return plan._replace(cost=time + memory.apart(size) if large and _lie_apart(axes) else time)
 
 
 def _lie_apart(axes: Sequence[Axis]) -> bool:
@@ -166,7 +167,7 @@ def large_roles(sizes: tuple[int, int, int], dtype: str) -> tuple[int, ...]:
     >>> large_roles((18, 199_998, 18), "float64")
     (1,)
     """
-    most = cost.CACHED_BYTES // cost.ITEMSIZE[dtype]
+    most = memory.CACHED_BYTES // memory.ITEMSIZE[dtype]
     if max(sizes) <= most:
         return ()
     return tuple(sorted([role for role, size in enumerate(sizes) if size > most], key=lambda role: -sizes[role]))
@@ -246,8 +247,9 @@ class ScatterProduct(NamedTuple):
 def plan_scatter(axes: Sequence[Axis], x: Operand, y: Operand, large: Sequence[int] = ()) -> ScatterProduct:
     """The matrix product without copies; ``axes`` as from ``join``.
 
-    Rows become vectors, so they are the axes of the operand that has the result's fastest one; where there are very
-    many, outer ones are stacked. ``large`` has the roles of arrays that leave the cache.
+    Rows become vectors, so they are the axes of the operand that has the result's fastest one, or so few that columns
+    need not be packed; where there are very many, outer ones are stacked. ``large`` has the roles of arrays that leave
+    the cache.
 
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y, result = (row_major(labels, (8, 8), "float64") for labels in ((0, 1), (1, 2), (0, 2)))
@@ -266,19 +268,29 @@ def _cheap_scatter(
     """The same if it costs less than ``below``; else nothing but its cost is worked out."""
     stack, contracted, of_x, of_y = by_occurrence(axes)
     inner = by_stride(contracted, FIRST if x.size >= y.size else SECOND)
+    k, stacked = extent_of(inner), extent_of(stack)
+
+    def estimate(second: bool) -> float:
+        rows, columns = (of_y, of_x) if second else (of_x, of_y)
+        of_rows, of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
+        m, n = extent_of(rows), extent_of(columns)
+        return cost.scatter(
+            m,
+            n,
+            k,
+            stacked,
+            dtype=x.dtype,
+            packing=(_packing(rows, m, inner, k, of_rows), _packing(columns, n, inner, k, of_columns)),
+            in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
+            in_runs=_run(rows, of_rows) == _run(rows, RESULT) == m,
+        )
+
     second = bool(of_y) and (not of_x or _fastest(of_y) < _fastest(of_x))
+    time = estimate(second)
+    if of_x and of_y and cost.may_read_columns(extent_of(of_x if second else of_y), x.dtype):
+        other = estimate(not second)
+        second, time = (not second, other) if other < time else (second, time)
     rows, columns = (of_y, of_x) if second else (of_x, of_y)
-    role_of_rows, role_of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
-    m, n, k = extent_of(rows), extent_of(columns), extent_of(inner)
-    time = cost.scatter(
-        m,
-        n,
-        k,
-        extent_of(stack),
-        dtype=x.dtype,
-        packing=(_packing(rows, m, inner, k, role_of_rows), _packing(columns, n, inner, k, role_of_columns)),
-        in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
-    )
     if time >= below:
         return None
     if k > cost.LONG_SUM and large:
@@ -287,8 +299,8 @@ def _cheap_scatter(
         walk = (*block, *reversed(rows), *reversed(columns), *further, *reversed(stack))
         ordered = [role for role in roles if (walk[0].strides[role] or 0) in range(1, _LINE)]
         apart = [role for role in roles if role not in ordered]
-        time += cost.fetched_again(again(walk, ordered, x, y), "scatter")
-        time += cost.fetched_apart(again(walk, apart, x, y) + sum([(x, y)[role].size for role in apart]))
+        time += memory.fetched_again(again(walk, ordered, x, y), "scatter")
+        time += memory.fetched_apart(again(walk, apart, x, y) + sum([(x, y)[role].size for role in apart]))
     (rows, outer_rows), (columns, outer_columns) = _short(rows), _short(columns)
     stack = (*outer_rows, *outer_columns, *stack)
     near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])

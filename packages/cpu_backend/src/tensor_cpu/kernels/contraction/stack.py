@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES, again, by_nearness, large_roles
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, extent_of
@@ -66,7 +67,7 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
     if not near and rest:
         near = (_walked(rest),)
         rest.remove(near[0])
-    if not (near or columns) and extent_of((*rows, *inner)) > cost.CACHED_BYTES // _LONGEST_ELEMENT:
+    if not (near or columns) and extent_of((*rows, *inner)) > memory.CACHED_BYTES // _LONGEST_ELEMENT:
         return None  # a large matrix times a vector is BLAS's
     if not inner and (not near or extent_of((*rows, *columns)) > _LARGEST_OUTER):
         return None  # long rows and hyper-edges are the pair kernel's
@@ -74,7 +75,7 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
     time = _estimate(plan, sum(sizes), result.dtype)
     if time is not None and large:
         walk = (*plan.inner, *plan.rows, *plan.columns, *near, *reversed(plan.stack))
-        time += cost.fetched_again(again(walk, large, x, y, result), "stack")
+        time += memory.fetched_again(again(walk, large, x, y, result), "stack")
     return None if time is None else plan._replace(cost=time)
 
 
@@ -105,7 +106,7 @@ def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
     """Nanoseconds for so many elements in all, each fetched once; None where more is packed than the kernel takes."""
     of_rows, of_columns = (SECOND, FIRST) if plan.rows_are_second else (FIRST, SECOND)
     m, n, k = extent_of(plan.rows), extent_of(plan.columns), extent_of(plan.inner)
-    itemsize, near = cost.ITEMSIZE[dtype], plan.near
+    itemsize, near = memory.ITEMSIZE[dtype], plan.near
     if near and near[0].strides[RESULT] == 1:
         needed = [extent * k for role, extent in ((of_rows, m), (of_columns, n)) if near[0].strides[role] != 1]
         if max(m, n) * k * cost.vector_bytes() > _MOST_PACKED:
@@ -120,8 +121,8 @@ def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
         count = extent_of((*plan.stack, *near))
         time = cost.rows(count, m, n, k, dtype, packed=packed)
         if plan.columns and plan.columns[0].strides[RESULT] != m:  # else whole products are written one after the other
-            time += cost.parts_of_lines(count * m * n, m, dtype)
-    return cost.with_traffic(time, size * itemsize)
+            time += memory.parts_of_lines(count * m * n, m, dtype)
+    return memory.with_traffic(time, size * itemsize)
 
 
 def bind_stack(plan: StackProduct, result: Operand) -> Kernel:

@@ -1,0 +1,81 @@
+"""What memory beyond the second-level cache costs a contraction, in estimated nanoseconds; see `costs`.
+
+- Each more time that an element's line comes from beyond the cache: 0.4, 0.45 and 1.5 by the pair kernel, scatter GEMM
+  and small products. By these, 160 steps of two circuits, a lattice, a graph and three files take 1.03 to 1.1 times as
+  long as by their best kernels, where they took 1.0 to 1.5 times as long.
+- Long sums of the packed product, an element whose line comes from beyond the cache out of order: 1.4 (two arrays of
+  16 MB in unlike orders took 9.2 ms where packing and reading in order would be 3.4).
+- Small products whose rows are no whole lines of the cache, in a result beyond all caches: 40 a row, for the lines at
+  its ends, and at most 1.5 an element (43 million in rows of 27 took 115 ms where lines written whole take 41).
+- Nothing is faster than 0.033 a byte beyond the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+
+CACHED_BYTES: Final = LIBRARY.CACHED_BYTES if AVAILABLE else 1 << 20
+"""Bytes of an array that stays in the second-level cache beside others."""
+ITEMSIZE: Final = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+"""Bytes of an element, by NumPy's name of its type."""
+_APART: Final = 3.0
+_AGAIN: Final = {"pair": 0.4, "scatter": 0.45, "stack": 1.5}  # an element whose line is fetched once more
+_OUT_OF_ORDER: Final = 1.4  # the same where neighbours in a sum are in other lines: 11 a line, which nothing foresees
+_MOVED: Final = 0.033  # a byte from beyond the cache, or to there
+_BESIDE_TRAFFIC: Final = 0.1
+_ENDS_OF_RUN: Final = 40.0  # a run, in a large result, that is no whole lines
+_PART_OF_LINE: Final = 1.5  # the same for each of its elements, at the most
+_LINE_BYTES: Final = LIBRARY.CACHE_LINE if AVAILABLE else 64
+_LARGE_RESULT: Final = 1 << 25  # bytes that do not stay in any cache
+
+
+def apart(size: int) -> float:
+    """What elements cost more that lie in lines of their own, beyond the cache, for kernels that go by them singly.
+
+    >>> apart(2000) > apart(1000)
+    True
+    """
+    return size * _APART
+
+
+def parts_of_lines(size: int, run: int, dtype: str) -> float:
+    """What small products take more to write ``size`` elements beyond the caches, in runs that are no whole lines.
+
+    >>> parts_of_lines(1 << 24, 27, "float64") > parts_of_lines(1 << 24, 32, "float64") == 0.0
+    True
+    """
+    itemsize = ITEMSIZE[dtype]
+    if size * itemsize <= _LARGE_RESULT or run * itemsize % _LINE_BYTES == 0:
+        return 0.0
+    return size * min(_PART_OF_LINE, _ENDS_OF_RUN / run)
+
+
+def fetched_again(elements: float, kernel: str) -> float:
+    """What it costs to fetch lines of the cache again, for so many elements.
+
+    ``tensor_runtime.backends.shared.axes.fetches`` counts them.
+
+    >>> fetched_again(100, "pair") < fetched_again(100, "stack")
+    True
+    """
+    return elements * _AGAIN[kernel]
+
+
+def fetched_apart(elements: float) -> float:
+    """What long sums of the packed product take more, where each element's line is fetched out of order.
+
+    >>> fetched_apart(100) > fetched_again(100, "scatter")
+    True
+    """
+    return elements * _OUT_OF_ORDER
+
+
+def with_traffic(time: float, moved: int) -> float:
+    """The estimate of a kernel that moves so many bytes, which cannot be faster than memory.
+
+    >>> with_traffic(5.0, 1000), with_traffic(5.0, 1 << 30) > 1e6
+    (5.0, True)
+    """
+    return time if moved <= CACHED_BYTES else max(time, moved * _MOVED) + time * _BESIDE_TRAFFIC
