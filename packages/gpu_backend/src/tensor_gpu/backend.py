@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any
@@ -32,17 +33,28 @@ class DeviceBackend:
         self.name = api.name
         self.device_kind = kind
         self.api = api
-        self._executors = tuple(Executor(api, ordinal) for ordinal in range(len(api.devices())))
+        self._process = os.getpid()
+        self._executors: dict[int, Executor] = {}  # by numbers of devices; made when they are asked for
 
     def executor(self, placement: Placement, /) -> Executor:
         """What submits work to the device of a placement."""
         assert placement.device is not None
-        return self._executors[placement.device.ordinal]
+        ordinal = placement.device.ordinal
+        found = self._executors.get(ordinal)
+        return (
+            self._executors.setdefault(ordinal, Executor(self.api, ordinal, self._process)) if found is None else found
+        )
+
+    def _opened(self) -> list[Executor]:
+        """Of devices that there are, and that were used."""
+        count = len(self.api.devices())
+        return [executor for ordinal, executor in sorted(self._executors.items()) if ordinal < count]
 
     def placements(self) -> tuple[Placement, ...]:
         """The memory of each device."""
         return tuple(
-            Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal)) for ordinal in range(len(self._executors))
+            Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal))
+            for ordinal in range(len(self.api.devices()))
         )
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
@@ -52,11 +64,15 @@ class DeviceBackend:
 
     def operations(self) -> frozenset[str]:
         """Every name in the kernel table."""
-        return frozenset(kernel_table.rows())
+        return frozenset(kernel_table.rows()) - self.unsupported().keys()
 
     def unsupported(self) -> Mapping[str, str]:
         """What is left out, each with the reason."""
-        return kernel_table.unsupported()
+        return kernel_table.unsupported(self._missing())
+
+    def _missing(self) -> Mapping[str, str]:
+        """Libraries that a device lacks, and so an operation needs in vain somewhere."""
+        return {name: why for device in self.api.devices() for name, why in device.missing.items()}
 
     def offset_of(self, array: DeviceArray, /) -> int:
         """Offset of the first element in its allocation, in elements."""
@@ -94,9 +110,12 @@ class DeviceBackend:
         return Transfer(executor, stream, made, array.allocation.writer)
 
     def transfer(self, array: DeviceArray, form: Form, target: Form, /) -> DeviceArray | None:
-        """A copy on another device of the same kind, from memory to memory."""
-        source = self._compact(array, form)
+        """A copy in other memory of the same kind of devices, if there is a way; the device of the source knows."""
         executor = self.executor(target.placement)
+        peers = self.executor(form.placement).properties().peers
+        if peers is not None and executor.ordinal not in (array.allocation.ordinal, *peers):
+            return None
+        source = self._compact(array, form)
         copied = executor.empty(target)
         if form.size:
             executor.copy(copied, source, form.nbytes)
@@ -132,7 +151,7 @@ class DeviceBackend:
 
     def synchronize(self) -> None:
         """Wait for every stream of each device."""
-        for executor in self._executors:
+        for executor in self._opened():
             executor.synchronize()
 
     def describe(self) -> Mapping[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, Final
 
 from tensor_core.errors import UnsupportedOperationError
@@ -42,16 +43,24 @@ MODULES: Final = (
 )
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
 LACKING: Final = "no kernel for devices yet"
+SOLVING: Final = frozenset(
+    ("cholesky", "det", "eigh", "inv", "lu_factor", "qr", "solve", "svd", "triangular_solve")
+)  # fmt: skip
+"""Kernels that call ``solver``, so need its library. Those that call ``gemm`` do without where there is none."""
 
 
-def unsupported() -> Mapping[str, str]:
-    """Kernels that the runtime knows of and that are not in the table, each with the reason.
+def unsupported(missing: Mapping[str, str] = MappingProxyType({}), /) -> Mapping[str, str]:
+    """Kernels that the runtime knows of and that cannot be bound, each with the reason.
+
+    Args:
+        missing: libraries that the device lacks, as its properties say.
 
     >>> "add" in unsupported(), unsupported()["schur"]
     (False, 'libraries of devices have no such routine for stacks; to() the tensor to the host first')
     """
     known = CONTRACTS.keys() | stated().keys()
-    return {**dict.fromkeys(known - rows().keys(), LACKING), **UNSUPPORTED}
+    lacked = dict.fromkeys(SOLVING, missing["solver"]) if "solver" in missing else {}
+    return {**dict.fromkeys(known - rows().keys(), LACKING), **UNSUPPORTED, **lacked}
 
 
 @cache
@@ -78,7 +87,7 @@ def bind(executor: Executor, name: str, operands: tuple[Operand, ...], result: R
     Traceback (most recent call last):
     tensor_core.errors.UnsupportedOperationError: untangle: no kernel for devices yet
     """
-    binder = rows().get(name)
-    if binder is None:
-        raise UnsupportedOperationError(f"{name}: {unsupported().get(name, LACKING)}", operation=name)
+    binder, missing = rows().get(name), executor.properties().missing
+    if binder is None or (name in SOLVING and "solver" in missing):
+        raise UnsupportedOperationError(f"{name}: {unsupported(missing).get(name, LACKING)}", operation=name)
     return binder(executor, operands, result, params)

@@ -20,6 +20,7 @@ TensorError
 ├── ExchangeError (BufferError)
 ├── BackendError (RuntimeError)
 │   ├── BackendUnavailableError
+│   ├── DeviceLostError
 │   ├── UnsupportedOperationError (NotImplementedError)
 │   ├── PluginConflictError
 │   ├── PluginLoadError
@@ -172,6 +173,10 @@ class BackendError(TensorError, RuntimeError):
 
 class BackendUnavailableError(BackendError):
     """No usable backend serves the device."""
+
+
+class DeviceLostError(BackendError):
+    """A device that was in use is gone, and all that was on it; ``device`` names it."""
 
 
 class UnsupportedOperationError(BackendError, NotImplementedError):

@@ -6,16 +6,19 @@ on the host, with memory and streams that find mistakes; a driver's library is a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from tensor_core.dtypes import DType
 from tensor_gpu.device.program import Argument, Program
+from tensor_runtime.placement import MemoryKind
 
 Stream = Hashable
 """A queue of work on one device, as the device names it; what is in one queue runs in its order."""
 Event = Hashable
 """A point in a queue, for other queues to wait for."""
+LARGEST_INT: Final = 2**31 - 1
+"""Extents, leading dimensions and counts of the libraries have 32 bits."""
 MOST_THREADS = 256
 """Threads of a block, where a program does not ask for another number."""
 MOST_BLOCKS = 1 << 16
@@ -28,6 +31,16 @@ class DeviceProperties(NamedTuple):
     name: str
     memory_bytes: int
     compute_capability: tuple[int, int]
+    largest_extent: int = LARGEST_INT
+    """Of matrices of ``gemm``, leading dimensions included."""
+    largest_batch: int = LARGEST_INT
+    """Matrices of one call of ``gemm`` or ``solver``."""
+    missing: Mapping[str, str] = {}
+    """Of ``gemm`` and ``solver``, which cannot be called here, each with what to do about it."""
+    peers: Collection[int] | None = None
+    """The numbers of other devices to which ``copy`` goes; None says all."""
+    memory_kinds: tuple[MemoryKind, ...] = (MemoryKind.Device,)
+    """Memory that its programs read and write; ``allocate_in`` gives kinds beside the first."""
 
 
 class MemoryFacts(NamedTuple):
@@ -203,4 +216,23 @@ class DeviceApi(Protocol):
 
     def solver(self, stream: Stream, call: Solver, /) -> None:
         """Submit a routine of linear algebra."""
+        ...
+
+    def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:
+        """As :meth:`allocate`, of another kind of memory that the device has; ``release`` takes it back."""
+        ...
+
+    def rest(self, ordinal: int, address: int, users: Sequence[Stream], /) -> None:
+        """Told of memory that nobody uses any more when what is submitted to these streams so far has run.
+
+        It stays allocated, and waits for its next use. A device that finds mistakes makes it unusable; others do
+        nothing. May be called wherever the collector runs.
+        """
+        ...
+
+    def renew(self, stream: Stream, address: int, nbytes: int, /) -> None:
+        """Told that memory which rested is used again, so many bytes of it, by what is submitted from now on.
+
+        A device that finds mistakes makes it look fresh, in the order of the stream; others do nothing.
+        """
         ...

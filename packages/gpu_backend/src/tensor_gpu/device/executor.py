@@ -9,8 +9,9 @@ from contextvars import ContextVar
 from typing import Final
 from weakref import WeakSet
 
-from tensor_core.errors import BackendError, TensorError
-from tensor_gpu.device.api import DeviceApi, Gemm, Launch, Solver, Stream, threads_for
+from tensor_core.errors import BackendError, PlacementError, TensorError
+from tensor_gpu.device import parts
+from tensor_gpu.device.api import DeviceApi, DeviceProperties, Gemm, Launch, Solver, Stream, threads_for
 from tensor_gpu.device.arrays import Allocation, DeviceArray
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
@@ -35,18 +36,29 @@ class Executor:
     True
     """
 
-    def __init__(self, api: DeviceApi, ordinal: int) -> None:
+    def __init__(self, api: DeviceApi, ordinal: int, process: int | None = None) -> None:
         self.api = api
         self.ordinal = ordinal
         self._usual = api.new_stream(ordinal)
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
         self._current: ContextVar[Stream | None] = ContextVar(f"tensor_gpu_stream_{ordinal}", default=None)
         self._notes: dict[Stream, list[tuple[DeviceArray, Callable[[int], TensorError]]]] = {}
-        self._process = os.getpid()
+        self._process = os.getpid() if process is None else process  # that opened the devices
 
     def __sizeof__(self) -> int:
         """By itself: the device and its memory are no part of a kernel that holds it."""
         return object.__sizeof__(self)
+
+    def properties(self) -> DeviceProperties:
+        """What the device is and can do.
+
+        Raises:
+            PlacementError: it is there no more.
+        """
+        devices = self.api.devices()
+        if self.ordinal >= len(devices):
+            raise PlacementError(f"{self.api.name}:{self.ordinal}: there are {len(devices)} such devices now")
+        return devices[self.ordinal]
 
     def stream(self) -> Stream:
         """The stream to which work is submitted now.
@@ -96,11 +108,15 @@ class Executor:
 
     def gemm(self, call: Gemm, /, *, reads: Iterable[DeviceArray], writes: Iterable[DeviceArray]) -> None:
         """Submit matrix products that read and write these arrays."""
-        self.api.gemm(self._ordered(reads, writes), call)
+        stream, most = self._ordered(reads, writes), self.properties().largest_batch
+        for part in (call,) if call.matrices <= most else parts.gemms(call, most):
+            self.api.gemm(stream, part)
 
     def solver(self, call: Solver, /, *, writes: Iterable[DeviceArray]) -> None:
         """Submit a routine of linear algebra that reads and writes these arrays."""
-        self.api.solver(self._ordered((), writes), call)
+        stream, most = self._ordered((), writes), self.properties().largest_batch
+        for part in (call,) if call.matrices <= most else parts.solvers(call, most):
+            self.api.solver(stream, part)
 
     def upload(self, target: DeviceArray, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy from the host to memory without gaps."""

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
+from tensor_core.errors import ArgumentError, PlacementError, UnsupportedOperationError
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
 from tensor_gpu.sim.blas import check_gemm, multiply
 from tensor_gpu.sim.errors import SimulationError
+from tensor_gpu.sim.faults import Faults, Limits, Watch
 from tensor_gpu.sim.lapack import run_solver
 from tensor_gpu.sim.memory import SimulatedMemory, device_of
 from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
+from tensor_runtime.backends.bindings import binding_cache
+from tensor_runtime.placement import MemoryKind
 
 COUNTED: Final = ("launches", "gemms", "solvers", "uploads", "downloads", "copies", "fills", "bytes up", "bytes down")
 """What :attr:`SimulatedApi.counts` counts."""
@@ -37,25 +42,106 @@ class SimulatedApi:
 
     def __init__(self, *, devices: int = 2, memory_bytes: int = 1 << 30, seed: int = 0) -> None:
         self.counts: Counter[str] = Counter()
-        self._memories = [SimulatedMemory(ordinal, memory_bytes) for ordinal in range(devices)]
+        self.limits = Limits(devices=devices, memory_bytes=memory_bytes)
+        self._memories: list[SimulatedMemory] = []
+        self._capacity = memory_bytes
+        self._used: Counter[tuple[int, MemoryKind]] = Counter()
+        self._kinds: dict[int, MemoryKind] = {}  # of memory, by address
+        self._renewed: Counter[int] = Counter()  # how often memory was used again, by address
         self._scheduler = Scheduler(seed)
+        self._watch = Watch(Faults())
         self._lock = threading.RLock()
         self._dropped: deque[tuple[int, int, Sequence[Any]]] = deque()
         self._leaving: list[tuple[int, int, list[SimulatedEvent]]] = []
+        self._grow()
+
+    @contextmanager
+    def under(self, *conditions: Limits | Faults) -> Iterator[None]:
+        """Let the devices have these limits and faults inside the ``with`` block, in all threads.
+
+        Work that was submitted is run first, and again at the end. After the block everything is as before it, also
+        tensors on a device that was lost inside. Where there are other limits, kernels are bound anew.
+
+        Raises:
+            ArgumentError: no limits or faults, or more memory than the devices were made with.
+
+        >>> import tensor_runtime as tr
+        >>> with tr.backend("sim").api.under(Limits(memory_bytes=4096)):  # doctest: +ELLIPSIS
+        ...     tr.zeros(1000, placement="sim:0")
+        Traceback (most recent call last):
+        tensor_core.errors.OutOfMemoryError: zeros: not enough memory for the result of 8000 bytes or a workspace: ...
+        """
+        former, limits, faults = (self.limits, self._watch), self.limits, Faults()
+        for one in conditions:
+            if isinstance(one, Limits):
+                limits = one
+            elif isinstance(one, Faults):
+                faults = one
+            else:
+                raise ArgumentError(f"under: found a {type(one).__name__}; accepted: Limits, Faults")
+        if limits.memory_bytes > self._capacity:
+            raise ArgumentError(f"under: {limits}; accepted: memory_bytes of {self._capacity} at most")
+        self._put(limits, Watch(faults))
+        try:
+            yield
+        finally:
+            self._put(*former)
+
+    def _put(self, limits: Limits, watch: Watch) -> None:
+        with self._lock:
+            self._scheduler.finish()
+            other = limits != self.limits
+            self.limits, self._watch = limits, watch
+            self._grow()
+        if other:
+            binding_cache.clear()
+
+    def _grow(self) -> None:
+        while len(self._memories) < self.limits.devices:
+            # guards take room, too, and pinned and managed memory are the host's
+            self._memories.append(SimulatedMemory(len(self._memories), 2 * self._capacity))
 
     def devices(self) -> Sequence[DeviceProperties]:
         """All of them are alike."""
-        return [DeviceProperties("simulated device", memory.capacity, (9, 0)) for memory in self._memories]
+        limits = self.limits
+        missing = dict.fromkeys(limits.missing, "this simulated device lacks the library for it")
+        properties = DeviceProperties(
+            "simulated device",
+            limits.memory_bytes,
+            limits.compute_capability,
+            limits.largest_extent,
+            limits.largest_batch,
+            missing,
+            None if limits.peer_access else (),
+            limits.memory_kinds,
+        )
+        return [properties] * limits.devices
 
     def allocate(self, ordinal: int, nbytes: int, /) -> int:
         """Memory of a device; waits for what is about to be released rather than fail."""
+        return self.allocate_in(MemoryKind.Device, ordinal, nbytes)
+
+    def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:
+        """The same of a kind of memory; that of the host lies among the device's addresses, and has no limit."""
+        self._call("allocations", ordinal)
         with self._lock:
             self._collect(wait=False)
             try:
-                return self._memories[ordinal].allocate(nbytes)
+                return self._allocated(kind, ordinal, nbytes)
             except MemoryError:
                 self._collect(wait=True)
-                return self._memories[ordinal].allocate(nbytes)
+                return self._allocated(kind, ordinal, nbytes)
+
+    def _allocated(self, kind: MemoryKind, ordinal: int, nbytes: int) -> int:
+        used = self._used[ordinal, kind]
+        if kind is MemoryKind.Device and used + nbytes > self.limits.memory_bytes:
+            raise MemoryError(
+                f"device {ordinal} of {self.limits.memory_bytes} bytes has no {nbytes} bytes left; {used} are in use"
+            )
+        address = self._memories[ordinal].allocate(nbytes)
+        self._kinds[address] = kind
+        self._used[ordinal, kind] += nbytes
+        return address
 
     def release(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
         """Memory is taken back when what its users were given has run.
@@ -69,12 +155,17 @@ class SimulatedApi:
         with self._lock:
             self._collect(wait=False)
             memory = self._memories[ordinal]
-            leaving = sum(memory.size_at(address) for device, address, _ in self._leaving if device == ordinal)
-            return MemoryFacts(memory.used - leaving, memory.capacity)
+            leaving = sum(
+                memory.size_at(address)
+                for device, address, _ in self._leaving
+                if device == ordinal and self._kinds[address] is MemoryKind.Device
+            )
+            return MemoryFacts(self._used[ordinal, MemoryKind.Device] - leaving, self.limits.memory_bytes)
 
     def new_stream(self, ordinal: int, /) -> SimulatedStream:
         """Another queue."""
         with self._lock:
+            self._watch.alive(ordinal)
             return self._scheduler.new_stream(ordinal)
 
     def handle(self, stream: Any, /) -> int:
@@ -84,21 +175,25 @@ class SimulatedApi:
     def record(self, stream: Any, /) -> SimulatedEvent:
         """The point after all that is submitted so far."""
         with self._lock:
+            self._watch.alive(stream.ordinal)
             return self._scheduler.record(stream)
 
     def wait(self, stream: Any, event: Any, /) -> None:
         """Let what is submitted from now on run after the event."""
         with self._lock:
+            self._watch.alive(stream.ordinal)
             self._scheduler.wait(stream, event)
 
     def synchronize(self, stream: Any, /) -> None:
         """Run what is submitted."""
+        self._call("waits", stream.ordinal)
         with self._lock:
             self._scheduler.synchronize(stream)
 
     def done(self, stream: Any, /) -> bool:
         """Whether nothing is left to run."""
         with self._lock:
+            self._watch.alive(stream.ordinal)
             return self._scheduler.done(stream)
 
     def passed(self, event: Any, /) -> bool:
@@ -108,24 +203,26 @@ class SimulatedApi:
     def upload(self, stream: Any, target: int, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy of bytes that are taken now."""
         taken = bytes(source)
-        self.counts["bytes up"] += len(taken)
 
         def work(memory: SimulatedMemory) -> None:
             memory.bytes_at(target, len(taken))[...] = memoryview(taken)
 
         self._submit("uploads", stream, work)
+        self.counts["bytes up"] += len(taken)
 
     def download(self, stream: Any, source: int, target: bytearray, /) -> None:
         """Submit a copy to the host."""
-        self.counts["bytes down"] += len(target)
 
         def work(memory: SimulatedMemory) -> None:
             target[:] = memory.bytes_at(source, len(target)).data
 
         self._submit("downloads", stream, work)
+        self.counts["bytes down"] += len(target)
 
     def copy(self, stream: Any, target: int, source: int, nbytes: int, /) -> None:
         """Submit a copy; addresses tell the devices."""
+        if not self.limits.peer_access and device_of(target) != device_of(source):
+            raise SimulationError("memory is copied between devices that have no access to each other's")
 
         def work(memory: SimulatedMemory) -> None:
             self._memory_of(target).bytes_at(target, nbytes)[...] = self._memory_of(source).bytes_at(source, nbytes)
@@ -146,12 +243,36 @@ class SimulatedApi:
 
     def gemm(self, stream: Any, call: Gemm, /) -> None:
         """Submit matrix products; what the libraries of devices refuse is refused."""
+        self._takes("gemm", max(call.m, call.n, call.k, call.a_leading, call.b_leading, call.c_leading), call.matrices)
         check_gemm(call)
         self._submit("gemms", stream, lambda memory: multiply(memory, call))
 
     def solver(self, stream: Any, call: Solver, /) -> None:
         """Submit a routine of linear algebra."""
-        self._submit("solvers", stream, lambda memory: run_solver(memory, call))
+        self._takes("solver", 0, call.matrices)
+        infos = self._watch.faults.info.get(call.routine, {})
+        self._submit("solvers", stream, lambda memory: run_solver(memory, call, infos))
+
+    def rest(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
+        """Make memory unusable as soon as its users are done with it, if it is not used again by then."""
+        with self._lock:
+            memory, turn, scheduler = self._memories[ordinal], self._renewed[address], self._scheduler
+            if not users:
+                memory.rest(address, turn)
+                return
+            last = users[0]
+            if len(users) > 1:
+                last = scheduler.new_stream(ordinal)
+                for user in users:
+                    scheduler.wait(last, scheduler.record(user))
+            scheduler.submit(last, lambda: memory.rest(address, turn))
+
+    def renew(self, stream: Any, address: int, nbytes: int, /) -> None:
+        """Make memory fresh, in the order of the stream."""
+        with self._lock:
+            self._renewed[address] += 1
+            memory = self._memories[device_of(address)]
+            self._scheduler.submit(stream, lambda: memory.renew(address, nbytes))
 
     def _memory_of(self, address: int) -> SimulatedMemory:
         ordinal = device_of(address)
@@ -159,8 +280,27 @@ class SimulatedApi:
             raise SimulationError(f"{address:#x} is no address of a device")
         return self._memories[ordinal]
 
+    def _takes(self, library: str, extent: int, matrices: int) -> None:
+        """Refuse a call of a library that is missing, or does not take so much."""
+        limits = self.limits
+        if library in limits.missing:
+            raise UnsupportedOperationError(f"{library}: this simulated device lacks the library", operation=library)
+        if extent > limits.largest_extent or matrices > limits.largest_batch:
+            raise SimulationError(
+                f"{library}: {matrices} matrices of {extent}; the library takes {limits.largest_batch} of "
+                f"{limits.largest_extent}"
+            )
+
+    def _call(self, kind: str, ordinal: int) -> None:
+        """Count a call, which may be one that fails."""
+        with self._lock:
+            if ordinal >= self.limits.devices:
+                raise PlacementError(f"sim:{ordinal}: there are {self.limits.devices} such devices now")
+            self._watch.call(kind, ordinal)
+
     def _submit(self, counted: str, stream: SimulatedStream, work: Callable[[SimulatedMemory], None]) -> None:
         with self._lock:
+            self._call(counted, stream.ordinal)
             self.counts[counted] += 1
             memory = self._memories[stream.ordinal]
             self._scheduler.submit(stream, lambda: work(memory))
@@ -176,6 +316,8 @@ class SimulatedApi:
                 for event in events:
                     self._scheduler.run_until(event)
             if all(event.passed for event in events):
+                self._used[ordinal, self._kinds.pop(address)] -= self._memories[ordinal].size_at(address)
+                self._renewed.pop(address, None)
                 self._memories[ordinal].release(address)
             else:
                 staying.append((ordinal, address, events))

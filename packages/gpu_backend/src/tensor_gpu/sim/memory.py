@@ -47,7 +47,9 @@ class SimulatedMemory:
         self._arena: Bytes = np.frombuffer(mmap.mmap(-1, capacity), np.uint8)  # pages appear as they are touched
         self._holes = [(0, capacity)]  # offset and size, in order
         self._starts: list[int] = []  # of live allocations, in order
-        self._live: dict[int, int] = {}  # size by offset
+        self._live: dict[int, int] = {}  # bytes that may be used, by offset
+        self._rooms: dict[int, int] = {}  # bytes of blocks, live ones and idle ones, by offset
+        self._turns: dict[int, int] = {}  # how often a block was used again
         self._resting: deque[tuple[int, int]] = deque()
         self._resting_bytes = 0
 
@@ -57,7 +59,7 @@ class SimulatedMemory:
         Raises:
             MemoryError: no hole is so large.
         """
-        size = 2 * GUARD + -(-nbytes // ALIGNMENT) * ALIGNMENT
+        size = _with_guards(nbytes)
         start = self._hole(size)
         while start is None and self._resting:
             self._wake()
@@ -66,13 +68,62 @@ class SimulatedMemory:
             raise MemoryError(
                 f"device {self.ordinal} of {self.capacity} bytes has no {nbytes} bytes left; {self.used} are in use"
             )
-        self._arena[start : start + size] = GUARDS
         offset = start + GUARD
-        self._arena[offset : offset + nbytes] = FRESH
-        insort(self._starts, offset)
-        self._live[offset] = nbytes
+        self._arena[start:offset] = GUARDS
+        self._rooms[offset] = nbytes
+        self._turns[offset] = 0
+        self._begin(offset, nbytes)
         self.used += nbytes
         return self._base + offset
+
+    def rest(self, address: int, turn: int, /) -> None:
+        """Make a block unusable that waits for its next use, after so many; nothing, if that has begun or it is gone.
+
+        Raises:
+            SimulationError: somebody wrote beside it.
+        """
+        offset = address - self._base
+        if self._turns.get(offset) == turn and offset in self._live:
+            self._end(offset)
+
+    def renew(self, address: int, nbytes: int, /) -> None:
+        """Begin the next use of a block, by so many bytes: they are fresh, and those after them are guards.
+
+        Raises:
+            SimulationError: it has not so many, or somebody wrote beside it.
+
+        >>> memory = SimulatedMemory(0, 1 << 20)
+        >>> address = memory.allocate(512)
+        >>> memory.rest(address, 0)
+        >>> memory.allocation_of(address) is None
+        True
+        >>> memory.renew(address, 300)
+        >>> memory.allocation_of(address) == (address, 300)
+        True
+        """
+        offset = address - self._base
+        if nbytes > self._rooms[offset]:
+            raise SimulationError(f"a block of {self._rooms[offset]} bytes is used again for {nbytes}")
+        if offset in self._live:
+            self._end(offset)
+        self._turns[offset] += 1
+        self._begin(offset, nbytes)
+
+    def _begin(self, offset: int, nbytes: int) -> None:
+        end = offset - GUARD + _with_guards(self._rooms[offset])
+        self._arena[offset : offset + nbytes] = FRESH
+        self._arena[offset + nbytes : end] = GUARDS
+        insort(self._starts, offset)
+        self._live[offset] = nbytes
+
+    def _end(self, offset: int) -> None:
+        nbytes = self._live.pop(offset)
+        self._starts.remove(offset)
+        start, end = offset - GUARD, offset - GUARD + _with_guards(self._rooms[offset])
+        intact = (self._arena[start:offset] == GUARDS).all() and (self._arena[offset + nbytes : end] == GUARDS).all()
+        self._arena[offset:end] = RELEASED
+        if not intact:
+            raise SimulationError(f"bytes beside an allocation of {nbytes} bytes on device {self.ordinal} were written")
 
     def release(self, address: int, /) -> None:
         """Take an allocation back.
@@ -81,26 +132,25 @@ class SimulatedMemory:
             SimulationError: there is none at the address, or somebody wrote beside it.
         """
         offset = address - self._base
-        nbytes = self._live.pop(offset, None)
-        if nbytes is None:
+        room = self._rooms.get(offset)
+        if room is None:
             raise SimulationError(f"{address:#x} is released, where no allocation of device {self.ordinal} begins")
-        self._starts.remove(offset)
-        self.used -= nbytes
-        start, size = offset - GUARD, 2 * GUARD + -(-nbytes // ALIGNMENT) * ALIGNMENT
-        intact = (self._arena[start:offset] == GUARDS).all() and (
-            self._arena[offset + nbytes : start + size] == GUARDS
-        ).all()
-        self._arena[start : start + size] = RELEASED
-        self._resting.append((start, size))
-        self._resting_bytes += size
-        while self._resting_bytes > RESTING:
-            self._wake()
-        if not intact:
-            raise SimulationError(f"bytes beside an allocation of {nbytes} bytes on device {self.ordinal} were written")
+        try:
+            if offset in self._live:
+                self._end(offset)
+        finally:
+            del self._rooms[offset], self._turns[offset]
+            self.used -= room
+            start, size = offset - GUARD, _with_guards(room)
+            self._arena[start : start + size] = RELEASED
+            self._resting.append((start, size))
+            self._resting_bytes += size
+            while self._resting_bytes > RESTING:
+                self._wake()
 
     def size_at(self, address: int, /) -> int:
-        """Bytes of the live allocation that begins at an address."""
-        return self._live[address - self._base]
+        """Bytes of the block that begins at an address."""
+        return self._rooms[address - self._base]
 
     def allocation_of(self, address: int, /) -> tuple[int, int] | None:
         """Where the live allocation begins in which an address lies, and how many bytes it has; None where none is.
@@ -183,6 +233,10 @@ class SimulatedMemory:
                 (first, room), (second, more) = self._holes[left : left + 2]
                 if first + room == second:
                     self._holes[left : left + 2] = [(first, room + more)]
+
+
+def _with_guards(nbytes: int) -> int:
+    return 2 * GUARD + -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def device_of(address: int, /) -> int:

@@ -86,6 +86,11 @@ class Scheduler:
         while stream.queue:
             self._run_one()
 
+    def finish(self) -> None:
+        """Run until nothing is left in any stream."""
+        while self._busy:
+            self._run_one()
+
     def run_until(self, event: SimulatedEvent, /) -> None:
         """Run until the event has passed."""
         while not event.passed:

@@ -40,9 +40,6 @@ LEAST_TERMS: Final = 4096
 LEAST_SUMMED: Final = 8
 """Terms of a sum below which a product is bound by memory, which a program of our own reads as fast."""
 
-LARGEST: Final = 2**31 - 1
-"""Extents and leading dimensions of the library have 32 bits."""
-
 
 class Matrices(NamedTuple):
     """A stack of matrices in memory: how the library is told to read it."""
@@ -143,7 +140,12 @@ def bind_product(
     >>> bind_product(bench.executor, (form, form), stack, form, (0, 2, 3), conjugated=False) is None
     False
     """
-    if result.dtype not in FLOATING or 0 in (result.size, *(form.size for form in operands)):
+    library = executor.properties()
+    if (
+        "gemm" in library.missing
+        or result.dtype not in FLOATING
+        or 0 in (result.size, *(form.size for form in operands))
+    ):
         return None
     extents = extents_of(operands, labels)
     needed = [{*labels[1], *kept}, {*labels[0], *kept}]
@@ -164,7 +166,9 @@ def bind_product(
             (summed[1], (plan.batch, plan.columns, plan.inner), plan.second),
         )
     ]
-    if max(*map(extent_of, plan[:4]), *(reader.matrices.leading for reader in readers)) > LARGEST:
+    lines = (extent_of(group) for group in (plan.rows, plan.columns, plan.inner))
+    written = 0 if plan.result is None else plan.result.leading
+    if max(*lines, written, *(reader.matrices.leading for reader in readers)) > library.largest_extent:
         return None
     swapped = plan.result is not None and plan.result.turned == "T"  # Cᵀ = Bᵀ Aᵀ
     turned = [_turned(reader.matrices, swapped) for reader in readers]
