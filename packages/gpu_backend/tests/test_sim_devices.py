@@ -13,6 +13,7 @@ from tensor_core.dtypes import F64
 from tensor_core.errors import CastRangeError, OutOfMemoryError, PlacementError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu.backend import DeviceBackend
+from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.program import Argument, HostMemory, Program
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.bench import Bench
@@ -250,6 +251,25 @@ def test_a_kernel_is_charged_for_itself_and_not_for_the_device() -> None:
     kernel = bench.backend.bind("add", (x.form, x.form), x.form, None)
 
     assert held_bytes(kernel) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda own, other: other, "an array on sim:1"),
+        (lambda own, other: own.moved(1), "memory of 32 bytes, of which bytes 8 to 39 would be used"),
+        (lambda own, other: own.moved(-1), "memory of 32 bytes, of which bytes -8 to 23 would be used"),
+        (lambda own, other: DeviceArray(own.allocation, own.address, 4), "elements of 4 bytes"),
+        (lambda own, other: [1.0], "a list"),
+    ],
+)
+def test_an_array_that_is_no_such_tensor_is_told(given: Any, said: str) -> None:
+    x, y = (tr.upload(HostTensor.from_nested([[1.0, 2.0], [3.0, 4.0]]), place) for place in ("sim:0", "sim:1"))
+    backend: Any = tr.backend("sim")
+
+    assert backend.examine(x._array, x._form) is None
+    assert backend.examine(tr.reverse_view(x, 0)._array, tr.reverse_view(x, 0)._form) is None
+    assert backend.examine(given(x._array, y._array), x._form) == said
 
 
 def test_a_large_output_of_another_layout_takes_two_launches() -> None:

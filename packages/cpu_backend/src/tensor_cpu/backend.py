@@ -12,7 +12,7 @@ import numpy as np
 from tensor_core.dtypes import DType
 from tensor_core.host.tensor import HostTensor
 from tensor_cpu import kernel_table, storage
-from tensor_cpu.call_checks import CHECKED, checked
+from tensor_cpu.call_checks import CHECKED, checked, fault
 from tensor_cpu.storage import Array
 from tensor_cpu.system import memory, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
@@ -104,6 +104,11 @@ class CpuBackend:
     def offset_of(self, array: Array, /) -> int:
         """Offset of the array's first element in its allocation, in elements."""
         return storage.offset_of(array)
+
+    def examine(self, array: Any, form: Form, /) -> str | None:
+        """What is wrong with an array, in the order of NumPy's axes."""
+        found = fault(array, form, writes=False)
+        return found and f"an array {found}"
 
     def location_of(self, array: Array, /) -> tuple[str, int]:
         """The address of the first element in this process: borrowed memory may be anybody's."""

@@ -71,9 +71,9 @@ class CheckedKernel:
     def __call__(self, *arrays: Any) -> Any:
         for place, (array, operand) in enumerate(zip(arrays, self._operands, strict=False)):  # ``full`` takes more
             if isinstance(operand, Form):
-                fault = _fault(array, operand, writes=place == 0 and self._name in _WRITES)
-                if fault:
-                    raise BackendContractError(f"{self._name}: operand {place} is {fault}")
+                found = fault(array, operand, writes=place == 0 and self._name in _WRITES)
+                if found:
+                    raise BackendContractError(f"{self._name}: operand {place} is {found}")
         return self._kernel(*arrays)
 
     @property
@@ -85,8 +85,15 @@ class CheckedKernel:
         return repr(self._kernel)
 
 
-def _fault(array: Any, form: Form, *, writes: bool) -> str | None:
-    """What is wrong with an array, shapes and strides in reversed order of axes."""
+def fault(array: Any, form: Form, *, writes: bool) -> str | None:
+    """What is wrong with an array, shapes and strides in reversed order of axes; None where nothing is.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> fault(np.zeros(3), form_of(F64, (2,), CPU), writes=False)
+    'of shape (3,), bound to (2,)'
+    """
     if not isinstance(array, np.ndarray):
         return f"a {type(array).__name__}, no array"
     shape, strides, dtype = form.shape[::-1], transposed_strides(form), NUMPY_DTYPES[form.dtype]

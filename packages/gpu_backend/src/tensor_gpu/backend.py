@@ -82,6 +82,26 @@ class DeviceBackend:
         """The device's addresses are one space."""
         return (self.name, array.allocation.ordinal), array.address
 
+    def examine(self, array: Any, form: Form, /) -> str | None:
+        """What is wrong with an array: where it is, the size of its elements, whether all of them are within memory."""
+        if not isinstance(array, DeviceArray):
+            return f"a {type(array).__name__}"
+        where = self.placement_of(array)
+        if where is not form.placement:
+            return f"an array on {where}"
+        if array.itemsize != form.dtype.itemsize:
+            return f"elements of {array.itemsize} bytes"
+        reaches = [(extent - 1) * stride for extent, stride in zip(form.shape, form.strides, strict=True)]
+        first = array.address - array.allocation.address + sum(min(one, 0) for one in reaches) * array.itemsize
+        last = array.address - array.allocation.address + (sum(max(one, 0) for one in reaches) + 1) * array.itemsize
+        if form.size and not 0 <= first < last <= array.allocation.nbytes:
+            return f"memory of {array.allocation.nbytes} bytes, of which bytes {first} to {last - 1} would be used"
+        return None
+
+    def placement_of(self, array: DeviceArray, /) -> Placement:
+        """Where an array is."""
+        return Placement(MemoryKind.Device, DeviceId(self.device_kind, array.allocation.ordinal))
+
     def upload(self, source: HostTensor[Any], form: Form, /) -> DeviceArray:
         """A copy of a host tensor."""
         executor = self.executor(form.placement)

@@ -43,10 +43,8 @@ MODULES: Final = (
 )
 """Modules of ``tensor_gpu.kernels`` with a table ``BINDERS``."""
 LACKING: Final = "no kernel for devices yet"
-SOLVING: Final = frozenset(
-    ("cholesky", "det", "eigh", "inv", "lu_factor", "qr", "solve", "svd", "triangular_solve")
-)  # fmt: skip
-"""Kernels that call ``solver``, so need its library. Those that call ``gemm`` do without where there is none."""
+SOLVING: Final = "linalg."
+"""Where the modules are whose kernels call ``solver``. Kernels that call ``gemm`` do without where it is missing."""
 
 
 def unsupported(missing: Mapping[str, str] = MappingProxyType({}), /) -> Mapping[str, str]:
@@ -59,7 +57,7 @@ def unsupported(missing: Mapping[str, str] = MappingProxyType({}), /) -> Mapping
     (False, 'libraries of devices have no such routine for stacks; to() the tensor to the host first')
     """
     known = CONTRACTS.keys() | stated().keys()
-    lacked = dict.fromkeys(SOLVING, missing["solver"]) if "solver" in missing else {}
+    lacked = dict.fromkeys(solving(), missing["solver"]) if "solver" in missing else {}
     return {**dict.fromkeys(known - rows().keys(), LACKING), **UNSUPPORTED, **lacked}
 
 
@@ -76,6 +74,17 @@ def rows() -> Mapping[str, Binder]:
     return found
 
 
+@cache
+def solving() -> frozenset[str]:
+    """Every kernel that calls ``solver``.
+
+    >>> "svd" in solving(), "add" in solving()
+    (True, False)
+    """
+    modules = [import_module(f"tensor_gpu.kernels.{module}") for module in MODULES if module.startswith(SOLVING)]
+    return frozenset(name for module in modules for name in module.BINDERS)
+
+
 def bind(executor: Executor, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
     """The kernel for exactly these forms.
 
@@ -88,6 +97,6 @@ def bind(executor: Executor, name: str, operands: tuple[Operand, ...], result: R
     tensor_core.errors.UnsupportedOperationError: untangle: no kernel for devices yet
     """
     binder, missing = rows().get(name), executor.properties().missing
-    if binder is None or (name in SOLVING and "solver" in missing):
+    if binder is None or ("solver" in missing and name in solving()):
         raise UnsupportedOperationError(f"{name}: {unsupported(missing).get(name, LACKING)}", operation=name)
     return binder(executor, operands, result, params)

@@ -7,7 +7,7 @@ compare and hash by identity. Nothing here touches a device.
 from __future__ import annotations
 
 from types import NoneType
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final, NamedTuple, TypeVar
 
 from tensor_core.errors import ArgumentError
 
@@ -244,6 +244,21 @@ DeviceKind.Cpu = _intern(DeviceKind, "cpu", None)
 
 CPU: Final = Placement(MemoryKind.UnpinnedHost, DeviceId(DeviceKind.Cpu, 0))
 """Where a tensor lives when nothing else is said."""
+
+
+class MemoryUse(NamedTuple):
+    """Bytes of one memory, as its backend counts them."""
+
+    used: int
+    """By arrays that are alive."""
+    kept: int
+    """By none, and kept for the next."""
+    limit: int | None
+    """The most that both together may be; None where nobody sets one."""
+    peak: int | None = None
+    """The most that was used at one time; None where nobody counts."""
+    allocations: int | None = None
+    """How many arrays were given memory, kept or fresh; None where nobody counts."""
 
 
 def as_placement(place: Placement | DeviceId | str, /) -> Placement:

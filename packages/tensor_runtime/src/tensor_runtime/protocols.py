@@ -18,6 +18,7 @@ from tensor_core.dtypes import DType
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind, Placement
+from tensor_runtime.placement import MemoryUse as MemoryUse
 
 PROTOCOL_VERSION: Final = 2
 
@@ -185,17 +186,6 @@ class DeviceStream(Protocol):
         ...
 
 
-class MemoryUse(NamedTuple):
-    """Bytes of one memory, as its backend counts them."""
-
-    used: int
-    """By arrays that are alive."""
-    kept: int
-    """By none, and kept for the next."""
-    limit: int | None
-    """The most that both together may be; None where nobody sets one."""
-
-
 class DeviceBackend(PlacedBackend[A], Protocol[A]):
     """What a backend adds, if it likes, whose devices have memory and queues of their own.
 
@@ -249,6 +239,10 @@ class DeviceBackend(PlacedBackend[A], Protocol[A]):
 
     def memory(self, placement: Placement, /) -> MemoryUse:
         """What is used there now. Waits for nothing."""
+        ...
+
+    def examine(self, array: A, form: Form, /) -> str | None:
+        """What an array is, where that is not what a form says, as far as can be seen; None where it is."""
         ...
 
 

@@ -41,6 +41,7 @@ from tensor_runtime.backends.plugins.families import family_table
 from tensor_runtime.backends.plugins.kernels import Binder, KernelTable
 from tensor_runtime.backends.plugins.lowering import lowered_kernel, lowered_operations
 from tensor_runtime.backends.plugins.pure_arrays import on_cells, writable
+from tensor_runtime.backends.plugins.result_checks import result_checks
 from tensor_runtime.backends.plugins.rules import Rule, RuleTable
 from tensor_runtime.backends.rows import (
     KERNEL,
@@ -94,15 +95,15 @@ class Registry:
         """
         placement = (result[0] if isinstance(result, tuple) else result).placement
         backend = self.backend_for(placement)
-        binder = None
-        if (placement, operation) not in self._left_to_backends:
-            binder = self.kernels.binder(backend, operation)
-            if binder is None:
-                self._left_to_backends.add((placement, operation))
+        left = (placement, operation)
+        binder = None if left in self._left_to_backends else self.kernels.binder(backend, operation)
+        if binder is None:
+            self._left_to_backends.add(left)
         try:
             if binder is not None:
-                return on_cells(backend, binder(operands, result, params), operation, operands, result, params)
-            return backend.bind(operation, operands, result, params)
+                made = result_checks.of(backend, operation, result, binder(operands, result, params))
+                return on_cells(backend, made, operation, operands, result, params)
+            return result_checks.of(backend, operation, result, backend.bind(operation, operands, result, params))
         except UnsupportedOperationError as error:
             if binder is not None:
                 raise

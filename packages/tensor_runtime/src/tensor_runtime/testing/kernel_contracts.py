@@ -6,19 +6,46 @@ are say the specs that bind them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from inspect import signature
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tensor_core.errors import BackendContractError
+from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.kernel_facts import facts_of
+from tensor_runtime.backends.plugins.result_checks import result_checks
 from tensor_runtime.contracts.contract import CONTRACTS, Contract
 from tensor_runtime.contracts.elementwise import elementwise_contract
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.protocols import Counted, Kernel, Operand, Result
 from tensor_runtime.testing.completeness import declared_specs
 from tensor_runtime.testing.simulated_device import SimulatedBackend
+
+
+@contextmanager
+def checked_results() -> Iterator[None]:
+    """Look at the result of every kernel that runs inside the ``with`` block, in all threads.
+
+    A result of another shape, element type or placement than the kernel was bound to is a ``BackendContractError`` that
+    names backend, operation, what was expected and what was found, and is dropped. A backend says by ``examine`` what
+    its arrays are (``tensor_runtime.protocols.DeviceBackend``); without it, only how many there are is looked at.
+    Kernels are bound anew at both ends of the block. ``TENSOR_RUNTIME_CHECK_RESULTS=1`` in the environment does the
+    same for a whole process.
+
+    >>> with checked_results():
+    ...     tensor([1.0, 2.0]) + 1.0
+    Tensor(F64, (2,), column-major, cpu)
+     2.0  3.0
+    """
+    before, result_checks.wanted = result_checks.wanted, True
+    binding_cache.clear()
+    try:
+        yield
+    finally:
+        result_checks.wanted = before
+        binding_cache.clear()
 
 
 def all_contracts() -> Mapping[str, Contract]:

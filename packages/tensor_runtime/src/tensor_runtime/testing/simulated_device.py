@@ -94,6 +94,14 @@ class SimulatedBackend:
         """Where the real backend says it is."""
         return self._inner.location_of(array.inside)
 
+    def examine(self, array: Any, form: Form, /) -> str | None:
+        """What is wrong with an array, as the real backend says; nothing where it does not look."""
+        if not isinstance(array, DeviceArray):
+            return f"a {type(array).__name__}"
+        inner: Any = self._inner
+        found: str | None = inner.examine(array.inside, form) if hasattr(inner, "examine") else None
+        return found
+
     def upload(self, source: HostTensor[Any], form: Form, /) -> DeviceArray:
         """A copy of a host tensor."""
         return DeviceArray(self._inner.upload(source, form))
