@@ -13,6 +13,7 @@ from tensor_gpu import kernel_table
 from tensor_gpu.device.api import DeviceApi
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
+from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.streams import Transfer, UserStream
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import compact
@@ -162,8 +163,11 @@ class DeviceBackend:
 
     def memory(self, placement: Placement, /) -> MemoryUse:
         """What is used on a device now."""
-        facts = self.api.memory(self.executor(placement).ordinal)
-        return MemoryUse(facts.used, 0, facts.total)
+        return self.pool(placement).stats()
+
+    def pool(self, placement: Placement, /) -> Pool:
+        """The memory there: it has ``set_limit``, ``stats`` and ``clear``."""
+        return self.executor(placement).pool(placement.memory_kind)
 
     def wait_for(self, placement: Placement, /) -> None:
         """Wait for every stream of one device."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tensor_gpu.device.api import DeviceApi, Stream
+from tensor_gpu.device.api import Stream
+from tensor_gpu.device.pool import Pool
+from tensor_runtime.form import Form
+from tensor_runtime.placement import MemoryKind
 
 
 class Allocation:
@@ -12,20 +15,25 @@ class Allocation:
     among them: whoever reads it waits for the writer, whoever writes it for all of them.
     """
 
-    __slots__ = ("_api", "address", "nbytes", "ordinal", "users", "writer")
+    __slots__ = ("_pool", "address", "nbytes", "ordinal", "users", "writer")
 
-    def __init__(self, api: DeviceApi, ordinal: int, nbytes: int) -> None:
-        self.address = api.allocate(ordinal, max(nbytes, 1))
-        self._api = api
+    def __init__(self, pool: Pool, ordinal: int, nbytes: int, stream: Stream, form: Form | None = None) -> None:
+        self.address = pool.take(nbytes, stream, form)
+        self._pool = pool
         self.ordinal = ordinal
         self.nbytes = nbytes
-        self.writer: Stream | None = None
-        self.users: set[Stream] = set()
+        self.writer: Stream | None = stream  # what else used the memory is done for this one only
+        self.users: set[Stream] = {stream}
+
+    @property
+    def kind(self) -> MemoryKind:
+        """The kind of memory."""
+        return self._pool.kind
 
     def __del__(self) -> None:
-        api = getattr(self, "_api", None)
-        if api is not None:  # allocating may have failed
-            api.release(self.ordinal, self.address, tuple(self.users))
+        pool = getattr(self, "_pool", None)
+        if pool is not None:  # allocating may have failed
+            pool.give(self.address, self.users)
 
 
 class DeviceArray:

@@ -13,13 +13,18 @@ from tensor_core.errors import BackendError, PlacementError, TensorError
 from tensor_gpu.device import parts
 from tensor_gpu.device.api import DeviceApi, DeviceProperties, Gemm, Launch, Solver, Stream, threads_for
 from tensor_gpu.device.arrays import Allocation, DeviceArray
+from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
+from tensor_runtime.placement import MemoryKind
 from tensor_runtime.protocols import DEFERRED
 
 _FILLED: Final = 0x7F
 NO_NUMBER: Final = int.from_bytes(bytes([_FILLED] * 8), "little")
 """What a status word holds where nothing is refused: eight equal bytes, and no element's number."""
+MANAGED_PART: Final = 8
+"""Managed memory is at most this part of what is free on its device when it is first asked for, unless the user sets a
+limit: whoever asks a driver for more than is free gets it, and pages that move to and fro, or a device that hangs."""
 MOST_NOTES: Final = 512
 """Refusals that are noted in a stream before the host reads them by itself."""
 
@@ -40,6 +45,7 @@ class Executor:
         self.api = api
         self.ordinal = ordinal
         self._usual = api.new_stream(ordinal)
+        self._pools: dict[MemoryKind, Pool] = {}
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
         self._current: ContextVar[Stream | None] = ContextVar(f"tensor_gpu_stream_{ordinal}", default=None)
         self._notes: dict[Stream, list[tuple[DeviceArray, Callable[[int], TensorError]]]] = {}
@@ -74,6 +80,27 @@ class Executor:
         current = self._current.get()
         return self._usual if current is None else current
 
+    def pool(self, kind: MemoryKind, /) -> Pool:
+        """The memory of a kind.
+
+        Raises:
+            PlacementError: the device has none.
+        """
+        found = self._pools.get(kind)
+        if found is None:
+            if kind not in (kinds := self.properties().memory_kinds):
+                raise PlacementError(
+                    f"{self.api.name}:{self.ordinal} has no memory of kind {kind.name}; it has {kinds}"
+                )
+            found = self._pools.setdefault(kind, Pool(self.api, self.ordinal, kind, self._first_limit(kind)))
+        return found
+
+    def _first_limit(self, kind: MemoryKind) -> int | None:
+        if kind is not MemoryKind.Managed:
+            return None
+        used, total = self.api.memory(self.ordinal)
+        return (total - used) // MANAGED_PART
+
     @contextmanager
     def using(self, stream: Stream, /) -> Iterator[None]:
         """Submit to another stream inside the ``with`` block, in this thread or task."""
@@ -85,12 +112,13 @@ class Executor:
 
     def empty(self, form: Form, /) -> DeviceArray:
         """Memory for a compact tensor; whatever it held."""
-        return self.scratch(form.nbytes, form.dtype.itemsize)
+        stream, pool = self.stream(), self.pool(form.placement.memory_kind)
+        allocation = Allocation(pool, self.ordinal, form.nbytes, stream, form)
+        return DeviceArray(allocation, allocation.address, form.dtype.itemsize)
 
     def scratch(self, nbytes: int, itemsize: int, /) -> DeviceArray:
         """Memory for what only launches see; whatever it held."""
-        self.stream()
-        allocation = Allocation(self.api, self.ordinal, nbytes)
+        allocation = Allocation(self.pool(MemoryKind.Device), self.ordinal, nbytes, self.stream())
         return DeviceArray(allocation, allocation.address, itemsize)
 
     def launch(

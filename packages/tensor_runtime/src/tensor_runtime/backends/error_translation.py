@@ -60,7 +60,9 @@ def translated(operation: str, error: Exception, result: Any = None, /) -> Tenso
     if result is not None:
         needed += f" of {sum(form.nbytes for form in (result if isinstance(result, tuple) else (result,)))} bytes"
     said = f": {error}" if str(error) else ""
-    return OutOfMemoryError(f"{operation}: not enough memory for {needed} or a workspace{said}", operation=operation)
+    fields = getattr(error, "fields", {})  # of a backend that knows what it holds
+    message = f"{operation}: not enough memory for {needed} or a workspace{said}"
+    return OutOfMemoryError(message, operation=operation, **fields)
 
 
 def naming(*others: str, own: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
