@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensor_linalg
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError
+from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, PlacementError
+from tensor_core.host.tensor import HostTensor
 from tensor_gpu.backend import DeviceBackend
+from tensor_gpu.device.executor import MANAGED_PART
 from tensor_gpu.device.pool import LARGE, LARGE_UNIT, UNIT, DeviceMemoryError, Pool, room_for
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.bench import Bench
@@ -207,3 +210,75 @@ def test_an_error_of_a_pool_is_a_lack_of_memory(api: SimulatedApi, pool: Pool) -
     with pytest.raises(DeviceMemoryError, match=r"^sim:0: 2097152 bytes were asked for, 0 of 1048576 are in use$"):
         pool.take(1 << 21, api.new_stream(0))
     assert pool.stats()[:2] == (0, 0)
+
+
+KINDS = (MemoryKind.Device, MemoryKind.PinnedHost, MemoryKind.Managed)
+
+
+@pytest.fixture
+def places() -> Iterator[dict[MemoryKind, tr.Placement]]:
+    """Of a device that has memory of three kinds."""
+    kind, api = DeviceKind.other("kinds"), SimulatedApi(devices=1, memory_bytes=CAPACITY, memory_kinds=KINDS)
+    tr.register_backend("kinds", DeviceBackend(api, kind))
+    try:
+        yield {one: tr.Placement(one, tr.DeviceId(kind, 0)) for one in KINDS}
+    finally:
+        registry.unregister("kinds")
+
+
+@pytest.mark.parametrize("source", KINDS)
+@pytest.mark.parametrize("target", KINDS)
+def test_tensors_go_from_memory_to_memory_by_name_only(
+    places: dict[MemoryKind, tr.Placement], source: MemoryKind, target: MemoryKind
+) -> None:
+    x = tr.upload(HostTensor.from_nested([[1.0, 2.0], [3.0, 4.0]]), places[source])
+    with tr.trace_transfers() as log:
+        there = tr.to(x.T, places[target])
+    assert [one.operation for one in log] == ([] if source is target else ["to"])
+    assert there.placement is places[target]
+    again = there @ there + 1.0
+    assert again.placement is places[target]
+    assert tr.download(again).to_nested() == [[8.0, 16.0], [11.0, 23.0]]
+    if source is not target:
+        with pytest.raises(PlacementError, match="operands live in different places"):
+            x + there
+
+
+def test_memory_is_counted_by_kind(places: dict[MemoryKind, tr.Placement]) -> None:
+    x = {kind: tr.zeros(1000, placement=place) for kind, place in places.items()}
+    assert [tr.memory(place).used for place in places.values()] == [8000] * len(x)
+    assert [tr.memory(place).limit for place in places.values()] == [CAPACITY, None, (CAPACITY - 8192) // MANAGED_PART]
+
+
+def test_managed_memory_is_far_less_than_what_is_free(places: dict[MemoryKind, tr.Placement]) -> None:
+    managed = places[MemoryKind.Managed]
+    elements = CAPACITY // MANAGED_PART // 8
+    with pytest.raises(OutOfMemoryError, match=r"sim:0 \(Managed\): \d+ bytes were asked for, 0 of 131072 are in use"):
+        tr.zeros(elements + 1, placement=managed)
+    assert tr.zeros(elements, placement=managed).nbytes == CAPACITY // MANAGED_PART
+    backend: Any = tr.backend("kinds")
+    backend.pool(managed).set_limit(CAPACITY // 2)
+    assert tr.zeros(2 * elements, placement=managed).shape == (2 * elements,)
+
+
+def test_memory_that_a_device_has_not_is_refused_with_what_it_has(pooled: Any) -> None:
+    pinned = tr.Placement(MemoryKind.PinnedHost, tr.DeviceId(pooled.device_kind, 0))
+    with pytest.raises(PlacementError, match=r"pooled:0 \(PinnedHost\): .* no such device or memory; it has pooled:0$"):
+        tr.zeros(3, placement=pinned)
+    with pytest.raises(PlacementError, match="sim:0 has no PinnedHost memory; it has Device"):
+        pooled.pool(pinned)
+    backend: Any = tr.backend("sim")
+    assert tr.Placement(MemoryKind.Managed, tr.DeviceId(DeviceKind.other("sim"), 1)) in backend.placements()
+
+
+@pytest.mark.parametrize("kind", [MemoryKind.PinnedHost, MemoryKind.Managed])
+def test_results_are_in_the_memory_of_their_operands(places: dict[MemoryKind, tr.Placement], kind: MemoryKind) -> None:
+    backend: Any = tr.backend("kinds")
+    x = tr.upload(HostTensor.from_nested([[4.0, 0.0], [9.0, 4.0]]), places[kind])
+    found = [
+        *tr.nonzero(x), *tr.unique_all(x), *tensor_linalg.svd(x), tr.sort(x), tr.cumsum(x, axis=0),
+        tr.concatenate([x, x]), tr.sum(x), tr.take(x, tr.argmax(x, axis=1), axis=0), x[::-1] * 2.0,
+        tensor_linalg.solve(x, x), tr.nonzero(x[:0])[0],
+    ]  # fmt: skip
+    for one in found:
+        assert backend.examine(one._array, one._form) is None, one._form

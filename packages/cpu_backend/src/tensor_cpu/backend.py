@@ -16,8 +16,9 @@ from tensor_cpu.call_checks import CHECKED, checked, fault
 from tensor_cpu.storage import Array
 from tensor_cpu.system import memory, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
+from tensor_runtime.backends.memory_limits import usable_bytes
 from tensor_runtime.form import Form
-from tensor_runtime.placement import CPU, DeviceKind, Placement
+from tensor_runtime.placement import CPU, DeviceKind, MemoryUse, Placement
 from tensor_runtime.protocols import (
     CallParts,
     HostBackend,
@@ -109,6 +110,14 @@ class CpuBackend:
         """What is wrong with an array, in the order of NumPy's axes."""
         found = fault(array, form, writes=False)
         return found and f"an array {found}"
+
+    if AVAILABLE:  # else nobody counts
+
+        def memory(self, placement: Placement, /) -> MemoryUse:
+            """What the pool of ``tensor_cpu.system.memory`` counts: buffers from its smallest size on."""
+            found = memory.pool.stats()
+            counts = found.used_bytes, found.kept_bytes, usable_bytes(), found.peak_bytes, found.hits + found.misses
+            return MemoryUse(*counts)
 
     def location_of(self, array: Array, /) -> tuple[str, int]:
         """The address of the first element in this process: borrowed memory may be anybody's."""

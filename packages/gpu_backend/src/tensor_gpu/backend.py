@@ -18,7 +18,7 @@ from tensor_gpu.device.streams import Transfer, UserStream
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import compact
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
+from tensor_runtime.placement import DeviceId, DeviceKind, Placement
 from tensor_runtime.protocols import Kernel, MemoryUse, Operand, Result
 
 
@@ -52,10 +52,14 @@ class DeviceBackend:
         return [executor for ordinal, executor in sorted(self._executors.items()) if ordinal < count]
 
     def placements(self) -> tuple[Placement, ...]:
-        """The memory of each device."""
+        """The memory of each device, then what other kinds they have."""
+        devices = list(enumerate(self.api.devices()))
+        kinds = dict.fromkeys(kind for _, device in devices for kind in device.memory_kinds)
         return tuple(
-            Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal))
-            for ordinal in range(len(self.api.devices()))
+            Placement(kind, DeviceId(self.device_kind, ordinal))
+            for kind in kinds
+            for ordinal, device in devices
+            if kind in device.memory_kinds
         )
 
     def bind(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:
@@ -101,7 +105,7 @@ class DeviceBackend:
 
     def placement_of(self, array: DeviceArray, /) -> Placement:
         """Where an array is."""
-        return Placement(MemoryKind.Device, DeviceId(self.device_kind, array.allocation.ordinal))
+        return Placement(array.allocation.kind, DeviceId(self.device_kind, array.allocation.ordinal))
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> DeviceArray:
         """A copy of a host tensor."""

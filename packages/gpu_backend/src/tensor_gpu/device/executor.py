@@ -89,9 +89,8 @@ class Executor:
         found = self._pools.get(kind)
         if found is None:
             if kind not in (kinds := self.properties().memory_kinds):
-                raise PlacementError(
-                    f"{self.api.name}:{self.ordinal} has no memory of kind {kind.name}; it has {kinds}"
-                )
+                there = ", ".join(one.name for one in kinds)
+                raise PlacementError(f"{self.api.name}:{self.ordinal} has no {kind.name} memory; it has {there}")
             found = self._pools.setdefault(kind, Pool(self.api, self.ordinal, kind, self._first_limit(kind)))
         return found
 

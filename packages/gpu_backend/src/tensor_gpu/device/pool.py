@@ -65,7 +65,7 @@ class Pool:
         self.name = f"{api.name}:{ordinal}" + ("" if kind is MemoryKind.Device else f" ({kind.name})")
         self.kind = kind
         self._api, self._ordinal = api, ordinal
-        self._limit = limit
+        self._limit = self._usual_limit = limit
         self._live: dict[int, tuple[int, Form | None]] = {}  # bytes asked for and for what, by address
         self._idle: dict[int, list[Idle]] = {}  # by size, what was used last at the end
         self._used = self._peak = self._allocations = 0
@@ -118,16 +118,17 @@ class Pool:
             return MemoryUse(self._used, self._kept, self.limit, self._peak, self._allocations)
 
     @property
-    def limit(self) -> int:
-        """The most that is taken from the device: what the user set, else all that it has."""
-        total = self._api.memory(self._ordinal).total
-        return total if self._limit is None else self._limit
+    def limit(self) -> int | None:
+        """The most that is taken: what the user set, else all that the device has; of the host's memory, None."""
+        if self._limit is None and self.kind is MemoryKind.Device:
+            return self._api.memory(self._ordinal).total
+        return self._limit
 
     def set_limit(self, limit: int | None, /) -> None:
         """Take at most so much from the device; what is kept beyond it is given back at once.
 
         Args:
-            limit: None is all that the device has. Less than is in use refuses the next array.
+            limit: None is what it was at first. Less than is in use refuses the next array.
 
         Raises:
             ArgumentError: no int of 0 or more.
@@ -139,8 +140,8 @@ class Pool:
             )
         with self._lock:
             self._settle()
-            self._limit = limit
-            if self._taken + self._kept > self.limit:
+            self._limit = self._usual_limit if limit is None else limit
+            if limit is not None and self._taken + self._kept > limit:
                 self._give_back()
 
     def clear(self) -> None:
@@ -197,11 +198,13 @@ class Pool:
         told = "; ".join(
             f"{count} × {asked} bytes for {'a workspace' if form is None else form}" for (asked, form), count in largest
         )
+        limit = self.limit
+        most = "" if limit is None else f" of {limit}"
         return DeviceMemoryError(
-            f"{self.name}: {nbytes} bytes were asked for, {self._used} of {self.limit} are in use"
+            f"{self.name}: {nbytes} bytes were asked for, {self._used}{most} are in use"
             + (f", the most by {told}" if told else ""),
             asked=nbytes,
             used=self._used,
-            limit=self.limit,
+            limit=limit,
             largest=tuple((asked * count, form) for (asked, form), count in largest),
         )

@@ -40,9 +40,16 @@ class SimulatedApi:
 
     name: Final = "sim"
 
-    def __init__(self, *, devices: int = 2, memory_bytes: int = 1 << 30, seed: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        devices: int = 2,
+        memory_bytes: int = 1 << 30,
+        seed: int = 0,
+        memory_kinds: tuple[MemoryKind, ...] = (MemoryKind.Device,),
+    ) -> None:
         self.counts: Counter[str] = Counter()
-        self.limits = Limits(devices=devices, memory_bytes=memory_bytes)
+        self.limits = Limits(devices=devices, memory_bytes=memory_bytes, memory_kinds=memory_kinds)
         self._memories: list[SimulatedMemory] = []
         self._capacity = memory_bytes
         self._used: Counter[tuple[int, MemoryKind]] = Counter()

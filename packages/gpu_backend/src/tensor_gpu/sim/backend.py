@@ -8,10 +8,12 @@ from typing import Final
 from tensor_core.errors import ArgumentError
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.sim.api import SimulatedApi
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import DeviceKind, MemoryKind
 
 SEED: Final = "TENSOR_GPU_SIM_SEED"
 """Variable of the environment: an int of 0 or more, by which the streams take turns."""
+
+KINDS: Final = (MemoryKind.Device, MemoryKind.PinnedHost, MemoryKind.Managed)
 
 
 def backend() -> DeviceBackend:
@@ -20,7 +22,7 @@ def backend() -> DeviceBackend:
     >>> backend().name
     'sim'
     """
-    return DeviceBackend(SimulatedApi(seed=_seed()), DeviceKind.other("sim"))
+    return DeviceBackend(SimulatedApi(seed=_seed(), memory_kinds=KINDS), DeviceKind.other("sim"))
 
 
 def _seed() -> int:

@@ -38,7 +38,8 @@ class Limits:
     """Matrices of one call of a library."""
     missing: Collection[str] = ()
     """Libraries that are not there: ``gemm``, ``solver``."""
-    memory_kinds: tuple[MemoryKind, ...] = (MemoryKind.Device, MemoryKind.PinnedHost, MemoryKind.Managed)
+    memory_kinds: tuple[MemoryKind, ...] = (MemoryKind.Device,)
+    """There may be ``PinnedHost`` and ``Managed`` as well, which ``sim`` has."""
 
     def __post_init__(self) -> None:
         if not {*self.missing} <= {"gemm", "solver"}:

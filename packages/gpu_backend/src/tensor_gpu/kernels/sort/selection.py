@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tensor_core.dtypes import I64, Bool
+from tensor_core.dtypes import I64, Bool, DType
 from tensor_core.shapes import compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
@@ -39,7 +39,7 @@ def bind_nonzero(executor: Executor, operands: tuple[Form], result: tuple[Form, 
     """
     (form,) = operands
     if not form.size:
-        return lambda array: Counted(tuple(executor.scratch(0, 8) for _ in range(form.rank)), 0)
+        return lambda array: Counted(tuple(_line(executor, form, I64, 0) for _ in range(form.rank)), 0)
     size, program = form.size, nonzero_program(form.rank)
     flags = form_of(Bool, (size,), form.placement)
     zero = False if form.dtype is Bool else 0
@@ -53,7 +53,7 @@ def bind_nonzero(executor: Executor, operands: tuple[Form], result: tuple[Form, 
         test(found, (array, zero))
         chosen = count(found)
         number = _last(executor, chosen, size)
-        targets = tuple(executor.scratch(8 * number, 8) for _ in range(form.rank))
+        targets = tuple(_line(executor, form, I64, number) for _ in range(form.rank))
         if number:
             arguments = (*(target.address for target in targets), chosen.address, size, *form.shape)
             executor.launch(program, size, arguments, reads=(chosen,), writes=targets)
@@ -77,7 +77,8 @@ def bind_unique(executor: Executor, operands: tuple[Form], result: tuple[Form, .
     size, dtype = form.size, form.dtype
     asked = sum((params.indices, params.inverse, params.counts))
     if not size:
-        return lambda array: Counted(tuple(executor.scratch(0, 8) for _ in range(1 + asked)), 0)
+        dtypes = [dtype, *[I64] * asked]
+        return lambda array: Counted(tuple(_line(executor, form, one, 0) for one in dtypes), 0)
     row_major = compact_strides(form.shape[::-1])[::-1]
     copy = copier(executor, dtype, dtype, form.shape, row_major, form.strides)
     order = line_sorter(executor, dtype, size, size, params.indices or params.inverse, False)
@@ -87,8 +88,8 @@ def bind_unique(executor: Executor, operands: tuple[Form], result: tuple[Form, .
     inverse_form = form_of(I64, form.shape, form.placement)
     spread = copier(executor, I64, I64, form.shape, inverse_form.strides, row_major)
 
-    def chosen_of(program: Program, line: DeviceArray, chosen: DeviceArray, number: int, itemsize: int) -> DeviceArray:
-        target = executor.scratch(number * itemsize, itemsize)
+    def chosen_of(program: Program, line: DeviceArray, chosen: DeviceArray, number: int, held: DType) -> DeviceArray:
+        target = _line(executor, form, held, number)
         arguments = (target.address, line.address, chosen.address, size)
         executor.launch(program, size, arguments, reads=(line, chosen), writes=(target,))
         return target
@@ -101,10 +102,10 @@ def bind_unique(executor: Executor, operands: tuple[Form], result: tuple[Form, .
         executor.launch(differs, size, (found.address, values.address, size), reads=(values,), writes=(found,))
         chosen = count(found)
         number = _last(executor, chosen, size)
-        arrays = [chosen_of(chosen_program(dtype), values, chosen, number, dtype.itemsize)]
+        arrays = [chosen_of(chosen_program(dtype), values, chosen, number, dtype)]
         if params.indices:
             assert places is not None
-            arrays.append(chosen_of(chosen_program(I64), places, chosen, number, 8))
+            arrays.append(chosen_of(chosen_program(I64), places, chosen, number, I64))
         if params.inverse:
             assert places is not None
             ranks, inverse = executor.scratch(8 * size, 8), executor.empty(inverse_form)
@@ -113,14 +114,19 @@ def bind_unique(executor: Executor, operands: tuple[Form], result: tuple[Form, .
             spread(inverse, ranks)
             arrays.append(inverse)
         if params.counts:
-            starts = chosen_of(chosen_program(None), chosen, chosen, number, 8)
-            counts = executor.scratch(8 * number, 8)
+            starts = chosen_of(chosen_program(None), chosen, chosen, number, I64)
+            counts = _line(executor, form, I64, number)
             arguments = (counts.address, starts.address, number, size)
             executor.launch(differences_program(), number, arguments, reads=(starts,), writes=(counts,))
             arrays.append(counts)
         return Counted(tuple(arrays), number)
 
     return unique
+
+
+def _line(executor: Executor, form: Form, dtype: DType, count: int) -> DeviceArray:
+    """Memory for so many elements, where an operand is."""
+    return executor.empty(form_of(dtype, (count,), form.placement))
 
 
 def _last(executor: Executor, chosen: DeviceArray, size: int) -> int:
