@@ -14,6 +14,7 @@ const LaneKernels SIMD_NAME(linalg_complex) = {
             [SVD] = svd,
             [EIGVALSH] = eigvalsh,
             [SVDVALS] = svdvals,
+            [LSTSQ] = lstsq,
         },
 #if LANES == 8
     .singles =
@@ -22,6 +23,7 @@ const LaneKernels SIMD_NAME(linalg_complex) = {
             [SVD] = svd_single,
             [EIGVALSH] = eigvalsh_single,
             [SVDVALS] = svdvals_single,
+            [LSTSQ] = lstsq_single,
         },
 #endif
 };

@@ -17,3 +17,4 @@
 #include "linalg/simd/linalg_eigh.h"
 #include "linalg/simd/linalg_bidiagonal.h"
 #include "linalg/simd/linalg_svd.h"
+#include "linalg/simd/linalg_lstsq.h"

@@ -18,8 +18,8 @@ import numpy as np
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import TensorError
-from tensor_cpu.kernel_table import NativeBinder
-from tensor_cpu.kernels.linalg import drivers
+from tensor_cpu.kernel_table import NativeBinder, bind_numpy
+from tensor_cpu.kernels.linalg import drivers, least_squares
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import minute_powers, scaled, side_powers
 from tensor_cpu.kernels.params import taking_fields
@@ -43,6 +43,9 @@ _LARGEST: Final[Mapping[str, int]] = {
     "svdvals": 64,
 }
 """Rows or columns of the largest matrices for which lanes are faster than LAPACK."""
+
+_LONGEST: Final = 64
+"""Rows or columns of least-squares problems with a short side of up to ``_SMALL``."""
 
 _SMALL: Final = 16
 """Rows or columns up to which a group of matrices stays in the first-level cache."""
@@ -273,6 +276,50 @@ def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | N
     return solve
 
 
+def bind_lstsq(operands: tuple[Operand, ...], result: Result, rtol: float, check: bool) -> Kernel | None:
+    """The kernel of small matrices, each with few right-hand sides of its own, or None for others.
+
+    >>> from tensor_core import F64, I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (1, 1), CPU)
+    >>> result = (form, form_of(F64, (1,), CPU), form_of(I64, (), CPU), form_of(F64, (1,), CPU))
+    >>> [part.tolist() for part in bind_lstsq((form, form), result, 0.0, True)(np.array([[2.0]]), np.array([[4.0]]))]
+    [[[2.0]], [0.0], 1, [2.0]]
+    """
+    a, b = operands
+    if not isinstance(a, Form) or not isinstance(b, Form) or not isinstance(result, tuple) or a.dtype is not b.dtype:
+        return None
+    (rows, columns, *batch), right = a.shape, b.shape[1]
+    if a.dtype not in FLOATING or result[0].shape[2:] != a.shape[2:] or not (a.size and b.size):
+        return None
+    if max(rows, columns) > _LONGEST or min(rows, columns) > _SMALL or right > _SMALL:
+        return None
+    bind_lanes = partial(
+        LIBRARY.bind_batched_simd,
+        "lstsq",
+        a.dtype.name,
+        sides=(rows, columns),
+        right=right,
+        count=prod(batch),
+        results=tuple((form.shape[::-1], form.dtype.name) for form in result),
+        single=False,
+        tolerance=rtol,
+    )
+    behind = least_squares.bind(operands, result, rtol, check, bind_svd=bind_numpy)
+    kernel = bind_lanes(fallback=behind if check or not batch else _sparing(behind, bind_lanes))
+    if a.is_compact and b.is_compact and a.shape[2:] == b.shape[2:]:
+        return kernel
+    of_b = (*result[0].shape[:1:-1], right, rows)
+
+    def spread(x: Any, y: Any) -> Any:
+        missing = (1,) * (len(of_b) - y.ndim)
+        y = np.broadcast_to(y.reshape(*y.shape[:-2], *missing, *y.shape[-2:]), of_b)
+        return kernel(np.ascontiguousarray(x), np.ascontiguousarray(y))
+
+    return spread
+
+
 class _HandedBackError(Exception):
     """The lanes found a matrix with an exactly zero pivot, minute numbers, or something that is not finite."""
 
@@ -317,4 +364,7 @@ def _compacting(kernel: Kernel) -> Kernel:
     return lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {name: taking_fields(partial(bind, name)) for name in _LARGEST}
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    **{name: taking_fields(partial(bind, name)) for name in _LARGEST},
+    "lstsq": taking_fields(bind_lstsq),
+}
