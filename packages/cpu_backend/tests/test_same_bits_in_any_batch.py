@@ -170,6 +170,51 @@ def test_a_matrix_that_is_not_finite_changes_no_other(name: str, dtype: str, sid
     tr.binding_cache.clear()
 
 
+BATCHES = [((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 3), ()), ((2, 3), (2, 3))]
+"""Of matrices and of right-hand sides."""
+
+
+def without_check(name: str, a: Array, b: Array) -> Array:
+    if name == "solve":
+        return tl.solve(tensor(a), tensor(b), check=False).to_numpy()
+    kind, _, option = name.partition(" ")
+    options: dict[str, Any] = {"lower": kind == "lower", **({option: True} if option else {})}
+    return tl.triangular_solve(tensor(a), tensor(b), check=False, **options).to_numpy()
+
+
+@pytest.mark.parametrize("side", [1, 5, 20, 66])
+@pytest.mark.parametrize("dtype", ["F32", "C64"])
+@pytest.mark.parametrize("name", ["solve", "lower", "upper", "lower transpose", "upper unit_diagonal"])
+def test_a_system_that_is_not_finite_changes_no_other_whatever_is_broadcast(name: str, dtype: str, side: int) -> None:
+    tr.binding_cache.clear()
+    rng = np.random.default_rng(side)
+    for of_a, of_b in BATCHES:
+        a = rng.standard_normal((side, side, *of_a)).astype(DTYPES[dtype])
+        a[np.arange(side), np.arange(side)] += 9
+        b = rng.standard_normal((side, 2, *of_b)).astype(DTYPES[dtype])
+        before = without_check(name, a, b)
+        for spoilt in (a, b):
+            kept = spoilt.copy()
+            spoilt[(-1, 0, *(-1 for _ in spoilt.shape[2:]))] = np.nan
+            fine = np.isfinite(spoilt).all((0, 1)) & np.ones((2, 3), bool)
+            found = without_check(name, a, b)
+            assert found[..., fine].tobytes() == before[..., fine].tobytes()
+            spoilt[...] = kept
+    tr.binding_cache.clear()
+
+
+def test_an_error_beside_a_system_that_is_not_finite_names_the_place_of_its_matrix() -> None:
+    a, b = np.repeat(np.eye(4)[..., None], 3, axis=2), np.ones((4, 1, 2, 3))
+    a[0, 1, 0], a[..., 2] = np.inf, 0
+    with pytest.raises(SingularMatrixError, match=r"batch index \(2,\)"):
+        tl.solve(tensor(a), tensor(b), check=False)
+    a[..., 2], b[0, 0, 1, 1] = np.eye(4), np.nan
+    assert np.isfinite(tl.solve(tensor(a), tensor(b), check=False).to_numpy()).all((0, 1)).tolist() == [
+        [False, True, True],
+        [False, False, True],
+    ]
+
+
 def test_an_error_beside_a_matrix_that_is_not_finite_names_its_own_place() -> None:
     a = matrices(4, "F64")
     a[..., 3], a[..., 7] = np.nan, 0

@@ -137,7 +137,8 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("repeat", "tile", "roll"), Row("joining.numpy")),
     },
     "linalg": {
-        **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG),
+        **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "inv", "det"), _LINALG),
+        "solve": _LINALG._replace(native=("linalg.batched_simd", "linalg.variants.systems", "linalg.lapack")),
         "svd": _LINALG._replace(numpy="linalg.drivers"),
         **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy", _FACTORIZATION)),
         **dict.fromkeys(
