@@ -220,7 +220,9 @@ static void result_sizes(Routine routine, const LaneProblem *problem, Index size
     sizes[0] = item, sizes[1] = sizes[2] = sizes[3] = 0;
     switch (routine) {
     case SOLVE: sizes[0] = m * problem->right * item; break;
+    case CHOLESKY:
     case INV: sizes[0] = m * m * item; break;
+    case QR: sizes[0] = m * k * item, sizes[1] = k * n * item; break;
     case SLOGDET: sizes[1] = real; break;
     case EIGH: sizes[0] = k * real, sizes[1] = m * m * item; break;
     case EIGVALSH:
@@ -237,12 +239,13 @@ static void result_sizes(Routine routine, const LaneProblem *problem, Index size
 /* One matrix at a time gives the bits that groups gave. */
 static void check_singles(const LaneKernels *kernels, Routine routine, const LaneProblem *problem,
                           const char *const *operands, char *const *results, Index count) {
-    if (is_iterating(routine) && !is_rotated_alone(routine, problem)) return;
+    if (!is_taken_alone(routine, problem)) return;
     Index sizes[4];
     result_sizes(routine, problem, sizes);
     char *const again[] = {room_for(count * sizes[0]), room_for(count * sizes[1]), room_for(count * sizes[2]),
                            room_for(count * sizes[3])};
-    const Index room = is_iterating(routine) ? lane_room(routine, problem) : single_room(problem, kernels->width);
+    const Index groups = lane_room(routine, problem), single = single_room(problem, kernels->width);
+    const Index room = is_iterating(routine) || groups > single ? groups : single;
     CHECK(kernels->singles[routine](problem, operands, again, count, aligned_room(room * kernels->number_bytes)));
     for (int i = 0; i < 4; i++) CHECK(memcmp(again[i], results[i], (size_t)(count * sizes[i])) == 0);
 }

@@ -147,6 +147,52 @@ def test_rotations_find_the_same_bits_in_every_batch_and_place(name: str, dtype:
     tr.binding_cache.clear()
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 1), (4, 4), (5, 5), (8, 8), (13, 13), (16, 16), (17, 17), (33, 33), (64, 64), (9, 5), (3, 20), (64, 2)],
+)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["cholesky", "qr"])
+def test_factors_have_the_same_bits_in_every_batch_and_place(name: str, dtype: str, shape: tuple[int, int]) -> None:
+    tr.binding_cache.clear()
+    a = matrices(max(shape), dtype, 19)[: shape[0], : shape[1]].copy(order="F")
+    a[:, shape[1] // 2, 3::7] = 0
+    a[..., 4::7] *= np.asarray(10.0 ** -np.arange(shape[1]), a.dtype)[:, None]
+    if name == "cholesky":
+        a = matrices(shape[0], dtype, 19)
+        a = np.asfortranarray(np.einsum("ikb,jkb->ijb", a, a.conj()) + np.eye(shape[0])[..., None].astype(a.dtype))
+        a[np.triu_indices(shape[0], 1)] = 7
+    function: Function = {"cholesky": lambda x: (tl.cholesky(x),), "qr": lambda x: tuple(tl.qr(x))}[name]
+    whole = function(tensor(a))
+    expected = [bits(whole, place) for place in range(19)]
+    for start, size in ((0, 1), (4, 1), (18, 1), (2, 3), (11, 8), (9, 10)):
+        part = function(tensor(a[..., start : start + size]))
+        assert [bits(part, place) for place in range(size)] == expected[start : start + size]
+    alone = function(tensor(a[..., 10]))
+    assert [np.asfortranarray(result.to_numpy()).tobytes("F") for result in alone] == expected[10]
+    tr.binding_cache.clear()
+
+
+@pytest.mark.parametrize(("side", "fewest"), [(17, 2), (32, 2), (33, 3), (64, 3)])
+@pytest.mark.parametrize("name", ROTATIONS)
+def test_larger_matrices_have_the_same_bits_in_batches_of_so_many_and_more(name: str, side: int, fewest: int) -> None:
+    tr.binding_cache.clear()
+    a = matrices(side, "C64", 11)
+    a = np.asfortranarray(a + a.conj().swapaxes(0, 1))
+    whole = ROTATIONS[name](tensor(a))
+    for start, size in ((0, fewest), (11 - fewest, fewest), (3, 8)):
+        part = ROTATIONS[name](tensor(a[..., start : start + size]))
+        assert [bits(part, place) for place in range(size)] == [bits(whole, start + place) for place in range(size)]
+    tr.binding_cache.clear()
+
+
+@pytest.mark.parametrize("count", [1025, 2049])
+def test_masked_results_are_those_of_the_whole_batch(count: int) -> None:
+    a = matrices(17, "F64", 5)[..., np.arange(count) % 5]
+    masked = tl.svdvals(tensor(a), check="mask")
+    assert masked.result.to_numpy().tobytes() == tl.svdvals(tensor(a)).to_numpy().tobytes()
+
+
 @pytest.mark.parametrize("side", [2, 8, 16, 24])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNCHECKED)

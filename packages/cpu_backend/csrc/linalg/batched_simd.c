@@ -180,6 +180,13 @@ static Index group_time(Routine routine, const LaneProblem *problem) {
     }
 }
 
+/* Matrices that are done one by one before a group of them is. */
+static int few_alone(Routine routine, int side, int width) {
+    const bool large = side > LARGEST_JACOBI_SIDE;
+    if (is_iterating(routine) || (!large && (routine == QR || routine == CHOLESKY))) return width / 4;
+    return large && routine != CHOLESKY ? width - 1 : width / 2;
+}
+
 static Index elements(Index rows, Index columns) { return rows * columns; }
 
 /* Fills in which arrays there are, and how much of each belongs to one matrix. */
@@ -285,13 +292,11 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
     Index room = lane_room((Routine)routine, &plan->problem);
-    if (!is_iterating((Routine)routine) || is_rotated_alone((Routine)routine, &plan->problem))
-        plan->single_routine = kernels->singles[routine]; /* which has room enough where it rotates */
-    if (plan->single_routine != NULL && is_iterating((Routine)routine)) {
-        plan->few = plan->width / 4;
-    } else if (plan->single_routine != NULL) {
-        plan->few = m > LARGEST_JACOBI_SIDE ? plan->width - 1 : plan->width / 2;
-        room = room > single_room(&plan->problem, plan->width) ? room : single_room(&plan->problem, plan->width);
+    if (is_taken_alone((Routine)routine, &plan->problem)) plan->single_routine = kernels->singles[routine];
+    if (plan->single_routine != NULL) {
+        plan->few = few_alone((Routine)routine, m > n ? m : n, plan->width);
+        if (!is_iterating((Routine)routine) && room < single_room(&plan->problem, plan->width))
+            room = single_room(&plan->problem, plan->width);
     }
     plan->room_bytes = (size_t)room * (size_t)kernels->number_bytes;
     plan->count = count;

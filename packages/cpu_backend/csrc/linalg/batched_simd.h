@@ -99,9 +99,11 @@ static inline bool is_iterating(Routine routine) {
     return routine == EIGH || routine == SVD || routine == EIGVALSH || routine == SVDVALS || routine == LSTSQ;
 }
 
-/* Whether matrices of these sides may be rotated one by one; least squares rotate a triangle. */
-static inline bool is_rotated_alone(Routine routine, const LaneProblem *problem) {
+/* Whether a routine for single matrices, where there is one, takes these sides; least squares rotate a triangle. */
+static inline bool is_taken_alone(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, shorter = m < n ? m : n, longer = m < n ? n : m;
+    if (routine == CHOLESKY || routine == QR) return longer > LARGEST_CONSTANT_SIDE;
+    if (!is_iterating(routine)) return true;
     const int side = routine == LSTSQ ? shorter : longer;
     return side > LARGEST_CONSTANT_SIDE && side <= LARGEST_JACOBI_SIDE;
 }

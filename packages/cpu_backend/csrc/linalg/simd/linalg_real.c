@@ -16,14 +16,16 @@ const LaneKernels SIMD_NAME(linalg_real) = {
             [SVDVALS] = svdvals,
             [LSTSQ] = lstsq,
         },
-#if LANES == 8
     .singles =
         {
+            [CHOLESKY] = cholesky_single,
+            [QR] = qr_single,
+#if LANES == 8
             [EIGH] = eigh_single,
             [SVD] = svd_single,
             [EIGVALSH] = eigvalsh_single,
             [SVDVALS] = svdvals_single,
             [LSTSQ] = lstsq_single,
-        },
 #endif
+        },
 };

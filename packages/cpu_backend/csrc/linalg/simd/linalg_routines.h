@@ -10,6 +10,7 @@
 #include "linalg/simd/linalg_cholesky.h"
 #include "linalg/simd/linalg_reflections.h"
 #include "linalg/simd/linalg_qr.h"
+#include "linalg/simd/linalg_blocks.h"
 #include "linalg/simd/linalg_jacobi.h"
 #include "linalg/simd/linalg_pairs.h"
 #include "linalg/simd/linalg_sweeps.h"

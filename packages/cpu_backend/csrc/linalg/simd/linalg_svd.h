@@ -61,9 +61,7 @@ INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n,
 COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n, int v_rows) {
     Tournament tournament;
     PairedRow rows[LARGEST_JACOBI_SIDE], right[LARGEST_JACOBI_SIDE];
-    tournament_of(&tournament, n);
-    pair_rows(rows, a, m, n, &tournament);
-    if (v != NULL) pair_rows(right, v, v_rows, n, &tournament);
+    begin_rounds(&tournament, n, rows, a, m, right, v, v_rows);
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
@@ -216,13 +214,6 @@ RECTANGULAR_ROUTINE(svdvals, SVD_ROOM(LARGEST_CONSTANT_SIDE))
 
 #if LANES == 8
 /* One by one, of sides from LARGEST_CONSTANT_SIDE to LARGEST_JACOBI_SIDE. */
-static bool svd_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
-                       void *room) {
-    return svd_each(problem, operands, results, count, room, problem->rows, problem->columns, true);
-}
-
-static bool svdvals_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
-                           void *room) {
-    return svdvals_each(problem, operands, results, count, room, problem->rows, problem->columns, true);
-}
+ALONE_ROUTINE(svd, problem->rows, problem->columns)
+ALONE_ROUTINE(svdvals, problem->rows, problem->columns)
 #endif

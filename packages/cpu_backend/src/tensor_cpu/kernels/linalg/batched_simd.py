@@ -50,12 +50,12 @@ _LONGEST: Final = 64
 _SMALL: Final = 16
 """Rows or columns up to which a group of matrices stays in the first-level cache."""
 
-_FILLING: Final[Mapping[str, int]] = {"cholesky": 64, "qr": 200}
-"""Numbers in a small matrix per matrix in the batch. With more, LAPACK is done before a group of mostly copies is.
-Rotations take any number, one by one where they do not fill the lanes: with the same bits."""
+_ALONE: Final = ("cholesky", "qr")
+"""Done here for every number of matrices, one by one where they do not fill the lanes: with the same bits. Rotations of
+small matrices are, too."""
 
-_FEWEST: Final = 6
-"""Larger matrices in a batch with which a group of them is done before LAPACK is."""
+_FEWEST: Final = (2, 3)
+"""Other matrices in a batch with which a group of them is done before LAPACK is: of up to 32 rows, and of more."""
 
 _SPLIT: Final = range(2, 5)
 """Sides of systems whose many right-hand sides are cut into parts."""
@@ -99,14 +99,10 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
             return None
     if not (0 < rows <= LARGEST[name] and 0 < columns <= LARGEST[name] and count and (right or len(forms) == 1)):
         return None
-    parts = 1 if a.dtype is a.dtype.component else 2
     if name in _ELIMINATIONS:
         if count == 1 and is_cut(rows, right):
             return None
-    elif max(rows, columns) > _SMALL:
-        if count < _FEWEST:
-            return None
-    elif name in _FILLING and parts * rows * columns > count * _FILLING[name]:
+    elif name not in _ALONE and max(rows, columns) > _SMALL and count < _FEWEST[max(rows, columns) > 32]:
         return None
     bind_lanes = partial(
         LIBRARY.bind_batched_simd,
