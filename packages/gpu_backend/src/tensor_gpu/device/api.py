@@ -153,6 +153,14 @@ class DeviceApi(Protocol):
         """Another queue, which waits for no other one."""
         ...
 
+    def stream_of(self, ordinal: int, handle: int, /) -> Stream:
+        """Another library's queue, which has to live as long as it is used.
+
+        Raises:
+            UnsupportedOperationError: no other library has queues of these devices.
+        """
+        ...
+
     def handle(self, stream: Stream, /) -> int:
         """The number by which other libraries know a stream."""
         ...

@@ -137,10 +137,10 @@ class Executor:
         found = int.from_bytes(self.download(status, 8), "little")
         return None if found == NO_NUMBER else found
 
-    def new_stream(self) -> Stream:
-        """Another stream of the device."""
+    def new_stream(self, handle: int | None = None, /) -> Stream:
+        """Another stream of the device: a new one, or another library's of this handle."""
         self.stream()
-        stream = self.api.new_stream(self.ordinal)
+        stream = self.api.new_stream(self.ordinal) if handle is None else self.api.stream_of(self.ordinal, handle)
         self._streams.add(stream)
         return stream
 

@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 class UserStream:
-    """A stream of one device, as ``tensor_runtime.stream`` gives it.
+    """A stream of one device, as ``tensor_runtime.stream`` gives it: a new one, or another library's of a handle.
 
     >>> from tensor_gpu.sim.bench import Bench
     >>> stream = UserStream(Bench().executor)
@@ -23,9 +23,9 @@ class UserStream:
     True
     """
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, handle: int | None = None) -> None:
         self._executor = executor
-        self._stream = executor.new_stream()
+        self._stream = executor.new_stream(handle)
 
     @property
     def handle(self) -> int:
