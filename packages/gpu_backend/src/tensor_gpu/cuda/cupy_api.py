@@ -15,19 +15,23 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from tensor_core.dtypes import I64
 from tensor_core.errors import BackendError
 from tensor_gpu.cuda.report import cupy_installed
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
-from tensor_gpu.device.program import Argument, Program
+from tensor_gpu.device.program import Argument, HostMemory, Program
 from tensor_gpu.programs.source import OPTIONS
 
-PROBED: Final = 20260
-_PROBE: Final = Program(
-    "probe",
-    f'extern "C" __global__ void probe(long long* x) {{ x[0] = {PROBED}; }}',
-    lambda memory, arguments: None,
-)
+_PROBED: Final = 20260
+
+
+def _probed(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
+    memory.view(int(arguments[0]), I64, (1,), (1,))[...] = _PROBED
+
+
+PROBE: Final = Program("probe", f'extern "C" __global__ void probe(long long* x) {{ x[0] = {_PROBED}; }}', _probed)
+"""Writes a number, to see whether a device does."""
 
 
 class Modules(NamedTuple):
@@ -89,12 +93,12 @@ class CupyProbe:
         """Compile, run and read back a kernel of one element."""
         api, taken = CupyApi(self.modules), bytearray(8)
         stream, address = api.new_stream(0), api.allocate(0, 8)
-        api.launch(stream, Launch(_PROBE, 1, 1, (address,)))
+        api.launch(stream, Launch(PROBE, 1, 1, (address,)))
         api.download(stream, address, taken)
         api.synchronize(stream)
         found = int.from_bytes(taken, "little")
-        if found != PROBED:
-            raise BackendError(f"it wrote {found}, not {PROBED}")
+        if found != _PROBED:
+            raise BackendError(f"it wrote {found}, not {_PROBED}")
 
 
 class CudaStream:
