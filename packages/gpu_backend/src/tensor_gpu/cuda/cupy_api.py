@@ -17,11 +17,11 @@ import numpy as np
 
 from tensor_core.dtypes import I64
 from tensor_core.errors import BackendError
+from tensor_gpu.cuda.compiler import compiled
 from tensor_gpu.cuda.report import cupy_installed
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
 from tensor_gpu.device.program import Argument, HostMemory, Program
-from tensor_gpu.programs.source import OPTIONS
 
 _PROBED: Final = 20260
 
@@ -319,29 +319,9 @@ class CupyApi:
         function = self._functions.get(key)
         if function is None:
             module = self.cuda.Module()
-            module.load(self._compiled(program, ordinal))
+            module.load(compiled(self.libs.nvrtc, program, self._properties[ordinal].compute_capability))
             function = self._functions[key] = module.get_function(program.entry)
         return function
-
-    def _compiled(self, program: Program, ordinal: int) -> bytes:
-        """Device code, by NVRTC.
-
-        Raises:
-            BackendError: the compiler refuses it; the message is its log.
-        """
-        nvrtc = self.libs.nvrtc
-        major, minor = self._properties[ordinal].compute_capability
-        number = nvrtc.createProgram(program.source, f"{program.entry}.cu", (), ())
-        try:
-            nvrtc.compileProgram(number, (*OPTIONS, f"--gpu-architecture=sm_{major}{minor}"))
-            code: bytes = nvrtc.getCUBIN(number)
-            return code
-        except nvrtc.NVRTCError as error:
-            raise BackendError(
-                f"{program.entry} does not compile for sm_{major}{minor}: {error}: {nvrtc.getProgramLog(number)}"
-            ) from error
-        finally:
-            nvrtc.destroyProgram(number)
 
     def _copy(self, stream: CudaStream, target: int, source: int, nbytes: int, kind: int) -> None:
         with self.cuda.Device(stream.ordinal):
