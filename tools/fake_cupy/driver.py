@@ -41,7 +41,8 @@ class Machine:
         self.scheduler = Scheduler(seed)
         self.current = [0]  # devices, innermost last
         self.current_streams: list[Stream] = []
-        self.streams: dict[int, SimulatedStream] = {}
+        self.defaults = [self.scheduler.new_stream(ordinal) for ordinal in range(devices)]
+        self.streams: dict[int, SimulatedStream] = {id(one): one for one in self.defaults}
         self.pinned: list[Pinned] = []
         machine = self
 
@@ -54,7 +55,7 @@ class Machine:
 
         class BoundExternal(Stream):
             def __init__(self, ptr: int, device_id: int = -1) -> None:
-                super().__init__(machine, machine.streams[ptr])
+                super().__init__(machine, machine.defaults[device_id] if ptr <= 2 else machine.streams[ptr])
 
         class BoundEvent(Event):
             def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
@@ -124,6 +125,9 @@ class Runtime:
         major, minor = CAPABILITY
         memory = self._machine.memories[device]
         return {"name": b"a fake", "totalGlobalMem": memory.capacity, "major": major, "minor": minor}
+
+    def pointerGetAttributes(self, ptr: int) -> SimpleNamespace:
+        return SimpleNamespace(device=device_of(ptr))
 
     def deviceCanAccessPeer(self, device: int, peerDevice: int) -> int:
         return 1

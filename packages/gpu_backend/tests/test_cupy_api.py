@@ -15,8 +15,8 @@ from fake_cupy.driver import Machine
 from fake_cupy.libraries import WORKSPACE, modules
 from tensor_core.dtypes import C64, F32, F64
 from tensor_core.errors import BackendError
-from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.cuda.cupy_api import PROBE, CupyApi, CupyProbe
+from tensor_gpu.cuda.exchange import CudaBackend
 from tensor_gpu.cuda.report import examine
 from tensor_gpu.device.api import Gemm, Launch, Solver, Stack
 from tensor_gpu.device.program import Program
@@ -44,7 +44,7 @@ def shared() -> Machine:
 
 @pytest.fixture(scope="module")
 def place(shared: Machine) -> Iterator[str]:
-    tr.register_backend("fake", DeviceBackend(CupyApi(modules(shared)), DeviceKind.other("fake")))
+    tr.register_backend("fake", CudaBackend(CupyApi(modules(shared)), DeviceKind.other("fake"), device_type=99))
     yield "fake:1"
     registry.unregister("fake")
 
@@ -132,7 +132,7 @@ def placement(place: str) -> Placement:
 
 
 class TestDevices(DevicesConformance):
-    """Streams, transfers and memory, as the conformance suite asks of devices."""
+    """Streams, transfers, memory and its exchange, as the conformance suite asks of devices."""
 
 
 def whole(shape: tuple[int, ...], dtype: Any, seed: int = 5) -> Any:

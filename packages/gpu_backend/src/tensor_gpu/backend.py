@@ -117,7 +117,9 @@ class DeviceBackend:
 
     def memory(self, placement: Placement, /) -> MemoryUse:
         """What is used on a device now."""
-        facts = self.api.memory(self.executor(placement).ordinal)
+        executor = self.executor(placement)
+        executor.check_process()
+        facts = self.api.memory(executor.ordinal)
         return MemoryUse(facts.used, 0, facts.total)
 
     def wait_for(self, placement: Placement, /) -> None:

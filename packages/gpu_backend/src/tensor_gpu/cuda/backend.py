@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tensor_core.errors import BackendUnavailableError
-from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.cuda.cupy_api import CupyApi, CupyProbe
+from tensor_gpu.cuda.exchange import CudaBackend
 from tensor_gpu.cuda.report import examine
 from tensor_runtime.placement import DeviceKind, GpuBackendKind
 
 
-def backend(probe: CupyProbe | None = None, /) -> DeviceBackend:
+def backend(probe: CupyProbe | None = None, /) -> CudaBackend:
     """The backend of this process; the entry point calls it once, and this imports CuPy.
 
     Args:
@@ -30,4 +30,4 @@ def backend(probe: CupyProbe | None = None, /) -> DeviceBackend:
     report = examine(probe)
     if not report.usable:
         raise BackendUnavailableError(report.message)
-    return DeviceBackend(CupyApi(probe.modules), DeviceKind.gpu(GpuBackendKind.Cuda))
+    return CudaBackend(CupyApi(probe.modules), DeviceKind.gpu(GpuBackendKind.Cuda))

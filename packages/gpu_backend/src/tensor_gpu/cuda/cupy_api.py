@@ -210,6 +210,10 @@ class CupyApi:
         with self.cuda.Device(ordinal):
             return CudaStream(self.cuda.ExternalStream(handle, ordinal), ordinal)
 
+    def ordinal_of(self, address: int, /) -> int:
+        """The device on which memory of any library lies."""
+        return int(self.runtime.pointerGetAttributes(address).device)
+
     def handle(self, stream: Any, /) -> int:
         """The address of its ``cudaStream_t``."""
         return int(stream.native.ptr)

@@ -38,6 +38,7 @@ class UserStream:
 
     def done(self) -> bool:
         """Whether everything submitted to it is done."""
+        self._executor.check_process()
         return self._executor.api.done(self._stream)
 
     def synchronize(self) -> None:
@@ -64,6 +65,7 @@ class Transfer(Generic[R]):
 
     def done(self) -> bool:
         """Whether there is nothing to wait for."""
+        self._executor.check_process()
         return self._event is None or self._executor.api.passed(self._event)
 
     def result(self) -> R:
