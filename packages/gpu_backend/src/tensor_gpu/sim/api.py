@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from tensor_core.errors import UnsupportedOperationError
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
 from tensor_gpu.sim.blas import check_gemm, multiply
 from tensor_gpu.sim.errors import SimulationError
@@ -76,6 +77,17 @@ class SimulatedApi:
         """Another queue."""
         with self._lock:
             return self._scheduler.new_stream(ordinal)
+
+    def stream_of(self, ordinal: int, handle: int, /) -> SimulatedStream:
+        """No other library has a stream here.
+
+        Raises:
+            UnsupportedOperationError: always.
+        """
+        raise UnsupportedOperationError(
+            f"stream: {self.name} devices take no streams of other libraries, so none of handle {handle}",
+            operation="stream",
+        )
 
     def handle(self, stream: Any, /) -> int:
         """A number of this process."""
