@@ -15,7 +15,7 @@ OURS := --no-deps --no-build-isolation
 CODE := packages tests tools examples benchmarks clients conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dist test test-pythons test-long test-clients test-plugins test-gpu-sources test-cupy check format docs bench lock clean
+.PHONY: help setup run dist test test-pythons test-long test-clients test-plugins test-gpu-sources test-cupy gpu-report check format docs bench lock clean
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
@@ -29,6 +29,8 @@ help:
 	@echo "make test-plugins  the backend on PyTorch of examples/plugins, held to the conformance suite"
 	@echo "make test-gpu-sources  every kernel for GPUs run on the host, and compiled to device code by a compiler that needs no GPU; ARCHITECTURES=\"sm_70 sm_90\""
 	@echo "make test-cupy  what we ask of CuPy compared with its wheel, and layouts on its arrays; needs no GPU"
+	@echo "make gpu-report  what a GPU does here, into out/gpu.md, with the packages of REPORT_PYTHON, default .venv;"
+	@echo "               on a simulated device where there is no GPU"
 	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make docs    the documentation as a site, out/site/html/index.html"
@@ -101,6 +103,14 @@ test-gpu-sources: $(VENV)/.dev
 	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) --no-deps -r requirements/nvrtc.txt
 	$(VENV)/bin/python tools/gpu_sources.py $(ARCHITECTURES)
 	$(VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_programs_on_host.py
+
+# With REQUIRE_GPU=1 it fails where there is none. REPORT_PYTHON has CuPy, PyTorch and JAX, as far as they are compared.
+REPORT_PYTHON ?= $(VENV)/bin/python
+ifeq ($(REPORT_PYTHON),$(VENV)/bin/python)
+gpu-report: $(VENV)/.dev
+endif
+gpu-report:
+	$(REPORT_PYTHON) tools/gpu_report.py $(REPORT)
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check $(CODE)
