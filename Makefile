@@ -5,6 +5,7 @@ VENV := .venv
 BENCH_VENV := .venv-bench
 CLIENTS_VENV := .venv-clients
 PLUGINS_VENV := .venv-plugins
+CUPY_VENV := .venv-cupy
 PROJECTS := $(wildcard packages/*/pyproject.toml)
 NATIVE := $(wildcard packages/*/setup.py) $(shell find packages/*/csrc -name '*.[ch]')
 PACKAGES := $(addprefix -e ,$(dir $(PROJECTS)))
@@ -14,7 +15,7 @@ OURS := --no-deps --no-build-isolation
 CODE := packages tests tools examples benchmarks clients conftest.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dist test test-pythons test-long test-clients test-plugins test-gpu-sources check format docs bench lock clean
+.PHONY: help setup run dist test test-pythons test-long test-clients test-plugins test-gpu-sources test-cupy gpu-report check format docs bench lock clean
 
 help:
 	@echo "make run     contract a real tensor network, the 10 x 10 Ising model, and draw its plan into out/"
@@ -27,6 +28,9 @@ help:
 	@echo "               programs on quimb, SciPy and scikit-learn, all on our tensors; NAMES=\"quimb scipy\" runs some of them"
 	@echo "make test-plugins  the backend on PyTorch of examples/plugins, held to the conformance suite"
 	@echo "make test-gpu-sources  every kernel for GPUs run on the host, and compiled to device code by a compiler that needs no GPU; ARCHITECTURES=\"sm_70 sm_90\""
+	@echo "make test-cupy  what we ask of CuPy compared with its wheel, and layouts on its arrays; needs no GPU"
+	@echo "make gpu-report  what a GPU does here, into out/gpu.md, with the packages of REPORT_PYTHON, default .venv;"
+	@echo "               on a simulated device where there is no GPU"
 	@echo "make check   format, lint, types, import contracts, docstrings; C: format, and the warnings of GCC and Clang"
 	@echo "make format  let ruff write the format and its safe fixes"
 	@echo "make docs    the documentation as a site, out/site/html/index.html"
@@ -100,6 +104,14 @@ test-gpu-sources: $(VENV)/.dev
 	$(VENV)/bin/python tools/gpu_sources.py $(ARCHITECTURES)
 	$(VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_programs_on_host.py
 
+# With REQUIRE_GPU=1 it fails where there is none. REPORT_PYTHON has CuPy, PyTorch and JAX, as far as they are compared.
+REPORT_PYTHON ?= $(VENV)/bin/python
+ifeq ($(REPORT_PYTHON),$(VENV)/bin/python)
+gpu-report: $(VENV)/.dev
+endif
+gpu-report:
+	$(REPORT_PYTHON) tools/gpu_report.py $(REPORT)
+
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff format --check $(CODE)
 	$(VENV)/bin/ruff check $(CODE)
@@ -156,6 +168,16 @@ $(PLUGINS_VENV)/.made: requirements/build.txt requirements/run.txt requirements/
 test-plugins: $(PLUGINS_VENV)/.made
 	$(PLUGINS_VENV)/bin/python -m pytest -q examples/plugins/torch_backend/test_torch.py
 
+$(CUPY_VENV)/.made: requirements/build.txt requirements/run.txt requirements/test.txt requirements/cupy.txt requirements/nvrtc.txt $(PROJECTS) $(NATIVE)
+	$(PYTHON) -m venv $(CUPY_VENV)
+	$(CUPY_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) $(addprefix -r requirements/,build.txt run.txt test.txt cupy.txt)
+	$(CUPY_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) --no-deps -r requirements/nvrtc.txt
+	$(CUPY_VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES)
+	@touch $@
+
+test-cupy: $(CUPY_VENV)/.made
+	$(CUPY_VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_cupy_wheel.py packages/gpu_backend/tests/test_cupy_api.py packages/gpu_backend/tests/test_cuda_report.py
+
 # The index and the certificates that uv asks are the machine's own, chosen by its variables (UV_INDEX, SSL_CERT_FILE, ...).
 COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
@@ -163,12 +185,12 @@ COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 
 # In this order: each file is bound to the versions of those before. The file that is there says which versions stay.
 lock: $(VENV)/.made
 	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/lock.txt
-	@set -e; before=; for group in run build test dev docs dist lock nvrtc plugins; do \
+	@set -e; before=; for group in run build test dev docs dist lock nvrtc plugins cupy; do \
 		$(COMPILE) $(LOCK_OPTIONS) --group $$group $$before -o requirements/$$group.txt; \
 		before="$$before -c requirements/$$group.txt"; \
 	done
 
 clean:
-	rm -rf $(VENV) .venv-3.* $(BENCH_VENV) $(CLIENTS_VENV) $(PLUGINS_VENV) out build dist .c_check_cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-3.* $(BENCH_VENV) $(CLIENTS_VENV) $(PLUGINS_VENV) $(CUPY_VENV) out build dist .c_check_cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf __pycache__ packages/*/build packages/*/src/*.egg-info
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -118,13 +118,13 @@ for place in ("cpu", "npu"):
 print(next(row.status for row in tr.backends() if row.name == "npu"))
 """
 
-    printed = in_a_fresh_interpreter(tmp_path, program, TENSOR_RUNTIME_BACKENDS="gpu").splitlines()
+    printed = in_a_fresh_interpreter(tmp_path, program, TENSOR_RUNTIME_BACKENDS="none").splitlines()
 
-    left_out = "TENSOR_RUNTIME_BACKENDS=gpu leaves out cpu, npu, sim: unset it, or add a name"
+    left_out = "TENSOR_RUNTIME_BACKENDS=none leaves out cpu, cuda, npu, sim: unset it, or add a name"
     assert printed == [
         f"no backend serves device 'cpu'; {left_out}",
         f"no backend serves device 'npu'; {left_out}",
-        "left out by TENSOR_RUNTIME_BACKENDS=gpu",
+        "left out by TENSOR_RUNTIME_BACKENDS=none",
     ]
 
 

@@ -2,7 +2,7 @@
 
 What a suite needs is built when its turn comes. Its output goes to a file in ``out/suites`` while it runs, and is shown
 whole when those before it have been shown; lines of dots are left out. Every suite runs, whatever fails before it, and
-one that fails makes the exit status. What suites counted of the conformance of backends is said once more at the end.
+one that fails makes the exit status. What suites counted of the conformance of backends is one table at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +23,8 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LOGS: Final = ROOT / "out" / "suites"
-_COUNTED: Final = re.compile(r"^conformance of \S+: \d.*$", re.MULTILINE)
+_COUNTED: Final = re.compile(r"^conformance of (\S+): (\d.*)$", re.MULTILINE)
+_COLUMNS: Final = ("passed", "failed", "unsupported")
 _DOTS: Final = re.compile(r"^[.sxXFE]+ *\[ *\d+%\]$\n?", re.MULTILINE)
 
 
@@ -121,12 +122,32 @@ def run_all(jobs: Sequence[Job], logs: Path = LOGS, workers: int = 2) -> int:
     finally:
         pool.shutdown(cancel_futures=True)
         signal.signal(signal.SIGTERM, former)
-    counted = sorted({line for outcome in outcomes for line in _COUNTED.findall(outcome.said)})
-    print(*[""] * bool(counted), *counted, sep="\n", end="\n" * bool(counted), flush=True)
+    for line in conformance_table(outcome.said for outcome in outcomes):
+        print(line, flush=True)
     failed = [outcome for outcome in outcomes if outcome.status]
     for outcome in failed:
         print(f"FAILED with status {outcome.status}: {outcome.what}", flush=True)
     return failed[0].status if failed else 0
+
+
+def conformance_table(said: Iterable[str], /) -> list[str]:
+    """What suites said of the conformance of backends, a row for each count of a placement; nothing where none did.
+
+    >>> said = ["conformance of sim:0: 1,210 passed, 3 unsupported", "conformance of cpu: 8 passed"]
+    >>> for line in conformance_table(said)[1:]:
+    ...     print(line)
+    conformance         passed    failed  unsupported
+    cpu                      8         0            0
+    sim:0                1,210         0            3
+    """
+    counted = sorted({found for text in said for found in _COUNTED.findall(text)})
+    if not counted:
+        return []
+    rows = [("conformance", *_COLUMNS)]
+    for place, counts in counted:
+        numbers = {what: number for number, _, what in (part.partition(" ") for part in counts.split(", "))}
+        rows.append((place, *(numbers.get(column, "0") for column in _COLUMNS)))
+    return ["", *(f"{place:<16}{passed:>10}{failed:>10}{left:>13}" for place, passed, failed, left in rows)]
 
 
 def _outcome(job: Job, processes: Processes, log: Path) -> Outcome:

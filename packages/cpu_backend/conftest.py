@@ -16,6 +16,7 @@ collect_ignore_glob = (
         f"{_KERNELS}/linalg/factorization.py",
         f"{_KERNELS}/linalg/lapack.py",
         f"{_KERNELS}/linalg/triangular_simd.py",
+        f"{_KERNELS}/linalg/variants/systems.py",
         "src/tensor_cpu/system/blas.py",
     ]
 )

@@ -98,8 +98,6 @@ static Matrix diagonal_read(const char *array, Index number, Index side) {
     return matrix;
 }
 
-static bool is_rectangular(Routine routine) { return routine == QR || routine == SVD || routine == SVDVALS; }
-
 /* Well conditioned: positive definite where that is asked for, or diagonally dominant. */
 static Matrix operand_drawn(Routine routine, Index rows, Index columns) {
     Matrix matrix = random_matrix(rows, columns);
@@ -158,6 +156,30 @@ static Matrix triangle(Routine routine, const Matrix *a) {
     return result;
 }
 
+/* Whether what x misses is orthogonal to the columns of the matrix, and as large as it says, and the values hold. */
+static bool is_least(const LaneProblem *problem, char *const *operands, char *const *results, Index i) {
+    const Index m = problem->rows, n = problem->columns, right = problem->right;
+    const Matrix a = matrix_read(operands[0], i, m, n), b = matrix_read(operands[1], i, m, right);
+    const Matrix x = matrix_read(results[0], i, n, right), flipped = adjoint(&a);
+    const Matrix values = diagonal_read(results[3], i, smaller(m, n)), lost = diagonal_read(results[1], i, right);
+    double largest = 1;
+    for (Index j = 0; j < n * right; j++) largest = fmax(largest, cabs(x.at[j]));
+    const double bound = largest * (type == F32 || type == C32 ? 1e-3 : 1e-9);
+    int64_t rank;
+    memcpy(&rank, results[2] + i * (Index)sizeof rank, sizeof rank);
+    Matrix left = product(&a, &x);
+    for (Index j = 0; j < m * right; j++) left.at[j] = b.at[j] - left.at[j];
+    for (Index c = 0; c < right; c++) {
+        double sum = 0.0;
+        for (Index j = 0; j < m; j++) sum += creal(left.at[c * m + j] * conj(left.at[c * m + j]));
+        if (!(fabs(sum - creal(lost.at[c * (right + 1)])) <= (1 + sum) * bound)) return false;
+    }
+    const Matrix seen = product(&flipped, &left);
+    for (Index j = 0; j < n * right; j++)
+        if (!(cabs(seen.at[j]) <= (double)m * bound)) return false;
+    return rank >= 0 && rank <= smaller(m, n) && values_hold(SVDVALS, &a, &values);
+}
+
 /* Whether the factors, or the solution, are those of the matrix of this number. */
 static bool holds(Routine routine, const LaneProblem *problem, char *const *operands, char *const *results, Index i) {
     const Index m = problem->rows, n = problem->columns, k = smaller(m, n);
@@ -166,6 +188,7 @@ static bool holds(Routine routine, const LaneProblem *problem, char *const *oper
         const Matrix values = diagonal_read(results[0], i, k);
         return values_hold(routine, &a, &values);
     }
+    if (routine == LSTSQ) return is_least(problem, operands, results, i);
     Matrix x = matrix_read(results[0], i, m, is_system(routine) ? problem->right : k), y, z;
     if (is_system(routine) && routine != SOLVE) {
         const Matrix factor = triangle(routine, &a);
@@ -191,18 +214,24 @@ static bool holds(Routine routine, const LaneProblem *problem, char *const *oper
 }
 
 /* Bytes of each result of one matrix, as far as one is computed alone. */
-static void result_sizes(Routine routine, const LaneProblem *problem, Index sizes[3]) {
+static void result_sizes(Routine routine, const LaneProblem *problem, Index sizes[4]) {
     const Index item = ELEMENT_BYTES[type], real = item / (type == C32 || type == C64 ? 2 : 1);
     const Index m = problem->rows, n = problem->columns, k = smaller(m, n);
-    sizes[0] = item, sizes[1] = sizes[2] = 0;
+    sizes[0] = item, sizes[1] = sizes[2] = sizes[3] = 0;
     switch (routine) {
     case SOLVE: sizes[0] = m * problem->right * item; break;
+    case CHOLESKY:
     case INV: sizes[0] = m * m * item; break;
+    case QR: sizes[0] = m * k * item, sizes[1] = k * n * item; break;
     case SLOGDET: sizes[1] = real; break;
     case EIGH: sizes[0] = k * real, sizes[1] = m * m * item; break;
     case EIGVALSH:
     case SVDVALS: sizes[0] = k * real; break;
     case SVD: sizes[0] = m * k * item, sizes[1] = k * real, sizes[2] = k * n * item; break;
+    case LSTSQ:
+        sizes[0] = n * problem->right * item, sizes[1] = problem->right * real;
+        sizes[2] = (Index)sizeof(int64_t), sizes[3] = k * real;
+        break;
     default: break;
     }
 }
@@ -210,14 +239,15 @@ static void result_sizes(Routine routine, const LaneProblem *problem, Index size
 /* One matrix at a time gives the bits that groups gave. */
 static void check_singles(const LaneKernels *kernels, Routine routine, const LaneProblem *problem,
                           const char *const *operands, char *const *results, Index count) {
-    const int side = problem->rows > problem->columns ? problem->rows : problem->columns;
-    if (is_iterating(routine) && (side <= LARGEST_CONSTANT_SIDE || side > LARGEST_JACOBI_SIDE)) return;
-    Index sizes[3];
+    if (!is_taken_alone(routine, problem)) return;
+    Index sizes[4];
     result_sizes(routine, problem, sizes);
-    char *const again[] = {room_for(count * sizes[0]), room_for(count * sizes[1]), room_for(count * sizes[2])};
-    const Index room = is_iterating(routine) ? lane_room(routine, problem) : single_room(problem, kernels->width);
+    char *const again[] = {room_for(count * sizes[0]), room_for(count * sizes[1]), room_for(count * sizes[2]),
+                           room_for(count * sizes[3])};
+    const Index groups = lane_room(routine, problem), single = single_room(problem, kernels->width);
+    const Index room = is_iterating(routine) || groups > single ? groups : single;
     CHECK(kernels->singles[routine](problem, operands, again, count, aligned_room(room * kernels->number_bytes)));
-    for (int i = 0; i < 3; i++) CHECK(memcmp(again[i], results[i], (size_t)(count * sizes[i])) == 0);
+    for (int i = 0; i < 4; i++) CHECK(memcmp(again[i], results[i], (size_t)(count * sizes[i])) == 0);
 }
 
 void fuzz_batches(void) {
@@ -231,13 +261,18 @@ void fuzz_batches(void) {
     } while (kernels->routines[routine] == NULL);
     /* Determinants of larger matrices leave the range of F32. */
     const Index most = one_in(8) && routine != DET && routine != SLOGDET ? LARGEST_SIDE : LARGEST_JACOBI_SIDE;
-    const Index m = draw(1, one_in(3) ? most : 6), right = draw(1, one_in(2) ? 2 : most);
-    const Index n = !is_rectangular(routine) || one_in(3) ? m : draw(1, most), side = m > n ? m : n, k = smaller(m, n);
-    const LaneProblem problem = {(int)m, (int)n, right, type == F32 || type == C32, one_in(2)};
+    Index m = draw(1, one_in(3) ? most : 6), right = draw(1, one_in(2) ? 2 : most);
+    const Index n = !is_rectangular(routine) || one_in(3) ? m : draw(1, most);
+    if (routine == LSTSQ) right = smaller(right, RIGHT_AT_ONCE);
+    if (routine == LSTSQ && n > LARGEST_JACOBI_SIDE) m = smaller(m, LARGEST_JACOBI_SIDE);
+    const Index side = m > n ? m : n, k = smaller(m, n);
+    const bool narrow = type == F32 || type == C32;
+    const LaneProblem problem = {(int)m, (int)n, right, narrow, one_in(2), narrow ? 1e-5 : 1e-13};
     const Index groups = draw(1, 2), count = groups * kernels->width, item = ELEMENT_BYTES[type];
     char *const operands[] = {room_for(count * m * n * item), room_for(count * m * right * item)};
     char *const results[] = {room_for(count * (side > right ? side : right) * side * item),
-                             room_for(count * side * side * item), room_for(count * k * n * item)};
+                             room_for(count * (side > right ? side : right) * side * item),
+                             room_for(count * (k * n * item + (Index)sizeof(int64_t))), room_for(count * k * item)};
     for (Index i = 0; i < count; i++) {
         const Matrix first = operand_drawn(routine, m, n), second = random_matrix(m, right);
         matrix_write(operands[0] + i * m * n * item, &first);

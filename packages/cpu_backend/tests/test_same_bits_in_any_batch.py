@@ -147,6 +147,52 @@ def test_rotations_find_the_same_bits_in_every_batch_and_place(name: str, dtype:
     tr.binding_cache.clear()
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 1), (4, 4), (5, 5), (8, 8), (13, 13), (16, 16), (17, 17), (33, 33), (64, 64), (9, 5), (3, 20), (64, 2)],
+)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["cholesky", "qr"])
+def test_factors_have_the_same_bits_in_every_batch_and_place(name: str, dtype: str, shape: tuple[int, int]) -> None:
+    tr.binding_cache.clear()
+    a = matrices(max(shape), dtype, 19)[: shape[0], : shape[1]].copy(order="F")
+    a[:, shape[1] // 2, 3::7] = 0
+    a[..., 4::7] *= np.asarray(10.0 ** -np.arange(shape[1]), a.dtype)[:, None]
+    if name == "cholesky":
+        a = matrices(shape[0], dtype, 19)
+        a = np.asfortranarray(np.einsum("ikb,jkb->ijb", a, a.conj()) + np.eye(shape[0])[..., None].astype(a.dtype))
+        a[np.triu_indices(shape[0], 1)] = 7
+    function: Function = {"cholesky": lambda x: (tl.cholesky(x),), "qr": lambda x: tuple(tl.qr(x))}[name]
+    whole = function(tensor(a))
+    expected = [bits(whole, place) for place in range(19)]
+    for start, size in ((0, 1), (4, 1), (18, 1), (2, 3), (11, 8), (9, 10)):
+        part = function(tensor(a[..., start : start + size]))
+        assert [bits(part, place) for place in range(size)] == expected[start : start + size]
+    alone = function(tensor(a[..., 10]))
+    assert [np.asfortranarray(result.to_numpy()).tobytes("F") for result in alone] == expected[10]
+    tr.binding_cache.clear()
+
+
+@pytest.mark.parametrize(("side", "fewest"), [(17, 2), (32, 2), (33, 3), (64, 3)])
+@pytest.mark.parametrize("name", ROTATIONS)
+def test_larger_matrices_have_the_same_bits_in_batches_of_so_many_and_more(name: str, side: int, fewest: int) -> None:
+    tr.binding_cache.clear()
+    a = matrices(side, "C64", 11)
+    a = np.asfortranarray(a + a.conj().swapaxes(0, 1))
+    whole = ROTATIONS[name](tensor(a))
+    for start, size in ((0, fewest), (11 - fewest, fewest), (3, 8)):
+        part = ROTATIONS[name](tensor(a[..., start : start + size]))
+        assert [bits(part, place) for place in range(size)] == [bits(whole, start + place) for place in range(size)]
+    tr.binding_cache.clear()
+
+
+@pytest.mark.parametrize("count", [1025, 2049])
+def test_masked_results_are_those_of_the_whole_batch(count: int) -> None:
+    a = matrices(17, "F64", 5)[..., np.arange(count) % 5]
+    masked = tl.svdvals(tensor(a), check="mask")
+    assert masked.result.to_numpy().tobytes() == tl.svdvals(tensor(a)).to_numpy().tobytes()
+
+
 @pytest.mark.parametrize("side", [2, 8, 16, 24])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", UNCHECKED)
@@ -168,6 +214,51 @@ def test_a_matrix_that_is_not_finite_changes_no_other(name: str, dtype: str, sid
         for part, one in zip(found, first, strict=True)
     )
     tr.binding_cache.clear()
+
+
+BATCHES = [((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)), ((), (2, 3)), ((2, 3), ()), ((2, 3), (2, 3))]
+"""Of matrices and of right-hand sides."""
+
+
+def without_check(name: str, a: Array, b: Array) -> Array:
+    if name == "solve":
+        return tl.solve(tensor(a), tensor(b), check=False).to_numpy()
+    kind, _, option = name.partition(" ")
+    options: dict[str, Any] = {"lower": kind == "lower", **({option: True} if option else {})}
+    return tl.triangular_solve(tensor(a), tensor(b), check=False, **options).to_numpy()
+
+
+@pytest.mark.parametrize("side", [1, 5, 20, 66])
+@pytest.mark.parametrize("dtype", ["F32", "C64"])
+@pytest.mark.parametrize("name", ["solve", "lower", "upper", "lower transpose", "upper unit_diagonal"])
+def test_a_system_that_is_not_finite_changes_no_other_whatever_is_broadcast(name: str, dtype: str, side: int) -> None:
+    tr.binding_cache.clear()
+    rng = np.random.default_rng(side)
+    for of_a, of_b in BATCHES:
+        a = rng.standard_normal((side, side, *of_a)).astype(DTYPES[dtype])
+        a[np.arange(side), np.arange(side)] += 9
+        b = rng.standard_normal((side, 2, *of_b)).astype(DTYPES[dtype])
+        before = without_check(name, a, b)
+        for spoilt in (a, b):
+            kept = spoilt.copy()
+            spoilt[(-1, 0, *(-1 for _ in spoilt.shape[2:]))] = np.nan
+            fine = np.isfinite(spoilt).all((0, 1)) & np.ones((2, 3), bool)
+            found = without_check(name, a, b)
+            assert found[..., fine].tobytes() == before[..., fine].tobytes()
+            spoilt[...] = kept
+    tr.binding_cache.clear()
+
+
+def test_an_error_beside_a_system_that_is_not_finite_names_the_place_of_its_matrix() -> None:
+    a, b = np.repeat(np.eye(4)[..., None], 3, axis=2), np.ones((4, 1, 2, 3))
+    a[0, 1, 0], a[..., 2] = np.inf, 0
+    with pytest.raises(SingularMatrixError, match=r"batch index \(2,\)"):
+        tl.solve(tensor(a), tensor(b), check=False)
+    a[..., 2], b[0, 0, 1, 1] = np.eye(4), np.nan
+    assert np.isfinite(tl.solve(tensor(a), tensor(b), check=False).to_numpy()).all((0, 1)).tolist() == [
+        [False, True, True],
+        [False, False, True],
+    ]
 
 
 def test_an_error_beside_a_matrix_that_is_not_finite_names_its_own_place() -> None:

@@ -66,6 +66,25 @@ CALLS: dict[str, Callable[[tr.Tensor], Any]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
+def test_after_whichever_call_a_device_is_lost_all_is_told_as_that(api: SimulatedApi, name: str) -> None:
+    x, call = on_device(STACK), CALLS[name]
+    expected, used = values(call(x)), in_use()
+    for number in range(200):
+        with api.under(Faults(lost_after=number)):
+            try:
+                call(x)
+                break
+            except DeviceLostError:
+                pass
+        if in_use() != used:
+            gc.collect()
+            assert in_use() == used
+    assert number > 0
+    assert tr.download(x).to_nested() == STACK
+    assert values(call(x)) == expected
+
+
+@pytest.mark.parametrize("name", CALLS)
 def test_whichever_call_of_a_device_fails_all_is_as_before_and_the_next_try_succeeds(
     api: SimulatedApi, name: str
 ) -> None:

@@ -216,10 +216,22 @@ def test_an_operation_is_one_launch_and_moves_nothing() -> None:
 
 def test_a_fork_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
+    x = bench.put([1.0])
+    stream, coming = bench.backend.stream(bench.place, None), bench.backend.begin_download(*x)
     monkeypatch.setattr("os.getpid", lambda: -1)
 
-    with pytest.raises(tr.TensorError, match="cannot be used in a forked process"):
-        bench.executor.stream()
+    for call in (
+        lambda: bench.executor.stream(),
+        lambda: bench.get(x),
+        lambda: bench.backend.memory(bench.place),
+        lambda: bench.backend.synchronize(),
+        lambda: stream.done(),
+        lambda: stream.synchronize(),
+        lambda: coming.done(),
+        lambda: coming.result(),
+    ):
+        with pytest.raises(tr.TensorError, match=r"^bench:0|^sim:0: a device cannot be used in a forked process"):
+            call()
 
 
 def test_refusals_that_are_deferred_come_with_the_wait_and_the_value_of_then() -> None:

@@ -31,7 +31,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { DEPTH = 256, ROW_PANELS = 8, BLOCK_COLUMNS = 512, WORTH_A_THREAD = 1 << 19, WORTH_RELEASING_THE_GIL = 1 << 16 };
+enum {
+    DEPTH = 256,
+    ROW_PANELS = 8,
+    READ_ROW_PANELS = 6,
+    BLOCK_COLUMNS = 512,
+    WORTH_A_THREAD = 1 << 19,
+    WORTH_RELEASING_THE_GIL = 1 << 16
+};
 enum { FEWEST_COLUMNS = 32, MOST_LINES = 1 << 14 }; /* of a block whose elements lie in lines of their own */
 enum { FEW_COLUMN_PANELS = 8, FEW_ROW_PANELS = 2, STREAMS = 32 };
 enum { PARTS_OF_A_THREAD = 2 }; /* so that one that wakes late finds less left to do */
@@ -219,7 +226,8 @@ static void choose_packing(GemmPlan *plan) {
 
 static void choose_blocks(GemmPlan *plan) {
     const Index bytes = ELEMENT_BYTES[plan->result.type], depth = plan->depth_step;
-    const Index panels = pieces(plan->rows, plan->loop.rows), blocks = pieces(panels, ROW_PANELS);
+    const Index panels = pieces(plan->rows, plan->loop.rows);
+    const Index blocks = pieces(panels, plan->reads_rows ? READ_ROW_PANELS : ROW_PANELS);
     plan->row_step = pieces(panels, blocks) * plan->loop.rows; /* blocks of about equal height */
     plan->column_step = smaller(BLOCK_COLUMNS, rounded_up(plan->columns, plan->loop.columns));
     /* What is near an element is in its line of the cache, which then counts whole. */

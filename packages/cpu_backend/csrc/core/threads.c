@@ -265,7 +265,8 @@ void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
     pool.context = context;
     pool.parts = parts;
     pool.step = parts / ((Index)count * RANGES_PER_THREAD);
-    if (pool.step < grain) pool.step = grain;
+    /* Where there are few, equal ones: the same elements then meet the same processor's cache in the next call. */
+    if (pool.step < grain) pool.step = parts < 2 * count * grain ? pieces(parts, count) : grain;
     atomic_store(&pool.next, 0);
     pthread_mutex_lock(&pool.lock);
     start_workers(count - 1);

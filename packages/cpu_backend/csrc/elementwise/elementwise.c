@@ -15,7 +15,7 @@
 enum {
     FETCHED_AHEAD = 2 * FAR_BLOCK_BYTES, /* left to itself, the processor stops fetching while it computes */
     WORTH_RELEASING_THE_GIL = 1 << 13,   /* element operations: about 5 microseconds */
-    WORTH_A_THREAD = 1 << 16,            /* element operations */
+    WORTH_A_THREAD = 40000,              /* element operations: ten microseconds of the simplest */
 };
 
 typedef struct {

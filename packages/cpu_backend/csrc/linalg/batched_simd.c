@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPERANDS = 2, MOST_RESULTS = 3 };
+enum { MOST_OPERANDS = 2, MOST_RESULTS = 4 };
 static const Index MOST_COLUMNS = (Index)1 << 40; /* of right-hand sides: times a few matrices, far from overflow */
 static const Index WORTH_A_THREAD = 20000;        /* nanoseconds; worth releasing the GIL, too */
 
@@ -175,8 +175,16 @@ static Index group_time(Routine routine, const LaneProblem *problem) {
     case SVD: return 10 * steps; /* those iterate */
     case EIGVALSH:
     case SVDVALS: return 6 * steps;
+    case LSTSQ: return 10 * steps;
     default: return steps;
     }
+}
+
+/* Matrices that are done one by one before a group of them is. */
+static int few_alone(Routine routine, int side, int width) {
+    const bool large = side > LARGEST_JACOBI_SIDE;
+    if (is_iterating(routine) || (!large && (routine == QR || routine == CHOLESKY))) return width / 4;
+    return large && routine != CHOLESKY ? width - 1 : width / 2;
 }
 
 static Index elements(Index rows, Index columns) { return rows * columns; }
@@ -185,8 +193,8 @@ static Index elements(Index rows, Index columns) { return rows * columns; }
 static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
     const Index m = plan->problem.rows, n = plan->problem.columns, k = m < n ? m : n, right = plan->problem.right;
     const Index each = ELEMENT_BYTES[type], part = type == C32 || type == C64 ? each / 2 : each;
-    plan->operands = is_system(routine) ? 2 : 1;
-    plan->results = routine == SVD ? 3 : routine == QR || routine == EIGH || routine == SLOGDET ? 2 : 1;
+    plan->operands = is_system(routine) || routine == LSTSQ ? 2 : 1;
+    plan->results = 1;
     plan->operand_bytes[0] = each * elements(m, n);
     plan->operand_bytes[1] = each * elements(m, right);
     switch (routine) {
@@ -197,20 +205,31 @@ static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
     case SOLVE: plan->result_bytes[0] = each * elements(m, right); break;
     case DET: plan->result_bytes[0] = each; break;
     case SLOGDET:
+        plan->results = 2;
         plan->result_bytes[0] = each;
         plan->result_bytes[1] = part;
         break;
     case QR:
+        plan->results = 2;
         plan->result_bytes[0] = each * elements(m, k);
         plan->result_bytes[1] = each * elements(k, n);
         break;
     case EIGVALSH:
     case SVDVALS: plan->result_bytes[0] = part * k; break;
     case EIGH:
+        plan->results = 2;
         plan->result_bytes[0] = part * m;
         plan->result_bytes[1] = each * elements(m, m);
         break;
+    case LSTSQ:
+        plan->results = 4;
+        plan->result_bytes[0] = each * elements(n, right);
+        plan->result_bytes[1] = part * right;
+        plan->result_bytes[2] = (Index)sizeof(int64_t);
+        plan->result_bytes[3] = part * k;
+        break;
     case SVD:
+        plan->results = 3;
         plan->result_bytes[0] = each * elements(m, k);
         plan->result_bytes[1] = part * k;
         plan->result_bytes[2] = each * elements(k, n);
@@ -250,35 +269,34 @@ static int results_read(BatchedPlan *plan, PyObject *results) {
 
 static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObject *named) {
     (void)module;
-    static const char *const members[] = {"routine", "dtype",  "sides",    "right", "count",
-                                          "results", "single", "fallback", "check", NULL};
+    static const char *const members[] = {"routine", "dtype",    "sides", "right",     "count", "results",
+                                          "single",  "fallback", "check", "tolerance", NULL};
     PyObject *name, *type_name, *results, *fallback;
     int m, n, single, check = true;
     long long right, count;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO(ii)LLOpO|p:bind_batched_simd", ARGUMENT_NAMES(members),
-                                     &name, &type_name, &m, &n, &right, &count, &results, &single, &fallback, &check))
+    double tolerance = 0.0;
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO(ii)LLOpO|pd:bind_batched_simd", ARGUMENT_NAMES(members),
+                                     &name, &type_name, &m, &n, &right, &count, &results, &single, &fallback, &check,
+                                     &tolerance))
         return NULL;
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
     if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || right > MOST_COLUMNS ||
-        count < 1 || (m != n && routine != QR && routine != SVD && routine != SVDVALS))
+        count < 1 || (m != n && !is_rectangular((Routine)routine)) ||
+        (routine == LSTSQ && (smaller(m, n) > LARGEST_JACOBI_SIDE || right < 1 || right > RIGHT_AT_ONCE)))
         return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     const LaneKernels *kernels = lane_kernels((Routine)routine, type == C32 || type == C64);
-    plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32, check};
+    plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32, check, tolerance};
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
     Index room = lane_room((Routine)routine, &plan->problem);
-    const int side = m > n ? m : n;
-    if (!is_iterating((Routine)routine)) plan->single_routine = kernels->singles[routine];
-    else if (side > LARGEST_CONSTANT_SIDE && side <= LARGEST_JACOBI_SIDE)
-        plan->single_routine = kernels->singles[routine]; /* which has room enough */
-    if (plan->single_routine != NULL && is_iterating((Routine)routine)) {
-        plan->few = plan->width / 4;
-    } else if (plan->single_routine != NULL) {
-        plan->few = m > LARGEST_JACOBI_SIDE ? plan->width - 1 : plan->width / 2;
-        room = room > single_room(&plan->problem, plan->width) ? room : single_room(&plan->problem, plan->width);
+    if (is_taken_alone((Routine)routine, &plan->problem)) plan->single_routine = kernels->singles[routine];
+    if (plan->single_routine != NULL) {
+        plan->few = few_alone((Routine)routine, m > n ? m : n, plan->width);
+        if (!is_iterating((Routine)routine) && room < single_room(&plan->problem, plan->width))
+            room = single_room(&plan->problem, plan->width);
     }
     plan->room_bytes = (size_t)room * (size_t)kernels->number_bytes;
     plan->count = count;

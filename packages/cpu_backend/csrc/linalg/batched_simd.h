@@ -22,9 +22,10 @@ enum { LARGEST_JACOBI_SIDE = 16, LARGEST_SIDE = 64 };
 
 typedef struct {
     int rows, columns; /* of each matrix of the first operand */
-    Index right;       /* columns of the second operand, for SOLVE and substitutions alone */
+    Index right;       /* columns of the second operand, for SOLVE, substitutions and LSTSQ alone */
     bool narrow;       /* elements of F32 or C32 */
     bool check;        /* substitutions look at elements that are not finite, and zeros on the diagonal, again, too */
+    double tolerance;  /* of LSTSQ: values count above this part of the largest one */
 } LaneProblem;
 
 /* The numbers of one group that routines need room for, of matrices whose longer side this is. */
@@ -38,6 +39,8 @@ typedef struct {
 #define EIGH_LARGE_ROOM(side) (((side) + 1) * (2 * (side) + 15))
 #define SVD_ROOM(side) ((side) * (3 * (side) + 1))
 #define SVD_LARGE_ROOM(side) (((side) + 1) * (4 * (side) + 34))
+#define LSTSQ_ROOM(longer, shorter, columns)                                                                           \
+    ((longer) * ((shorter) + 2 * (columns) + 1) + (shorter) * ((longer) + (shorter) + (columns) + 2) + 2 * (columns))
 #define SUBSTITUTION_ROOM(side, columns) (((side) + 1) * ((side) + (columns) + 1))
 enum { RIGHT_AT_ONCE = 16 }; /* columns of right-hand sides in lanes at the same time */
 
@@ -60,10 +63,15 @@ static inline bool is_system(Routine routine) {
     }
 }
 
+/* Whether its matrices may have more rows than columns, or fewer. */
+static inline bool is_rectangular(Routine routine) {
+    return routine == QR || routine == SVD || routine == SVDVALS || routine == LSTSQ;
+}
+
 /* Numbers of room for one group; none where the routine brings its own. */
 static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
-    if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE) return 0;
+    if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE && routine != LSTSQ) return 0;
     switch (routine) {
     case SOLVE: {
         const Index columns = smaller(problem->right, RIGHT_AT_ONCE);
@@ -81,13 +89,23 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side);
     case SVDVALS:
     case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side);
+    case LSTSQ: return LSTSQ_ROOM(side, m < n ? m : n, problem->right);
     default: return CHOLESKY_ROOM(side);
     }
 }
 
 /* Whether it iterates by rotations of pairs of rows or columns, up to LARGEST_JACOBI_SIDE. */
 static inline bool is_iterating(Routine routine) {
-    return routine == EIGH || routine == SVD || routine == EIGVALSH || routine == SVDVALS;
+    return routine == EIGH || routine == SVD || routine == EIGVALSH || routine == SVDVALS || routine == LSTSQ;
+}
+
+/* Whether a routine for single matrices, where there is one, takes these sides; least squares rotate a triangle. */
+static inline bool is_taken_alone(Routine routine, const LaneProblem *problem) {
+    const int m = problem->rows, n = problem->columns, shorter = m < n ? m : n, longer = m < n ? n : m;
+    if (routine == CHOLESKY || routine == QR) return longer > LARGEST_CONSTANT_SIDE;
+    if (!is_iterating(routine)) return true;
+    const int side = routine == LSTSQ ? shorter : longer;
+    return side > LARGEST_CONSTANT_SIDE && side <= LARGEST_JACOBI_SIDE;
 }
 
 /* The same for one elimination, where lanes are so many rows. */

@@ -16,6 +16,7 @@
     X(BACKWARD, backward)                                                                                              \
     X(FORWARD_TRANSPOSED, forward_transposed)                                                                          \
     X(BACKWARD_TRANSPOSED, backward_transposed)                                                                        \
+    X(LSTSQ, lstsq)                                                                                                    \
     X(LU_FACTOR, lu_factor)                                                                                            \
     X(SLOGDET, slogdet)                                                                                                \
     X(LU_COMPLETE, lu_complete)                                                                                        \
@@ -33,7 +34,7 @@
 #define ROUTINE_VALUE(value, name) value,
 typedef enum { LINALG_ROUTINES(ROUTINE_VALUE) ROUTINES } Routine;
 #undef ROUTINE_VALUE
-enum { LAPACK_ROUTINES = FORWARD };       /* before it: lapack.c; substitutions are for lanes alone */
+enum { LAPACK_ROUTINES = FORWARD };       /* before it: lapack.c; from there on, lanes alone */
 enum { FIRST_FACTORIZATION = LU_FACTOR }; /* from there on: factorization.c; LU_FACTOR and SLOGDET are for lanes, too */
 
 #define ROUTINE_NAME(value, name) #name,

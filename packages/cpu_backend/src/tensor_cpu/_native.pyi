@@ -96,6 +96,7 @@ def bind_batched_simd(
     single: bool,
     fallback: Callable[..., Any],
     check: bool = True,
+    tolerance: float = 0.0,
 ) -> Kernel: ...
 
 Kernel = Callable[..., Any]

@@ -33,6 +33,7 @@ _IN_WORDS: Final = {
     "linalg.factorization": "native loop over LAPACK calls",
     "linalg.lapack": "native loop over LAPACK calls",
     "linalg.triangular_simd": "kernel with a matrix in each lane of a register",
+    "linalg.variants.systems": "kernel with a matrix in each lane of a register",
     "normalization.native": "native loop along lines",
     "reduction.native": "native reduction",
     "scan.native": "native running sums",

@@ -137,12 +137,14 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("repeat", "tile", "roll"), Row("joining.numpy")),
     },
     "linalg": {
-        **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "solve", "inv", "det"), _LINALG),
+        **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "inv", "det"), _LINALG),
+        "solve": _LINALG._replace(native=("linalg.batched_simd", "linalg.variants.systems", "linalg.lapack")),
         "svd": _LINALG._replace(numpy="linalg.drivers"),
         **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy", _FACTORIZATION)),
         **dict.fromkeys(
             ("hessenberg", "ldl", "lu_factor", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)
         ),
+        "lstsq": Row("linalg.least_squares", ("linalg.batched_simd",)),
         "lu_complete": Row("linalg.elimination", _FACTORIZATION),
         "slogdet": Row("linalg.numpy", ("linalg.batched_simd", *_FACTORIZATION)),
         "eigh_range": Row("linalg.factors", _FACTORIZATION),

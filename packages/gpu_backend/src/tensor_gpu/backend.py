@@ -7,7 +7,6 @@ from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any
 
-from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu import kernel_table
 from tensor_gpu.device.api import DeviceApi
@@ -153,20 +152,16 @@ class DeviceBackend:
         return copied
 
     def stream(self, placement: Placement, handle: int | None, /) -> UserStream:
-        """A new stream of a device.
+        """A new stream of a device, or another library's.
 
         Raises:
-            UnsupportedOperationError: another library's stream.
+            UnsupportedOperationError: another library's, and these devices take none.
         """
-        if handle is not None:
-            raise UnsupportedOperationError(
-                f"stream: {self.name} devices take no streams of other libraries, so none of handle {handle}",
-                operation="stream",
-            )
-        return UserStream(self.executor(placement))
+        return UserStream(self.executor(placement), handle)
 
     def memory(self, placement: Placement, /) -> MemoryUse:
         """What is used on a device now."""
+        self.executor(placement).check_process()
         return self.pool(placement).stats()
 
     def pool(self, placement: Placement, /) -> Pool:

@@ -38,6 +38,8 @@ Check = bool | Literal["mask"]
 _PART: Final = 1024
 """Matrices that are computed together: so many that every backend takes the kernel that it takes for more, so few that
 looking for a bad one costs little."""
+_FEW: Final = 64
+"""Less in the end, for which a backend may take another kernel, go with the last part."""
 
 
 class MaskedResult(NamedTuple, Generic[R]):
@@ -187,9 +189,11 @@ def _in_parts(
     whole: tuple[Any, ...] = ()
     codes: list[Tensor] = []
     suspicious = False
-    for start in range(0, count, _PART):
-        length = min(_PART, count - start)
-        part = [_slice(x, start, start + length) for x in operands]
+    stop = 0
+    while stop < count:
+        start, stop = stop, stop + _PART if stop + _PART + _FEW <= count else count
+        length = stop - start
+        part = [_slice(x, start, stop) for x in operands]
         found: tuple[Any, ...] = ()
         status: Tensor = full(length, 0, dtype=I32, placement=part[0].placement)
         try:
@@ -211,7 +215,7 @@ def _in_parts(
         )
         for into, one in zip(whole, found, strict=True):
             if one is not None:
-                mutable_view(into)[..., start : start + length] = one
+                mutable_view(into)[..., start:stop] = one
     return whole, concatenate(codes)
 
 

@@ -131,15 +131,28 @@ def holds(x: Tensor, /) -> bool:
     True
     """
     device = x.placement.device
-    if device is not None:
-        if device.kind is META_KIND:
-            return False
-        if device.kind is DeviceKind.Cpu and not is_stand_in(x.placement):
-            try:
-                return bool(to_numpy(x))  # a tenth of the time
-            except PlacementError:  # a backend that lends nothing
-                pass
+    if device is not None and device.kind is META_KIND:
+        return False
+    array = lent(x)
+    if array is not None:
+        return bool(array)  # a tenth of the time
     return nonzero(reshape_view(x, (1,)))[0].shape[0] == 1
+
+
+def lent(x: Tensor, /) -> Any:
+    """The array of a tensor on the host whose backend lends it, else None; no element is moved.
+
+    >>> import tensor_runtime as tr
+    >>> lent(tr.tensor(0.5)).item()
+    0.5
+    """
+    device = x.placement.device
+    if device is None or device.kind is not DeviceKind.Cpu or is_stand_in(x.placement):
+        return None
+    try:
+        return to_numpy(x)
+    except PlacementError:  # a backend that lends nothing
+        return None
 
 
 def require_finite(operation: str, operand: str, x: Tensor, core_rank: int = 2) -> None:

@@ -15,9 +15,9 @@ from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement
 from tensor_runtime.protocols import Kernel, Operand
 from torch_backend import kernels, linear_algebra
 from torch_backend.arrays import DTYPES, Array, device_of, whole
+from torch_backend.reasons import reason
 
 TABLE = {**kernels.TABLE, **linear_algebra.TABLE}
-REASON = "the backend on PyTorch has no kernel for it"
 
 
 class TorchBackend:
@@ -37,7 +37,7 @@ class TorchBackend:
     def bind(self, name: str, operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel:
         """The kernel for these forms."""
         if name not in TABLE:
-            raise UnsupportedOperationError(f"{name}: {self.unsupported().get(name, REASON)}", operation=name)
+            raise UnsupportedOperationError(f"{name}: {reason(name)}", operation=name)
         kernel: Kernel = torch.no_grad()(TABLE[name](name, operands, result, params))
         return kernel
 
@@ -47,7 +47,7 @@ class TorchBackend:
 
     def unsupported(self) -> Mapping[str, str]:
         """Everything else that is known of on the host."""
-        return dict.fromkeys(sorted(tr.backend("cpu").operations() - self.operations()), REASON)
+        return {name: reason(name) for name in sorted(tr.backend("cpu").operations() - self.operations())}
 
     def offset_of(self, array: Array, /) -> int:
         """As the array says."""

@@ -174,11 +174,13 @@ INLINE Lane power_of_two(Lane e) { return (Lane)((Bits)(e + (0x1p52 + 1023.0)) <
 /* 1 / factor for a power of two from 2^-1000 to 2^1000, exactly. */
 INLINE Lane inverse_power(Lane factor) { return power_of_two(-exponent(factor)); }
 
-/* The power of two that brings x to between 2^target and 2^(target+1), as far as that is between 2^-1000 and 2^1000. */
-INLINE Lane scale_to(Lane x, double target) {
-    Lane e = target - exponent(x);
-    e = pick(greater(e, broadcast(1000.0)), broadcast(1000.0), e);
-    return power_of_two(pick(greater(broadcast(-1000.0), e), broadcast(-1000.0), e));
+/* x, or the bound or its opposite where x is beyond it. */
+INLINE Lane within(Lane x, double bound) {
+    x = pick(greater(x, broadcast(bound)), broadcast(bound), x);
+    return pick(greater(broadcast(-bound), x), broadcast(-bound), x);
 }
+
+/* The power of two that brings x to between 2^target and 2^(target+1), as far as that is between 2^-1000 and 2^1000. */
+INLINE Lane scale_to(Lane x, double target) { return power_of_two(within(target - exponent(x), 1000.0)); }
 
 #endif

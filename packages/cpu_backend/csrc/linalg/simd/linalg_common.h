@@ -104,3 +104,10 @@ INLINE Lane scale_numbers(Number *numbers, int count, double target) {
 #define RECTANGULAR_ROUTINE(name, little_numbers)                                                                      \
     ROUTINE(name, little_numbers, problem->rows == problem->columns ? problem->rows : 0, BOTH_SIDES, problem->rows,    \
             problem->columns)
+
+/* Defines the LaneRoutine of single matrices by name_each(), which takes sides, and last whether matrices come alone. */
+#define ALONE_ROUTINE(name, ...)                                                                                       \
+    static bool name##_single(const LaneProblem *problem, const char *const *operands, char *const *results,           \
+                              Index count, void *room) {                                                               \
+        return name##_each(problem, operands, results, count, room, __VA_ARGS__, true);                                \
+    }

@@ -14,14 +14,18 @@ const LaneKernels SIMD_NAME(linalg_complex) = {
             [SVD] = svd,
             [EIGVALSH] = eigvalsh,
             [SVDVALS] = svdvals,
+            [LSTSQ] = lstsq,
         },
-#if LANES == 8
     .singles =
         {
+            [CHOLESKY] = cholesky_single,
+            [QR] = qr_single,
+#if LANES == 8
             [EIGH] = eigh_single,
             [SVD] = svd_single,
             [EIGVALSH] = eigvalsh_single,
             [SVDVALS] = svdvals_single,
-        },
+            [LSTSQ] = lstsq_single,
 #endif
+        },
 };

@@ -10,11 +10,10 @@
 static const double EIGH_SCALE = 500.0;   /* exponent of the largest element; squares and their sums fit */
 static const double EIGH_TINY = 0x1p-800; /* a square that is as good as zero */
 
-/* Makes the lower triangle of a diagonal, pair by pair; values get the diagonal, v, where it is not NULL, the
- * eigenvectors. Answers which matrices have not converged. */
+/* Makes the lower triangle of a diagonal, pair by pair; values get the diagonal, v, a unit matrix unless it is
+ * NULL, the eigenvectors. Answers which matrices have not converged. */
 INLINE Mask eigh_pairs(Number *a, Lane *values, Number *v, int n) {
     for (int i = 0; i < n; i++) values[i] = real_part(a[i + i * n]);
-    if (v != NULL) set_identity(v, n);
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
@@ -91,7 +90,6 @@ INLINE Mask eigh_rounds(Number *a, Lane *values, Number *v, int n) {
     for (int i = 0; i < n; i++) values[i] = real_part(a[i + i * n]);
     for (int j = 0; j < n; j++)
         for (int i = j + 1; i < n; i++) a[j + i * n] = conjugate(a[i + j * n]);
-    if (v != NULL) set_identity(v, n);
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
@@ -143,25 +141,20 @@ INLINE void eigh_rotate_rows(PairedRow *upper, PairedRow *lower, int i, const Ro
  * column is rotated by the columns' rotation first, and one that comes before by the rows', as its mirror image is. */
 COMPILED_ONCE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n) {
     Tournament tournament;
-    PairedRow rows[2 * LANES], right[LARGEST_JACOBI_SIDE];
-    tournament_of(&tournament, n);
-    const int pairs = tournament.pairs;
+    PairedRow rows[2 * LANES], former[2 * LANES], right[LARGEST_JACOBI_SIDE];
     for (int j = 0; j < n; j++)
         for (int i = j + 1; i < n; i++) a[j + i * n] = conjugate(a[i + j * n]);
-    pair_rows(right, a, n, n, &tournament);
+    begin_rounds(&tournament, n, former, a, n, right, v, n);
+    const int pairs = tournament.pairs;
     memset(rows, 0, sizeof rows);
     PairedRow diagonal = {number(broadcast(0.0)), number(broadcast(0.0))};
     for (int pair = 0; pair < pairs; pair++) {
         const Mask here = (Mask)(1u << pair);
         const int p = tournament.column[pair], q = tournament.column[LANES + pair];
-        rows[pair] = right[p];
-        if (q < n) rows[LANES + pair] = right[q];
+        rows[pair] = former[p];
+        if (q < n) rows[LANES + pair] = former[q];
         diagonal.first = choose(here, rows[pair].first, diagonal.first);
         diagonal.second = choose(here, rows[LANES + pair].second, diagonal.second);
-    }
-    if (v != NULL) {
-        set_identity(v, n);
-        pair_rows(right, v, n, n, &tournament);
     }
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
@@ -182,7 +175,6 @@ COMPILED_ONCE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n) {
                 if (v != NULL) rotate_rows(right, n, r.cosine, r.sine);
             }
             const Bits first = tournament.first[round], second = tournament.second[round];
-            PairedRow former[2 * LANES];
             for (int i = 0; i < pairs; i++) {
                 former[i] = moved(rows[i], first, second);
                 former[LANES + i] = moved(rows[LANES + i], first, second);
@@ -230,6 +222,7 @@ INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, c
         Lane *const values = (Lane *)(v + n * n);
         Lane back;
         bad |= eigh_load_group(problem, operands[0] + group * step * bytes, apart, a, n, &back);
+        set_identity(v, n);
         bad |= alone ? eigh_iterate_one(a, values, v, n) : eigh_iterate_group(a, values, v, n);
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n; j++) put_in_order(values + i, values + j, v + i * n, v + j * n, n);
@@ -276,13 +269,6 @@ SQUARE_ROUTINE(eigvalsh, EIGH_ROOM(LARGEST_CONSTANT_SIDE))
 
 #if LANES == 8
 /* One by one, of sides from LARGEST_CONSTANT_SIDE to LARGEST_JACOBI_SIDE. */
-static bool eigh_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
-                        void *room) {
-    return eigh_each(problem, operands, results, count, room, problem->rows, true);
-}
-
-static bool eigvalsh_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
-                            void *room) {
-    return eigvalsh_each(problem, operands, results, count, room, problem->rows, true);
-}
+ALONE_ROUTINE(eigh, problem->rows)
+ALONE_ROUTINE(eigvalsh, problem->rows)
 #endif

@@ -113,4 +113,13 @@ INLINE void part_values(Lane *values, Lane first, Lane second, int n, const Tour
     }
 }
 
+/* What a matrix of n columns begins with: the tournament, and the rows as round 0 pairs them, of a and, unless it is NULL,
+ * of v, which is rotated with it. */
+INLINE void begin_rounds(Tournament *tournament, int n, PairedRow *rows, const Number *a, int m, PairedRow *right,
+                         const Number *v, int v_rows) {
+    tournament_of(tournament, n);
+    pair_rows(rows, a, m, n, tournament);
+    if (v != NULL) pair_rows(right, v, v_rows, n, tournament);
+}
+
 #endif

@@ -10,6 +10,7 @@
 #include "linalg/simd/linalg_cholesky.h"
 #include "linalg/simd/linalg_reflections.h"
 #include "linalg/simd/linalg_qr.h"
+#include "linalg/simd/linalg_blocks.h"
 #include "linalg/simd/linalg_jacobi.h"
 #include "linalg/simd/linalg_pairs.h"
 #include "linalg/simd/linalg_sweeps.h"
@@ -17,3 +18,4 @@
 #include "linalg/simd/linalg_eigh.h"
 #include "linalg/simd/linalg_bidiagonal.h"
 #include "linalg/simd/linalg_svd.h"
+#include "linalg/simd/linalg_lstsq.h"

@@ -33,19 +33,19 @@ INLINE void svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number 
     if (v_of_x != NULL) rotate_columns(v_of_x, v_of_y, n, r.cosine, r.sine);
 }
 
-/* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms, v, where it is not NULL,
- * the rotations. Answers which matrices have not converged. */
-INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n) {
-    if (v != NULL) set_identity(v, n);
+/* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms. The columns of v, of so
+ * many elements, are rotated alike where there are any: a unit matrix gets the rotations. Answers which matrices have
+ * not converged. */
+INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n, int v_rows) {
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
         SWEEP(n) {
             int first, second;
             tournament_pair(n, round, pair, &first, &second);
-            Number *const v_of_first = v != NULL ? v + first * n : NULL, *const v_of_second =
-                                                                             v != NULL ? v + second * n : NULL;
-            svd_rotate_pair(a + first * m, a + second * m, m, v_of_first, v_of_second, n, &rotated);
+            Number *const v_of_first = v != NULL ? v + first * v_rows : NULL;
+            Number *const v_of_second = v != NULL ? v + second * v_rows : NULL;
+            svd_rotate_pair(a + first * m, a + second * m, m, v_of_first, v_of_second, v_rows, &rotated);
         }
         if (!any(rotated)) break;
     }
@@ -58,15 +58,10 @@ INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n)
 
 #if LANES == 8
 /* The same for one matrix, which stands in all lanes: these take the pairs of a round. */
-COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n) {
+COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n, int v_rows) {
     Tournament tournament;
     PairedRow rows[LARGEST_JACOBI_SIDE], right[LARGEST_JACOBI_SIDE];
-    tournament_of(&tournament, n);
-    pair_rows(rows, a, m, n, &tournament);
-    if (v != NULL) {
-        set_identity(v, n);
-        pair_rows(right, v, n, n, &tournament);
-    }
+    begin_rounds(&tournament, n, rows, a, m, right, v, v_rows);
     Mask rotated = no_lane();
     for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
         rotated = no_lane();
@@ -84,10 +79,10 @@ COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, i
                 rotated |= active;
                 const Rotation r = rotation(p, q, g, square, active);
                 rotate_rows(rows, m, r.cosine, r.sine);
-                if (v != NULL) rotate_rows(right, n, r.cosine, r.sine);
+                if (v != NULL) rotate_rows(right, v_rows, r.cosine, r.sine);
             }
             move_rows(rows, m, &tournament, round);
-            if (v != NULL) move_rows(right, n, &tournament, round);
+            if (v != NULL) move_rows(right, v_rows, &tournament, round);
         }
         if (!any(rotated)) break;
     }
@@ -98,12 +93,12 @@ COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, i
     }
     part_values(squares, first, second, n, &tournament);
     part_rows(a, rows, m, n, &tournament);
-    if (v != NULL) part_rows(v, right, n, n, &tournament);
+    if (v != NULL) part_rows(v, right, v_rows, n, &tournament);
     return rotated;
 }
 #else
-INLINE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n) {
-    return svd_iterate_group(a, squares, v, m, n);
+INLINE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n, int v_rows) {
+    return svd_iterate_group(a, squares, v, m, n, v_rows);
 }
 #endif
 
@@ -162,7 +157,8 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         bad |= load_numbers(problem, operands[0] + group * step * bytes, apart * bytes, wide ? other : a, m * n);
         if (wide) adjoint(a, n, other, m, m, n);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
-        bad |= alone ? svd_iterate_one(a, values, v, longer, k) : svd_iterate_group(a, values, v, longer, k);
+        set_identity(v, k);
+        bad |= alone ? svd_iterate_one(a, values, v, longer, k, k) : svd_iterate_group(a, values, v, longer, k, k);
         svd_finish_group(a, values, v, longer, k);
         adjoint(other, k, wide ? a : v, wide ? longer : k, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
@@ -196,7 +192,8 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
         bad |= load_numbers(problem, operands[0] + group * step * bytes, apart * bytes, wide ? other : a, m * n);
         if (wide) adjoint(a, n, other, m, m, n);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
-        bad |= alone ? svd_iterate_one(a, values, NULL, longer, k) : svd_iterate_group(a, values, NULL, longer, k);
+        bad |=
+            alone ? svd_iterate_one(a, values, NULL, longer, k, 0) : svd_iterate_group(a, values, NULL, longer, k, 0);
         for (int i = 0; i < k; i++) values[i] = -values[i];
         sort_lanes(values, k);
         for (int i = 0; i < k; i++) values[i] = root(-values[i]) * back;
@@ -217,13 +214,6 @@ RECTANGULAR_ROUTINE(svdvals, SVD_ROOM(LARGEST_CONSTANT_SIDE))
 
 #if LANES == 8
 /* One by one, of sides from LARGEST_CONSTANT_SIDE to LARGEST_JACOBI_SIDE. */
-static bool svd_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
-                       void *room) {
-    return svd_each(problem, operands, results, count, room, problem->rows, problem->columns, true);
-}
-
-static bool svdvals_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
-                           void *room) {
-    return svdvals_each(problem, operands, results, count, room, problem->rows, problem->columns, true);
-}
+ALONE_ROUTINE(svd, problem->rows, problem->columns)
+ALONE_ROUTINE(svdvals, problem->rows, problem->columns)
 #endif

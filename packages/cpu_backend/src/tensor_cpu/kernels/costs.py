@@ -27,9 +27,9 @@ their number.
 - One fused multiply-add of a vector: 0.225 where operands are packed, 0.42 where four rows share their vectors, 0.8 and
   0.9 where one or two vectors are loaded for each. A lone row waits 2.2 for its last sum.
 - Pair kernel, per call, per rectangle and per strip of a row: 250, 13 and 3. A gathered factor: 0.25.
-- Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.4 where rows are neighbours, 0.5
-  where steps of the sum are, else 0.45, gathered eight at once. Writing one: 0.12 in vectors, else 1.6. A tile of an
-  operand that is read as it lies: 6, for its addresses.
+- Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.35 where rows are neighbours,
+  else 0.45, and where steps of the sum are not either, gathered eight at once. Writing one: 0.12 in vectors, else 1.6.
+  A tile of an operand that is read as it lies: 6, for its addresses.
 - Small products (stack.c), per call and per product or vector of products: 150 and 3.5; a multiply-add of a vector:
   0.32 of rows, 0.3 of products. A line of the cache per element, where there are more than 96 of them for a vector of
   products beyond the cache: 8, and 16 of thousands; 3 an element for the kernels that go by elements.
@@ -49,6 +49,7 @@ _PRODUCTS_CALL: Final = 150.0 if AVAILABLE else 1000.0  # a matrix product or a 
 _LOOPS_CALL: Final = 1000.0
 _PRODUCT_CALL: Final = 40.0  # one more matrix product in a stack
 _BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.006, "complex128": 0.065, "complex64": 0.035}
+_PACKED_FLOP: Final = {"float64": 1.09}  # more where BLAS packs and blocks are few
 _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
 _LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
 _LOOP_TERM: Final = 2.5  # one multiplication and addition of it, strided
@@ -58,6 +59,7 @@ _WRITTEN: Final = 0.2  # more, per element of a matrix that leaves the cache: ze
 _ALONG_CALL: Final = 50.0  # more, for a small product that sums along both factors' memory
 _ALONG_FLOP: Final = 0.5
 _SMALL_PRODUCT: Final = 100**3  # multiply-adds up to which BLAS packs nothing
+_LARGE_PRODUCT: Final = 1 << 25
 _INTERLEAVED_RUN: Final = 20.0
 _UFUNC_CALL: Final = 700.0  # with the indexing around it
 _INNER_LOOP: Final = 12.0  # each time a ufunc starts on another run of elements
@@ -79,8 +81,8 @@ _STRIP: Final = 3.0
 _GATHERED: Final = 0.25
 _GEMM_CALL: Final = 300.0
 _PRODUCT: Final = 30.0
-_PACK_ROWS: Final = 0.4
-_PACK_STEPS: Final = 0.5
+_PACK_ROWS: Final = 0.35
+_PACK_STEPS: Final = 0.45
 _PACK_SCATTERED: Final = 0.45
 _TILE_AS_IT_LIES: Final = 6.0  # of an operand that is not packed: addresses are looked up
 _WRITE_VECTOR: Final = 0.12
@@ -118,6 +120,8 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     True
     """
     flop = _BLAS_FLOP.get(dtype, _LOOP_FLOP)
+    if _SMALL_PRODUCT < m * n * k <= _LARGE_PRODUCT:
+        flop *= _PACKED_FLOP.get(dtype, 1.0)
     call = _PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4  # a lone dot product is called directly
     written = m * n * _WRITTEN if min(m, n) > 1 and m * n > _CACHED_ELEMENTS else 0.0
     traffic = _TRAFFIC if m * n * k <= _SMALL_PRODUCT else _PACKED_TRAFFIC

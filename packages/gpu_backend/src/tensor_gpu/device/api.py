@@ -126,8 +126,8 @@ ROUTINES: Final[Mapping[str, str]] = {
     "getrs": "of lu [n, n], pivots [n] and b [n, k], b becomes the solution",
     "geqrf": "a [m, n] becomes r and reflectors, tau [min(m, n)] their factors",
     "orgqr": "a [m, n] with reflectors and tau [k] becomes the first n columns of q; sizes (m, n, k)",
-    "gesvd": "of a [m, n], which is lost, s [k], u [m, k] and vh [k, n]; k is the smaller of m and n",
-    "gesvdj": "as gesvd, by Jacobi rotations",
+    "gesvd": "of a [m, n], which is lost, s [n], u [m, n] and vh [n, n]; m is n or more",
+    "gesvdj": "by Jacobi rotations, of a [m, n], which is lost, s [k], u [m, k] and vh [k, n]; k is the smaller",
     "syevd": "a [n, n], whose lower triangle is read, becomes the eigenvectors, w [n] the ascending eigenvalues",
     "trsm": "of a [m, m] and b [m, k], b becomes x with op(a) x = b; options: L or U, N, T or C, N or U for ones",
 }
@@ -164,6 +164,14 @@ class DeviceApi(Protocol):
 
     def new_stream(self, ordinal: int, /) -> Stream:
         """Another queue, which waits for no other one."""
+        ...
+
+    def stream_of(self, ordinal: int, handle: int, /) -> Stream:
+        """Another library's queue, which has to live as long as it is used.
+
+        Raises:
+            UnsupportedOperationError: no other library has queues of these devices.
+        """
         ...
 
     def handle(self, stream: Stream, /) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from tensor_gpu.device.api import Stream
 from tensor_gpu.device.pool import Pool
 from tensor_runtime.form import Form
@@ -34,6 +36,34 @@ class Allocation:
         pool = getattr(self, "_pool", None)
         if pool is not None:  # allocating may have failed
             pool.give(self.address, self.users)
+
+
+class ForeignAllocation(Allocation):
+    """Memory of another library, of which a lease is held.
+
+    Its users are told to whoever drops leases, as the library may use the memory again at once.
+    """
+
+    __slots__ = ("_lease", "_leases")
+
+    def __init__(
+        self, ordinal: int, address: int, nbytes: int, lease: object, leases: deque[tuple[object, tuple[Stream, ...]]]
+    ) -> None:
+        self.address = address
+        self.ordinal = ordinal
+        self.nbytes = nbytes
+        self.writer = None
+        self.users = set()
+        self._lease = lease
+        self._leases = leases
+
+    @property
+    def kind(self) -> MemoryKind:
+        """Memory of the device; other kinds are not borrowed."""
+        return MemoryKind.Device
+
+    def __del__(self) -> None:
+        self._leases.append((self._lease, tuple(self.users)))
 
 
 class DeviceArray:

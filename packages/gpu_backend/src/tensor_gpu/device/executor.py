@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,7 +13,7 @@ from weakref import WeakSet
 from tensor_core.errors import BackendError, PlacementError, TensorError
 from tensor_gpu.device import parts
 from tensor_gpu.device.api import DeviceApi, DeviceProperties, Gemm, Launch, Solver, Stream, threads_for
-from tensor_gpu.device.arrays import Allocation, DeviceArray
+from tensor_gpu.device.arrays import Allocation, DeviceArray, ForeignAllocation
 from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
@@ -49,6 +50,7 @@ class Executor:
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
         self._current: ContextVar[Stream | None] = ContextVar(f"tensor_gpu_stream_{ordinal}", default=None)
         self._notes: dict[Stream, list[tuple[DeviceArray, Callable[[int], TensorError]]]] = {}
+        self._leases: deque[tuple[object, tuple[Stream, ...]]] = deque()
         self._process = os.getpid() if process is None else process  # that opened the devices
 
     def __sizeof__(self) -> int:
@@ -66,17 +68,21 @@ class Executor:
             raise PlacementError(f"{self.api.name}:{self.ordinal}: there are {len(devices)} such devices now")
         return devices[self.ordinal]
 
-    def stream(self) -> Stream:
-        """The stream to which work is submitted now.
+    def check_process(self) -> None:
+        """Refuse a process that is a fork of the one that opened the device: nothing of it can be used there.
 
         Raises:
-            BackendError: this process is a fork of the one that opened the device.
+            BackendError: it is one.
         """
         if os.getpid() != self._process:
             raise BackendError(
                 f"{self.api.name}:{self.ordinal}: a device cannot be used in a forked process; start it by spawn or "
                 "forkserver, or use the device only after the fork"
             )
+
+    def stream(self) -> Stream:
+        """The stream to which work is submitted now; errors as for :meth:`check_process`."""
+        self.check_process()
         current = self._current.get()
         return self._usual if current is None else current
 
@@ -103,11 +109,27 @@ class Executor:
     @contextmanager
     def using(self, stream: Stream, /) -> Iterator[None]:
         """Submit to another stream inside the ``with`` block, in this thread or task."""
+        self.check_process()
         token = self._current.set(stream)
         try:
             yield
         finally:
             self._current.reset(token)
+
+    def foreign(self, address: int, nbytes: int, first: int, itemsize: int, lease: object, /) -> DeviceArray:
+        """Memory of another library from an address on, as an array whose first element lies at ``first``.
+
+        The lease is dropped when nobody holds the array, and what was submitted with it has run.
+        """
+        self.drop_leases()
+        return DeviceArray(ForeignAllocation(self.ordinal, address, nbytes, lease, self._leases), first, itemsize)
+
+    def drop_leases(self) -> None:
+        """Give back memory of other libraries that nobody uses any more."""
+        for _ in range(len(self._leases)):
+            lease, users = self._leases.popleft()
+            if not all(map(self.api.done, users)):
+                self._leases.append((lease, users))
 
     def empty(self, form: Form, /) -> DeviceArray:
         """Memory for a compact tensor; whatever it held."""
@@ -180,10 +202,10 @@ class Executor:
         found = int.from_bytes(self.download(status, 8), "little")
         return None if found == NO_NUMBER else found
 
-    def new_stream(self) -> Stream:
-        """Another stream of the device."""
+    def new_stream(self, handle: int | None = None, /) -> Stream:
+        """Another stream of the device: a new one, or another library's of this handle."""
         self.stream()
-        stream = self.api.new_stream(self.ordinal)
+        stream = self.api.new_stream(self.ordinal) if handle is None else self.api.stream_of(self.ordinal, handle)
         self._streams.add(stream)
         return stream
 
@@ -192,6 +214,7 @@ class Executor:
         self.stream()
         for stream in tuple(self._streams):
             self.api.synchronize(stream)
+        self.drop_leases()
         for stream in tuple(self._notes):
             self.tell(stream)
 
@@ -222,6 +245,7 @@ class Executor:
 
     def wait(self, stream: Stream, /) -> None:
         """Wait for one stream; raises the first refusal that was noted in it."""
+        self.check_process()
         self.api.synchronize(stream)
         self.tell(stream)
 

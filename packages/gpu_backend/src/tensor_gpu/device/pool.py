@@ -8,7 +8,8 @@ them on the device. The host waits for nothing. Nothing here touches memory. All
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import Final, NamedTuple
+from collections.abc import Set
+from typing import Final
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_gpu.device.api import DeviceApi, Stream
@@ -30,13 +31,6 @@ class DeviceMemoryError(MemoryError):
     def __init__(self, message: str, **fields: object) -> None:
         super().__init__(message)
         self.fields = fields
-
-
-class Idle(NamedTuple):
-    """A block that waits for its next use."""
-
-    address: int
-    users: frozenset[Stream]
 
 
 def room_for(nbytes: int, /) -> int:
@@ -66,11 +60,11 @@ class Pool:
         self.kind = kind
         self._api, self._ordinal = api, ordinal
         self._limit = self._usual_limit = limit
-        self._live: dict[int, tuple[int, Form | None]] = {}  # bytes asked for and for what, by address
-        self._idle: dict[int, list[Idle]] = {}  # by size, what was used last at the end
+        self._live: dict[int, tuple[int, int, Form | None]] = {}  # size, bytes asked for and for what, by address
+        self._idle: dict[int, list[tuple[int, Set[Stream]]]] = {}  # addresses and users by size, the latest at the end
         self._used = self._peak = self._allocations = 0
         self._taken = self._kept = 0  # sizes of blocks, which are larger than what was asked for
-        self._dropped: deque[tuple[int, frozenset[Stream]]] = deque()
+        self._dropped: deque[tuple[int, Set[Stream]]] = deque()
         self._lock = fork_safe_lock()
 
     def take(self, nbytes: int, stream: Stream, form: Form | None = None, /) -> int:
@@ -100,16 +94,17 @@ class Pool:
                 raise self._lacking(nbytes)
             if nbytes != room or not fresh:
                 self._api.renew(stream, address, nbytes)
-            self._live[address] = nbytes, form
+            self._live[address] = room, nbytes, form
             self._used += nbytes
             self._taken += room
-            self._peak = max(self._peak, self._used)
+            if self._used > self._peak:
+                self._peak = self._used
             self._allocations += 1
             return address
 
-    def give(self, address: int, users: set[Stream], /) -> None:
+    def give(self, address: int, users: Set[Stream], /) -> None:
         """Take memory back, which these streams used; called wherever the collector runs, so it is noted only."""
-        self._dropped.append((address, frozenset(users)))
+        self._dropped.append((address, users))
 
     def stats(self) -> MemoryUse:
         """What arrays use, what is kept, the most that both may be, the most that was used, and how many asked."""
@@ -154,24 +149,25 @@ class Pool:
         """Keep what arrays gave back since."""
         while self._dropped:
             address, users = self._dropped.popleft()
-            nbytes, _ = self._live.pop(address)
-            room = room_for(nbytes)
+            room, nbytes, _ = self._live.pop(address)
             self._used -= nbytes
             self._taken -= room
             self._kept += room
             self._api.rest(self._ordinal, address, tuple(users))
-            self._idle.setdefault(room, []).append(Idle(address, users))
+            self._idle.setdefault(room, []).append((address, users))
 
     def _again(self, room: int, stream: Stream, *, waits: bool) -> int | None:
         """The address of a block that is kept; None where there is none, or none without waiting."""
-        blocks = self._idle.get(room, [])
+        blocks = self._idle.get(room, ())
         for place in range(len(blocks) - 1, -1, -1):
-            others = blocks[place].users - {stream}
+            address, users = blocks[place]
+            others = () if len(users) == 1 and stream in users else users - {stream}
             if waits or all(map(self._api.done, others)):
                 for other in others:
                     self._api.wait(stream, self._api.record(other))
                 self._kept -= room
-                return blocks.pop(place).address
+                del self._idle[room][place]
+                return address
         return None
 
     def _fresh(self, room: int) -> int | None:
@@ -193,7 +189,7 @@ class Pool:
         self._idle.clear()
 
     def _lacking(self, nbytes: int) -> DeviceMemoryError:
-        held = Counter((asked, form) for asked, form in self._live.values())
+        held = Counter((asked, form) for _, asked, form in self._live.values())
         largest = sorted(held.items(), key=lambda one: one[0][0] * one[1], reverse=True)[:HOLDERS]
         told = "; ".join(
             f"{count} × {asked} bytes for {'a workspace' if form is None else form}" for (asked, form), count in largest

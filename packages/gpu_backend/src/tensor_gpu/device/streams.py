@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 class UserStream:
-    """A stream of one device, as ``tensor_runtime.stream`` gives it.
+    """A stream of one device, as ``tensor_runtime.stream`` gives it: a new one, or another library's of a handle.
 
     >>> from tensor_gpu.sim.bench import Bench
     >>> stream = UserStream(Bench().executor)
@@ -23,9 +23,9 @@ class UserStream:
     True
     """
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, handle: int | None = None) -> None:
         self._executor = executor
-        self._stream = executor.new_stream()
+        self._stream = executor.new_stream(handle)
 
     @property
     def handle(self) -> int:
@@ -38,6 +38,7 @@ class UserStream:
 
     def done(self) -> bool:
         """Whether everything submitted to it is done."""
+        self._executor.check_process()
         return self._executor.api.done(self._stream)
 
     def synchronize(self) -> None:
@@ -64,6 +65,7 @@ class Transfer(Generic[R]):
 
     def done(self) -> bool:
         """Whether there is nothing to wait for."""
+        self._executor.check_process()
         return self._event is None or self._executor.api.passed(self._event)
 
     def result(self) -> R:

@@ -23,7 +23,7 @@ def bind_random(executor: Executor, name: str, result: Form, /) -> Kernel:
     >>> bench.get((bind_random(bench.executor, "integers", form)(1, 0, -5, 1), form))
     [-5, -5, -5]
     """
-    program = random_program(name, result.dtype)
+    program = random_program(name, result.dtype.component)
     parts = result.size * (2 if result.dtype.kind == "complex" else 1)
     blocks = -(-parts // 4)
 

@@ -35,13 +35,13 @@ _EACH: Final = """        for (int k = 0; k < 4; k++)
 
 @made_once
 def random_program(name: str, dtype: DType, /) -> Program:
-    """The program of a distribution.
+    """The program of a distribution of numbers, each of which is a part.
 
     >>> from tensor_core import F64
     >>> random_program("uniform", F64).entry
     'uniform'
     """
-    part = TYPES[dtype.component]
+    part = TYPES[dtype]
     if name == "normal":
         body = _NORMAL
     elif name == "integers":
@@ -63,9 +63,8 @@ def random_program(name: str, dtype: DType, /) -> Program:
 
     def meaning(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
         address, seed, stream, *more, parts = (int(argument) for argument in arguments)
-        size = parts // (2 if dtype.kind == "complex" else 1)
         limits = (more[0], more[1] % 2**64 or 2**64) if more else ()
-        target = Elements(address, dtype, (size,), (1,))
+        target = Elements(address, dtype, (parts,), (1,))
         compute(memory, name, None, target, (), (seed % 2**64, stream % 2**64, *limits))
 
     return Program(name, source, meaning)

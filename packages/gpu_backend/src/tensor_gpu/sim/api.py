@@ -175,6 +175,17 @@ class SimulatedApi:
             self._watch.alive(ordinal)
             return self._scheduler.new_stream(ordinal)
 
+    def stream_of(self, ordinal: int, handle: int, /) -> SimulatedStream:
+        """No other library has a stream here.
+
+        Raises:
+            UnsupportedOperationError: always.
+        """
+        raise UnsupportedOperationError(
+            f"stream: {self.name} devices take no streams of other libraries, so none of handle {handle}",
+            operation="stream",
+        )
+
     def handle(self, stream: Any, /) -> int:
         """A number of this process."""
         return id(stream)

@@ -138,6 +138,8 @@ def _orgqr(call: Solver, of: Matrices) -> int:
 def _gesvd(call: Solver, of: Matrices) -> int:
     m, n = call.sizes
     k = min(m, n)
+    if call.routine == "gesvd" and m < n:
+        raise SimulationError(f"gesvd: {m} rows are less than {n} columns, which the library does not take")
     a = of.matrix(0, m, n)
     try:
         found = np.linalg.svd(a, full_matrices=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tensor_linalg.contracts.common import OWNED, SQUARE, STATUS, CheckParams, overwriting
+from tensor_linalg.contracts.common import MATRICES, OWNED, SQUARE, STATUS, CheckParams, overwriting
 from tensor_runtime.contracts.contract import Contract, declare
 from tensor_runtime.contracts.linalg import KERNELS as SUBSTITUTING
 from tensor_runtime.contracts.linalg import TriangularSolveParams
@@ -17,6 +17,15 @@ class BandedParams(NamedTuple):
     """Diagonals below the main one."""
     upper: int
     """Diagonals above the main one."""
+    check: bool
+    """Whether elements that are not finite are refused with ``NonFiniteError``."""
+
+
+class LstsqParams(NamedTuple):
+    """Which singular values count, and what is looked for before anything is computed."""
+
+    rtol: float
+    """Those up to this times the largest one of the same matrix count as zero."""
     check: bool
     """Whether elements that are not finite are refused with ``NonFiniteError``."""
 
@@ -42,6 +51,14 @@ _KEEPING: Final = declare(
             "Which systems solve refuses, for a pivot that is exactly 0.",
             {**SQUARE, "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix"},
             STATUS,
+        ),
+        Contract(
+            "lstsq",
+            "The x of smallest norm among those that minimise the norm of b - A x, by singular values.",
+            {**MATRICES, "b": "[M, K, B...] of the same dtype, batch axes that broadcast"},
+            "x [N, K, B...] of this dtype; [K, B...], real, the sums of |b - A x|² of each column; and with the batch "
+            "axes of A, its rank, I64, and singular values [min(M, N), ...], real, descending; each owned and compact",
+            LstsqParams,
         ),
         Contract("inv_status", "Which matrices inv refuses, for a pivot that is exactly 0.", SQUARE, STATUS),
         Contract(

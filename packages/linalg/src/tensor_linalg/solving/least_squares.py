@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
-from tensor_core.dtypes import I64, TensorScalar
+from tensor_core.dtypes import I64, DType, TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as
+from tensor_linalg.contracts.solving import LstsqParams
 from tensor_linalg.decompositions import eigh, qr, svd
-from tensor_linalg.decompositions.svd import SVDResult
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.operands import holds, number, promoted, require_finite, require_regular, unit_of, with_batch
+from tensor_linalg.operands import holds, lent, number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.solving.triangular import substituted
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
+from tensor_linalg.specs.solving import LSTSQ, require_sides
 from tensor_linalg.targets import delivered, placed
 from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Shape
@@ -209,38 +211,59 @@ def lstsq(
     given = a, b
     a, b = promoted(operation, a, b)
     rows, columns, batch = matrix_axes(operation, a.shape)
-    _require_fitting(operation, a.shape, b.shape)
-    parts: SVDResult | None = None
-    if not by_qr and 0 not in (rows, columns):
-        with failing_as(operation):
-            parts = svd(a, check=check)
-    elif check:
-        require_finite(operation, "a", a)
-    if check:
-        require_finite(operation, "b", b, min(2, b.rank))
+    require_sides(operation, a.shape, b.shape)
     vector = b.rank == 1
     sides = expand_dims(b, 1) if vector else b
     values: Tensor | None
-    if 0 in (rows, columns):
-        shape = broadcast_shapes(batch, sides.shape[2:])
-        solution = zeros((columns, sides.shape[1], *shape), dtype=a.dtype, placement=a.placement)
-        rank: Tensor = zeros(batch, dtype=I64, placement=a.placement)
-        values = zeros((0, *batch), dtype=a.dtype.component, placement=a.placement)
-    elif parts is None:
-        solution = _by_qr(operation, a, sides)
-        rank, values = full(batch, min(columns, rows), dtype=I64, placement=a.placement), None
+    if not by_qr and 0 not in (rows, columns):
+        tolerance = _relative_tolerance(operation, batch, a.dtype, (rows, columns), rtol)
+        if isinstance(tolerance, Tensor) and not tolerance.rank and (one := lent(tolerance)) is not None:
+            tolerance = float(one)
+        if isinstance(tolerance, Tensor):
+            solution, residuals, rank, values = by_singular_values(a, sides, tolerance, check)
+        else:
+            solution, residuals, rank, values = execute_many(LSTSQ, (a, sides), LstsqParams(tolerance, check))
     else:
-        u, values, vh = parts
-        kept = counted(operation, values, (rows, columns), rtol)
-        inverted = where(kept, divide(1.0, values), 0.0)[None]
-        solution = matmul(multiply(mH(vh), inverted), matmul(mH(u), sides))
-        rank = sum(kept, 0)
-    near = matmul(a, solution)
-    missed = abs(subtract(with_batch(sides, 2, near.shape[2:]), near))
-    residuals = sum(multiply(missed, missed), 0)
+        if check:
+            require_finite(operation, "a", a)
+            require_finite(operation, "b", b, min(2, b.rank))
+        if by_qr and 0 not in (rows, columns):
+            solution = _by_qr(operation, a, sides)
+        else:
+            shape = broadcast_shapes(batch, sides.shape[2:])
+            solution = zeros((columns, sides.shape[1], *shape), dtype=a.dtype, placement=a.placement)
+        rank = full(batch, min(columns, rows), dtype=I64, placement=a.placement)
+        values = None if by_qr else zeros((0, *batch), dtype=a.dtype.component, placement=a.placement)
+        residuals = _residuals(a, solution, sides)
     if vector:
         solution, residuals = squeeze(solution, 1), squeeze(residuals, 0)
-    return delivered(operation, LstsqResult(solution, residuals, rank, None if by_qr else values), out, *given)
+    return delivered(operation, LstsqResult(solution, residuals, rank, values), out, *given)
+
+
+def by_singular_values(
+    a: Tensor, b: Tensor, rtol: float | Tensor, check: bool, /
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Solution, residuals, rank and singular values of the kernel ``lstsq``; the tolerance may be one for each matrix.
+
+    >>> import tensor_runtime as tr
+    >>> by_singular_values(tr.tensor([[2.0]]), tr.tensor([[4.0]]), 0.0, True)[0].item()
+    2.0
+    """
+    operation = "lstsq"
+    with failing_as(operation):
+        u, values, vh = svd(a, check=check)
+    if check:
+        require_finite(operation, "b", b)
+    kept = greater(values, multiply(max(values, 0), rtol))
+    inverted = where(kept, divide(1.0, values), 0.0)[None]
+    solution = matmul(multiply(mH(vh), inverted), matmul(mH(u), b))
+    return solution, _residuals(a, solution, b), sum(kept, 0), values
+
+
+def _residuals(a: Tensor, solution: Tensor, b: Tensor) -> Tensor:
+    near = matmul(a, solution)
+    missed = abs(subtract(with_batch(b, 2, near.shape[2:]), near))
+    return sum(multiply(missed, missed), 0)
 
 
 def one_tolerance(operation: str, rtol: Any, /) -> None:
@@ -259,7 +282,7 @@ def _lstsq_masked(a: Tensor, b: Tensor, driver: str, rtol: Any) -> tuple[Callabl
     one_tolerance("lstsq", rtol)
     a, b = promoted("lstsq", a, b)
     batch = matrix_axes("lstsq", a.shape)[2]
-    _require_fitting("lstsq", a.shape, b.shape)
+    require_sides("lstsq", a.shape, b.shape)
     if b.rank > 1:
         batch = broadcast_batches("lstsq", batch, b.shape[2:])
         a, b = with_batch(a, 2, batch), with_batch(b, 2, batch)
@@ -284,26 +307,25 @@ def counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float |
     >>> counted("pinv", tr.tensor([1.0, 1e-20]), (2, 2), None).to_numpy().tolist()
     [True, False]
     """
-    largest = max(sizes, 0)
-    return greater(sizes, multiply(largest, _relative_tolerance(operation, largest, sides, rtol)))
+    tolerance = _relative_tolerance(operation, sizes.shape[1:], sizes.dtype, sides, rtol)
+    return greater(sizes, multiply(max(sizes, 0), tolerance))
 
 
 def _relative_tolerance(
-    operation: str, largest: Tensor, sides: tuple[int, int], rtol: float | Tensor | None
+    operation: str, batch: Shape, dtype: DType, sides: tuple[int, int], rtol: float | Tensor | None
 ) -> float | Tensor:
     """The tolerance given, or the larger side times the rounding unit of the dtype."""
     if rtol is None:
-        return sorted(sides)[1] * unit_of(largest.dtype)
+        return sorted(sides)[1] * unit_of(dtype)
     if isinstance(rtol, Tensor):
         unwrap(operation, rtol)
-        if rtol.shape not in ((), largest.shape):
+        if rtol.shape not in ((), batch):
             raise ShapeError(
-                f"{operation}: rtol of shape {rtol.shape}; accepted: a number, or one for each matrix, shape "
-                f"{largest.shape}",
+                f"{operation}: rtol of shape {rtol.shape}; accepted: a number, or one for each matrix, shape {batch}",
                 operation=operation,
                 shape=rtol.shape,
             )
-        given = cast(rtol, largest.dtype)
+        given = cast(rtol, dtype.component)
         if holds(any(logical_not(logical_and(greater_equal(given, 0.0), isfinite(given))))):
             raise ArgumentError(
                 f"{operation}: rtol holds a number that is negative or not finite; accepted: numbers from 0 on",
@@ -311,14 +333,3 @@ def _relative_tolerance(
             )
         return given
     return number(operation, "rtol", rtol, "None, a number from 0 on, or a tensor")
-
-
-def _require_fitting(operation: str, a: Shape, b: Shape) -> None:
-    if b[:1] != a[:1] or (len(b) == 1 and len(a) != 2):
-        vector = "[M] or " if len(a) == 2 else ""
-        raise ShapeError(
-            f"{operation}: a of shape {a} and b of shape {b} do not fit; "
-            f"accepted: b of shape {vector}[M, K, B...] with M = {a[0]}",
-            operation=operation,
-            shapes=(a, b),
-        )

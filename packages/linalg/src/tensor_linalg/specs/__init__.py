@@ -32,7 +32,7 @@ from tensor_linalg.specs.overwriting import (
     SVD_OVERWRITING,
     TRIANGULAR_SOLVE_OVERWRITING,
 )
-from tensor_linalg.specs.solving import INV, SOLVE, SOLVE_BANDED, TRIANGULAR_SOLVE_CHECKED
+from tensor_linalg.specs.solving import INV, LSTSQ, SOLVE, SOLVE_BANDED, TRIANGULAR_SOLVE_CHECKED
 from tensor_linalg.specs.status import CHOLESKY_STATUS, INV_STATUS, SOLVE_STATUS
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "INV_OVERWRITING",
     "INV_STATUS",
     "LDL",
+    "LSTSQ",
     "LU_COMPLETE",
     "LU_FACTOR",
     "LU_FACTOR_OVERWRITING",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ShapeError
-from tensor_linalg.contracts.solving import BandedParams
+from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_runtime.contracts.linalg import TriangularSolveParams
@@ -82,9 +83,45 @@ def toeplitz_shape(operation: str, diagonals: Shape, b: Shape, check: bool, /) -
     return solve_shape(operation, (size, size, *diagonals[1:]), b, check)
 
 
+def require_sides(operation: str, a: Shape, b: Shape, /) -> None:
+    """Refuse right-hand sides that do not fit matrices of any extents.
+
+    Raises:
+        ShapeError: another number of rows, or no column axis beside a batch.
+
+    >>> require_sides("lstsq", (4, 3, 10), (4, 2, 10))
+    """
+    if b[:1] != a[:1] or (len(b) == 1 and len(a) != 2):
+        vector = "[M] or " if len(a) == 2 else ""
+        raise ShapeError(
+            f"{operation}: a of shape {a} and b of shape {b} do not fit; "
+            f"accepted: b of shape {vector}[M, K, B...] with M = {a[0]}",
+            operation=operation,
+            shapes=(a, b),
+        )
+
+
+def lstsq_shapes(operation: str, a: Shape, b: Shape, params: LstsqParams, /) -> tuple[Shape, Shape, Shape, Shape]:
+    """``[N, K, B...]`` and ``[K, B...]``, the batch shapes broadcast; ``[B...]`` and ``[min(M, N), B...]`` of ``a``.
+
+    >>> lstsq_shapes("lstsq", (4, 3, 10), (4, 2, 1), LstsqParams(0.0, True))
+    ((3, 2, 10), (2, 10), (10,), (3, 10))
+    """
+    rows, columns, batch = matrix_axes(operation, a)
+    require_sides(operation, a, b)
+    _, right, of_b = matrix_axes(operation, b)
+    whole = batch if batch == of_b else broadcast_batches(operation, batch, of_b)
+    return (columns, right, *whole), (right, *whole), batch, (min(rows, columns), *batch)
+
+
+def _with_fit(dtype: DType, /) -> tuple[DType, DType, DType, DType]:
+    return dtype, dtype.component, I64, dtype.component
+
+
 SOLVE: Final = LinalgSpec("solve", result_shape=solve_shape)
 INV: Final = LinalgSpec("inv", result_shape=inv_shape)
 """The params of each is ``check``: whether the elements are first checked to be finite."""
+LSTSQ: Final = LinalgSpec("lstsq", result_dtype=_with_fit, result_shape=lstsq_shapes)
 SOLVE_BANDED: Final = LinalgSpec("solve_banded", result_shape=banded_shape)
 SOLVE_TOEPLITZ: Final = LinalgSpec("solve_toeplitz", result_shape=toeplitz_shape)
 TRIANGULAR_SOLVE_CHECKED: Final = LinalgSpec(

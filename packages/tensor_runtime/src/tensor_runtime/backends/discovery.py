@@ -66,9 +66,7 @@ class Candidate:
         """The backend itself; loads it the first time."""
         if self.instance is not None:
             return self.instance
-        if self.unavailable:
-            raise BackendUnavailableError(f"backend {self.name!r}: {self.unavailable}", backend=self.name)
-        if self.failure is None:
+        if self.failure is None and not self.unavailable:
             try:
                 loaded = self.load()
                 backend: Any = loaded() if not hasattr(loaded, "bind") and callable(loaded) else loaded
@@ -79,10 +77,14 @@ class Candidate:
                     )
                 self.instance = backend
                 return self.instance
+            except BackendUnavailableError as refusal:  # nothing is broken: it says itself what it lacks here
+                self.unavailable = str(refusal)
             except KeyboardInterrupt:
                 raise
             except BaseException as failure:  # a plug-in may even call sys.exit() or recurse without end
                 self.failure = failure
+        if self.unavailable:
+            raise BackendUnavailableError(f"backend {self.name!r}: {self.unavailable}", backend=self.name)
         remedy = "mend or uninstall it, then call refresh_backends()"
         if variable := getattr(self.failure, "variable", None):  # an error of our tree that says what it accepts
             remedy = f"set or unset {variable}, then start again"

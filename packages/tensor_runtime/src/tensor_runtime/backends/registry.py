@@ -291,7 +291,7 @@ class Registry:
         if not candidate.declared and candidate.failure is None and not candidate.unavailable:
             try:
                 return candidate.resolve().device_kind is kind
-            except PluginLoadError:
+            except (PluginLoadError, BackendUnavailableError):
                 return False
         return False
 

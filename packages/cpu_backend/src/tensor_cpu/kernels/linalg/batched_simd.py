@@ -18,8 +18,8 @@ import numpy as np
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import TensorError
-from tensor_cpu.kernel_table import NativeBinder
-from tensor_cpu.kernels.linalg import drivers
+from tensor_cpu.kernel_table import NativeBinder, bind_numpy
+from tensor_cpu.kernels.linalg import drivers, least_squares
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import minute_powers, scaled, side_powers
 from tensor_cpu.kernels.params import taking_fields
@@ -30,7 +30,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "batches of small matrices, of up to 64 rows, that fill the lanes of a register"
-_LARGEST: Final[Mapping[str, int]] = {
+LARGEST: Final[Mapping[str, int]] = {
     "cholesky": 64,
     "det": 64,
     "eigh": 64,
@@ -44,23 +44,23 @@ _LARGEST: Final[Mapping[str, int]] = {
 }
 """Rows or columns of the largest matrices for which lanes are faster than LAPACK."""
 
+_LONGEST: Final = 64
+"""Rows or columns of least-squares problems with a short side of up to ``_SMALL``."""
+
 _SMALL: Final = 16
 """Rows or columns up to which a group of matrices stays in the first-level cache."""
 
-_FILLING: Final[Mapping[str, int]] = {"cholesky": 64, "qr": 200}
-"""Numbers in a small matrix per matrix in the batch. With more, LAPACK is done before a group of mostly copies is.
-Rotations take any number, one by one where they do not fill the lanes: with the same bits."""
+_ALONE: Final = ("cholesky", "qr")
+"""Done here for every number of matrices, one by one where they do not fill the lanes: with the same bits. Rotations of
+small matrices are, too."""
 
-_FEWEST: Final = 6
-"""Larger matrices in a batch with which a group of them is done before LAPACK is."""
+_FEWEST: Final = (2, 3)
+"""Other matrices in a batch with which a group of them is done before LAPACK is: of up to 32 rows, and of more."""
 
 _SPLIT: Final = range(2, 5)
 """Sides of systems whose many right-hand sides are cut into parts."""
 _WIDE: Final = 1200
 """Numbers in the right-hand sides of one such system with which cutting them into parts begins to pay."""
-_PARTS: Final = 16
-"""Of the columns of one system, so that they fill the lanes; the last may be filled up with zeros."""
-
 _ELIMINATIONS: Final = ("det", "inv", "slogdet", "solve")
 """Done here for every number of matrices, one by one where they do not fill the lanes: with the same bits, and the same
 pivots of zero."""
@@ -86,14 +86,6 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     if driver == "jacobi" and max(forms[0].shape[:2]) > _SMALL:
         return None
     numpys = drivers.bind(name, operands, result, check, driver)
-    kernel = _bind_equal(name, forms, result, check, numpys)
-    if kernel is None and name == "solve" and 0 < forms[0].shape[0] <= _LARGEST["solve"]:
-        return _bind_solve(forms, result, numpys)
-    return kernel
-
-
-def _bind_equal(name: str, forms: list[Form], result: Result, check: bool, numpys: Kernel) -> Kernel | None:
-    """Operands of one dtype and one batch, as they are."""
     results = result if isinstance(result, tuple) else (result,)
     a = forms[0]
     rows, columns, batch = a.shape[0], a.shape[1], a.shape[2:]
@@ -105,16 +97,12 @@ def _bind_equal(name: str, forms: list[Form], result: Result, check: bool, numpy
         right = prod(b[1:2])
         if b[2:] != batch:
             return None
-    if not (0 < rows <= _LARGEST[name] and 0 < columns <= _LARGEST[name] and count and (right or len(forms) == 1)):
+    if not (0 < rows <= LARGEST[name] and 0 < columns <= LARGEST[name] and count and (right or len(forms) == 1)):
         return None
-    parts = 1 if a.dtype is a.dtype.component else 2
     if name in _ELIMINATIONS:
-        if count == 1 and _is_cut(rows, right):
+        if count == 1 and is_cut(rows, right):
             return None
-    elif max(rows, columns) > _SMALL:
-        if count < _FEWEST:
-            return None
-    elif name in _FILLING and parts * rows * columns > count * _FILLING[name]:
+    elif name not in _ALONE and max(rows, columns) > _SMALL and count < _FEWEST[max(rows, columns) > 32]:
         return None
     bind_lanes = partial(
         LIBRARY.bind_batched_simd,
@@ -128,12 +116,12 @@ def _bind_equal(name: str, forms: list[Form], result: Result, check: bool, numpy
     )
     behind = numpys
     if name in _ELIMINATIONS and name != "slogdet":
-        refusing_singular = _refusing_singular(name, numpys)
+        refusing = refusing_singular(name, numpys)
 
         def again() -> Kernel:
-            return bind_lanes(fallback=refusing_singular)
+            return bind_lanes(fallback=refusing)
 
-        behind = _rescaling(name, refusing_singular, again)
+        behind = _rescaling(name, refusing, again)
     if not check and batch:
         behind = _sparing(behind, bind_lanes)
     kernel = bind_lanes(fallback=behind)
@@ -175,14 +163,18 @@ def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel
 
     def kernel(*arrays: Any) -> Any:
         powers = minute_powers(arrays[0]) if all(np.isfinite(array).all() for array in arrays) else None
-        return behind(*arrays) if powers is None else _rescaled(name, again(), powers, arrays)
+        return behind(*arrays) if powers is None else rescaled(name, again(), powers, arrays)
 
     return kernel
 
 
 @ignoring_fp_errors
-def _rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) -> Any:
-    """The result, for which the powers [..., 1, 1] of two are taken out of each matrix and given back."""
+def rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) -> Any:
+    """The result, for which the powers [..., 1, 1] of two are taken out of each matrix and given back.
+
+    >>> rescaled("inv", np.linalg.inv, np.array([[-1060]]), (np.array([[2.0**-1060]]),)).tolist()
+    [[inf]]
+    """
     a = scaled(arrays[0], -powers)
     if name == "inv":
         return scaled(kernel(a), -powers)
@@ -194,8 +186,12 @@ def _rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) -
     return scaled(kernel(a, scaled(arrays[1], -of_sides)), of_sides - powers)
 
 
-def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
-    """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite."""
+def refusing_singular(name: str, numpys: Kernel) -> Kernel:
+    """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite.
+
+    >>> refusing_singular("det", np.linalg.det)(np.eye(1)).item()
+    1.0
+    """
 
     def kernel(*arrays: Any) -> Any:
         if name == "det" or not all(np.isfinite(array).all() for array in arrays):
@@ -206,79 +202,57 @@ def _refusing_singular(name: str, numpys: Kernel) -> Kernel:
     return kernel
 
 
-def _is_cut(side: int, right: int) -> bool:
+def is_cut(side: int, right: int) -> bool:
+    """Whether so many right-hand sides of one system are cut into parts.
+
+    >>> is_cut(3, 1000), is_cut(8, 1000)
+    (True, False)
+    """
     return side in _SPLIT and right * side > _WIDE
 
 
-def _bind_solve(forms: list[Form], result: Result, numpys: Kernel) -> Kernel | None:
-    """Systems of any batches, dtypes and columns: each right-hand side, or part of one, gets a matrix of its own.
+def bind_lstsq(operands: tuple[Operand, ...], result: Result, rtol: float, check: bool) -> Kernel | None:
+    """The kernel of small matrices, each with few right-hand sides of its own, or None for others.
 
-    One matrix for all of them is factored once: the batch is merged with the columns.
+    >>> from tensor_core import F64, I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (1, 1), CPU)
+    >>> result = (form, form_of(F64, (1,), CPU), form_of(I64, (), CPU), form_of(F64, (1,), CPU))
+    >>> [part.tolist() for part in bind_lstsq((form, form), result, 0.0, True)(np.array([[2.0]]), np.array([[4.0]]))]
+    [[[2.0]], [0.0], 1, [2.0]]
     """
-    a, b = forms
-    if isinstance(result, tuple) or not result.size:
+    a, b = operands
+    if not isinstance(a, Form) or not isinstance(b, Form) or not isinstance(result, tuple) or a.dtype is not b.dtype:
         return None
-    side, dtype = a.shape[0], NUMPY_DTYPES[result.dtype]
-    right = each = 1 if b.rank == 1 else b.shape[1]
-    batch = result.shape[:1:-1]
-    parts = _PARTS if prod(batch) == 1 and _is_cut(side, right) else 1
-    if prod(a.shape[2:]) == 1:
-        batch, right = (), right * prod(batch)
-    count, columns = prod(batch) * parts, -(-right // parts)
-    missing = parts * columns - right
-    kernel = LIBRARY.bind_batched_simd(
-        "solve",
-        result.dtype.name,
-        sides=(side, side),
-        right=columns,
-        count=count,
-        results=(((count, columns, side), result.dtype.name),),
-        single=True,
-        fallback=_hand_back,
+    (rows, columns, *batch), right = a.shape, b.shape[1]
+    if a.dtype not in FLOATING or result[0].shape[2:] != a.shape[2:] or not (a.size and b.size):
+        return None
+    if max(rows, columns) > _LONGEST or min(rows, columns) > _SMALL or right > _SMALL:
+        return None
+    bind_lanes = partial(
+        LIBRARY.bind_batched_simd,
+        "lstsq",
+        a.dtype.name,
+        sides=(rows, columns),
+        right=right,
+        count=prod(batch),
+        results=tuple((form.shape[::-1], form.dtype.name) for form in result),
+        single=False,
+        tolerance=rtol,
     )
+    behind = least_squares.bind(operands, result, rtol, check, bind_svd=bind_numpy)
+    kernel = bind_lanes(fallback=behind if check or not batch else _sparing(behind, bind_lanes))
+    if a.is_compact and b.is_compact and a.shape[2:] == b.shape[2:]:
+        return kernel
+    of_b = (*result[0].shape[:1:-1], right, rows)
 
-    def spread(transposed: Any, shape: tuple[int, ...], rows: int) -> Any:
-        """The matrices, one for each of the batch; those that are fewer than the batch has axes get more."""
-        if batch:
-            stack = transposed.reshape(*shape[:-2], *(1,) * (2 + len(batch) - len(shape)), *shape[-2:])
-            transposed = np.broadcast_to(stack, (*batch, *shape[-2:]))
-        return np.ascontiguousarray(transposed.reshape(-1, rows, side), dtype)
+    def spread(x: Any, y: Any) -> Any:
+        missing = (1,) * (len(of_b) - y.ndim)
+        y = np.broadcast_to(y.reshape(*y.shape[:-2], *missing, *y.shape[-2:]), of_b)
+        return kernel(np.ascontiguousarray(x), np.ascontiguousarray(y))
 
-    def by_columns(matrices: Any, sides: Any) -> Any:
-        return kernel(matrices, sides.reshape(count, columns, side)).reshape(sides.shape)
-
-    def solve(x: Any, y: Any) -> Any:
-        matrices = spread(x, x.shape, side)
-        sides = spread(y, y.shape if y.ndim > 1 else (1, side), right)
-        if parts > 1:
-            matrices = np.ascontiguousarray(np.broadcast_to(matrices, (parts, side, side)))
-        if missing:
-            sides = np.concatenate([sides[0], np.zeros((missing, side), dtype)])
-        given = (matrices, sides.reshape(count, columns, side))
-        try:
-            try:
-                found = kernel(*given)
-            except _HandedBackError:
-                powers = minute_powers(matrices)
-                if powers is None or not all(np.isfinite(one).all() for one in given):
-                    raise
-                if parts == 1:  # each of a batch has a power of its own
-                    given = (matrices, sides.reshape(-1, each, side))
-                found = _rescaled("solve", by_columns, powers, given)
-            return (found.reshape(-1, side)[:right] if missing else found).reshape(result.shape[::-1])
-        except _HandedBackError:
-            pass
-        return _refusing_singular("solve", numpys)(x, y)
-
-    return solve
-
-
-class _HandedBackError(Exception):
-    """The lanes found a matrix with an exactly zero pivot, minute numbers, or something that is not finite."""
-
-
-def _hand_back(*arrays: Any) -> None:
-    raise _HandedBackError
+    return spread
 
 
 def _inverted(stack: Any) -> None:
@@ -317,4 +291,7 @@ def _compacting(kernel: Kernel) -> Kernel:
     return lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
-BINDERS: Final[Mapping[str, NativeBinder]] = {name: taking_fields(partial(bind, name)) for name in _LARGEST}
+BINDERS: Final[Mapping[str, NativeBinder]] = {
+    **{name: taking_fields(partial(bind, name)) for name in LARGEST},
+    "lstsq": taking_fields(bind_lstsq),
+}

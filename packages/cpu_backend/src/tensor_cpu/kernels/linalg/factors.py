@@ -300,7 +300,7 @@ def _wide(form: Form) -> Any:
 
 
 _LARGEST_IN_LANES: Final = 64
-_FEWEST_IN_LANES: Final = 6
+_FEWEST_IN_LANES: Final = 3
 """Rows and number of matrices within which eigh() computes in vector lanes, and all pairs are found first."""
 _SMALLEST: Final = 32
 """Rows of the smallest matrices of which some pairs are found sooner than all."""

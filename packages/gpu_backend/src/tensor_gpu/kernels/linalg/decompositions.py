@@ -10,7 +10,7 @@ from tensor_core.dtypes import I32, DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
-from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, place, reader
+from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, place, reader, turner
 from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.programs.linalg import permutation_of_pivots, triangle
 from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError
@@ -147,6 +147,9 @@ def bind_qr(executor: Executor, operands: tuple[Any, ...], result: Any, params: 
 def bind_svd(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
     """Thin singular value decompositions.
 
+    The library's ``gesvd`` takes no matrix with more columns than rows: its transpose is decomposed then, whose vectors
+    are those of the matrix, transposed.
+
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
     >>> x, forms = bench.put([[3.0], [4.0]]), tuple(map(bench.form, ((2, 1), (1,), (1, 1))))
@@ -163,14 +166,23 @@ def bind_svd(executor: Executor, operands: tuple[Any, ...], result: Any, params:
     (m, n), dtype = form.shape[:2], form.dtype
     k = min(m, n)
     read, routines = reader(executor, "svd", "a", form, dtype, check), Routines(executor, form)
+    wide = routine == "gesvd" and m < n
+    rows, columns = (n, m) if wide else (m, n)
+    of_u, of_vh = (compact_of(form, None, (*shape, *routines.batch)) for shape in ((rows, k), (k, columns)))
+    turn_a, turn_u, turn_vh = (turner(executor, one) if wide else None for one in (compact_of(form), of_u, of_vh))
 
     def svd(array: Any) -> tuple[DeviceArray, ...]:
         a = read(array)
-        u, s, vh = map(executor.empty, result)
-        stacks = matrices_of(a, m, n), matrices_of(s, k, 1), matrices_of(u, m, k), matrices_of(vh, k, n)
-        infos = routines.run(routine, (m, n), dtype, stacks, a, s, u, vh)
+        if turn_a is not None:
+            a = turn_a(a)
+        u, s, vh = map(executor.empty, (of_u, result[1], of_vh))
+        stacks = (
+            *(matrices_of(a, rows, columns), matrices_of(s, k, 1)),
+            *(matrices_of(u, rows, k), matrices_of(vh, k, columns)),
+        )
+        infos = routines.run(routine, (rows, columns), dtype, stacks, a, s, u, vh)
         routines.refuse(infos, partial(_not_converged, "svd"))
-        return u, s, vh
+        return (u, s, vh) if turn_u is None or turn_vh is None else (turn_vh(vh), s, turn_u(u))
 
     return svd
 

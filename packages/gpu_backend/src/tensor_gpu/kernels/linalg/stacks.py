@@ -104,6 +104,21 @@ def matrices_of(array: DeviceArray, rows: int, columns: int, /) -> Stack:
     return Stack(array.address, max(rows, 1), rows * columns)
 
 
+def turner(executor: Executor, form: Form, /) -> Callable[[DeviceArray], DeviceArray]:
+    """What makes a compact stack of the transposes of compact matrices.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x = bench.put([[1.0, 2.0, 3.0]])
+    >>> bench.get((turner(bench.executor, x.form)(x.array), bench.form((3, 1))))
+    [[1.0], [2.0], [3.0]]
+    """
+    (m, n), (down, across) = form.shape[:2], form.strides[:2]
+    shape = (n, m, *form.shape[2:])
+    seen = form_of(form.dtype, shape, form.placement, (across, down, *form.strides[2:]))
+    return bind_step(executor, "copy", (seen,), compact_of(form, None, shape), None)
+
+
 class Routines:
     """Submits routines on one stack after the other, and tells the first matrix that failed in any.
 

@@ -1,10 +1,11 @@
-"""``solve_banded`` by dense systems, ``solve_toeplitz`` step by step, ``triangular_solve_checked`` after checks."""
+"""``lstsq`` by ``svd``, ``solve_banded`` by dense systems, ``solve_toeplitz`` step by step, substitution."""
 
 from __future__ import annotations
 
 from tensor_linalg.contracts.common import CheckParams
-from tensor_linalg.contracts.solving import BandedParams
+from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
+from tensor_linalg.solving.least_squares import by_singular_values
 from tensor_linalg.solving.systems import solve
 from tensor_linalg.solving.triangular import check_triangle, substituted
 from tensor_linalg.specs.shapes import broadcast_batches
@@ -18,6 +19,17 @@ from tensor_runtime.ops.logic import logical_or
 from tensor_runtime.ops.reduction import sum
 from tensor_runtime.ops.views import copy, expand_dims, move_axes, reverse_view, squeeze
 from tensor_runtime.tensors.tensor import Tensor
+
+
+def lstsq(a: Tensor, b: Tensor, params: LstsqParams, /) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The solution by the factors of the matrices.
+
+    >>> from tensor_runtime import tensor
+    >>> x, residuals, rank, values = lstsq(tensor([[2.0], [0.0]]), tensor([[4.0], [3.0]]), LstsqParams(1e-15, True))
+    >>> x.item(), residuals.item(), rank.item(), values.item()
+    (2.0, 9.0, 1, 2.0)
+    """
+    return by_singular_values(a, b, params.rtol, params.check)
 
 
 def solve_banded(ab: Tensor, b: Tensor, params: BandedParams, /) -> Tensor:

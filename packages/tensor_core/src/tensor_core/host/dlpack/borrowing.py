@@ -70,6 +70,40 @@ def lent_capsule(source: Any, copy: bool | None = None, /) -> object:
     return capsule
 
 
+def take_device_capsule(
+    source: Any, device: tuple[int, int], stream: int | None, /
+) -> tuple[DType, TensorLayout, int, bool, object]:
+    """What an object with ``__dlpack__`` lends of a device's memory.
+
+    Args:
+        source: an array or tensor of any library.
+        device: DLPack's name of where the memory has to be.
+        stream: the one that will use it, as its producer is told; the producer lets it wait.
+
+    Returns:
+        Element type, shape and strides, address of the first element, whether it must not be written, and what gives
+        the memory back when nobody holds it any more.
+
+    Raises:
+        DTypeError: an element type that is none of ours.
+        ExchangeError: the producer refuses, or what it lends is malformed, elsewhere, or newer than what is known here.
+
+    >>> from tensor_core import HostTensor
+    >>> x = HostTensor.from_nested([[1, 2], [3, 4]])
+    >>> dtype, layout, first, readonly, lease = take_device_capsule(x, (1, 0), None)
+    >>> layout, first % 8, readonly
+    (TensorLayout(shape=(2, 2), strides=(1, 2), offset=0), 0, False)
+    """
+    from tensor_core.host.dlpack import structures as c
+
+    capsule = _capsule_of(source, None, stream)
+    label, managed, (dtype, layout, first) = _checked(capsule, type(source).__name__, device)
+    readonly = label == c.VERSIONED and bool(managed.flags & c.READ_ONLY)
+    lease = _Lease(c.pointer_of(capsule, label), c.Deleter(managed.deleter) if managed.deleter else None)
+    lease.taken = c.rename(capsule, c.USED[label]) == 0
+    return dtype, layout, first, readonly, lease
+
+
 def check_on_host(source: Any, copy: object = None, /) -> None:
     """Raise an error unless an object exchanges memory through DLPack, and the memory is the host's.
 
@@ -107,16 +141,17 @@ def check_on_host(source: Any, copy: object = None, /) -> None:
         )
 
 
-def _capsule_of(source: Any, copy: bool | None) -> object:
+def _capsule_of(source: Any, copy: bool | None, stream: int | None = None) -> object:
     from tensor_core.host.dlpack import structures as c
 
     asked: dict[str, Any] = {"max_version": c.VERSION} if copy is None else {"max_version": c.VERSION, "copy": copy}
+    of_stream = {} if stream is None else {"stream": stream}
     try:
         try:
-            return source.__dlpack__(**asked)
+            return source.__dlpack__(**of_stream, **asked)
         except TypeError:  # a producer from before DLPack 1.0
             if copy is None:
-                return source.__dlpack__()
+                return source.__dlpack__(**of_stream)
             raise
     except (TensorError, MemoryError):
         raise
@@ -137,7 +172,9 @@ def _taken(capsule: Any, name: str) -> tuple[Storage, TensorLayout]:
     return borrowed
 
 
-def _checked(capsule: Any, name: str) -> tuple[bytes, Any, tuple[DType, TensorLayout, int]]:
+def _checked(
+    capsule: Any, name: str, device: tuple[int, int] = HOST
+) -> tuple[bytes, Any, tuple[DType, TensorLayout, int]]:
     """Label of a capsule, its structure, and what that describes, which can be."""
     from tensor_core.host.dlpack import structures as c
 
@@ -154,7 +191,7 @@ def _checked(capsule: Any, name: str) -> tuple[bytes, Any, tuple[DType, TensorLa
         raise ExchangeError(
             f"from_dlpack: {name} speaks DLPack {managed.major}.{managed.minor}; accepted: {c.VERSION[0]}.x"
         )
-    dtype, layout, first = _described(managed.tensor, c)
+    dtype, layout, first = _described(managed.tensor, c, device)
     check_address(dtype, layout, first)
     return label, managed, (dtype, layout, first)
 
@@ -170,11 +207,12 @@ class _Lease:
             self.deleter(self.address)
 
 
-def _described(info: Any, c: Any) -> tuple[DType, TensorLayout, int]:
+def _described(info: Any, c: Any, device: tuple[int, int]) -> tuple[DType, TensorLayout, int]:
     """Element type, layout and address of the first element, or an error of what is wrong with them."""
-    if (info.device.kind, info.device.number) != HOST:
+    if (info.device.kind, info.device.number) != device:
+        wanted = "the host" if device == HOST else device
         raise ExchangeError(
-            f"from_dlpack: the capsule is of device {(info.device.kind, info.device.number)}, not the host"
+            f"from_dlpack: the capsule is of device {(info.device.kind, info.device.number)}, not {wanted}"
         )
     found = info.dtype.code, info.dtype.bits, info.dtype.lanes
     dtype = next((dtype for dtype, facts in c.ELEMENT_TYPES.items() if facts == found), None)

@@ -13,6 +13,7 @@ import gc
 import sys
 from operator import index
 
+from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError, ExchangeError, shortened
 from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout, is_injective
@@ -105,10 +106,52 @@ def export_capsule(storage: Storage, layout: TensorLayout, /, *, unversioned: bo
     >>> export_capsule(Storage.zeros(F64, 3), TensorLayout((3,)), unversioned=False)  # doctest: +ELLIPSIS
     <capsule object "dltensor_versioned" at ...>
     """
+    from tensor_core.host.dlpack import structures
+
+    c: Any = structures
+    buffer = c.Buffer()
+    c.get_buffer(storage.raw, c.ctypes.byref(buffer), 0)
+    first = buffer.address + (layout.offset * storage.dtype.itemsize if layout.size else 0)
+    readonly = storage.readonly or not is_injective(layout)
+    flags = (c.READ_ONLY if readonly else 0) | (c.IS_COPIED if copied else 0)
+    return _lent(_Loan(storage.dtype, layout, first, HOST, 0 if unversioned else flags, unversioned, buffer, None, c))
+
+
+def export_device_capsule(
+    dtype: DType,
+    layout: TensorLayout,
+    first: int,
+    device: tuple[int, int],
+    owner: object,
+    /,
+    *,
+    unversioned: bool,
+    copied: bool = False,
+) -> object:
+    """A DLPack capsule of memory of a device, whose owner is kept alive.
+
+    Args:
+        dtype: of the elements.
+        layout: shape and strides.
+        first: address of the first element.
+        device: DLPack's name of the device.
+        owner: what the memory belongs to.
+        unversioned: as for :func:`export_capsule`.
+        copied: as for :func:`export_capsule`.
+
+    >>> from tensor_core.dtypes import F64
+    >>> export_device_capsule(F64, TensorLayout((3,)), 1 << 40, (2, 0), None, unversioned=True)  # doctest: +ELLIPSIS
+    <capsule object "dltensor" at ...>
+    """
     from tensor_core.host.dlpack import structures as c
 
+    readonly = not is_injective(layout)
+    flags = (c.READ_ONLY if readonly else 0) | (c.IS_COPIED if copied else 0)
+    return _lent(_Loan(dtype, layout, first, device, 0 if unversioned else flags, unversioned, None, owner, c))
+
+
+def _lent(loan: _Loan) -> object:
     _collect()
-    loan = _Loan(storage, layout, unversioned, copied, c)
     capsule = loan.capsule  # held here as well, or a collection in another thread takes it for abandoned
     _LOANS.append(loan)
     if _on_collection not in gc.callbacks:
@@ -117,32 +160,39 @@ def export_capsule(storage: Storage, layout: TensorLayout, /, *, unversioned: bo
 
 
 class _Loan:
-    """Structures that a consumer reads, and the buffer they point into."""
+    """Structures that a consumer reads, and what holds the memory that they point to: a buffer, or its owner."""
 
-    __slots__ = ("arrays", "buffer", "c", "capsule", "first", "managed", "written")
+    __slots__ = ("arrays", "buffer", "c", "capsule", "first", "managed", "owner", "written")
 
-    def __init__(self, storage: Storage, layout: TensorLayout, unversioned: bool, copied: bool, c: Any) -> None:
-        ctypes = c.ctypes
-        self.c, self.buffer = c, c.Buffer()
-        c.get_buffer(storage.raw, ctypes.byref(self.buffer), 0)
-        dtype, rank = storage.dtype, layout.rank
+    def __init__(
+        self,
+        dtype: DType,
+        layout: TensorLayout,
+        address: int,
+        device: tuple[int, int],
+        flags: int,
+        unversioned: bool,
+        buffer: Any,
+        owner: object,
+        c: Any,
+    ) -> None:
+        ctypes, rank = c.ctypes, layout.rank
+        self.c, self.buffer, self.owner = c, buffer, owner
         extents = ctypes.c_int64 * max(rank, 1)  # ctypes gives empty arrays no memory
         self.arrays = extents(*layout.shape), extents(*layout.strides)
         self.managed = (c.Unversioned if unversioned else c.Versioned)()
         self.managed.deleter = ctypes.cast(c.time, ctypes.c_void_p)
         if not unversioned:
             self.managed.major, self.managed.minor = c.VERSION
-            readonly = storage.readonly or not is_injective(layout)
-            self.managed.flags = (c.READ_ONLY if readonly else 0) | (c.IS_COPIED if copied else 0)
+            self.managed.flags = flags
         info: structures.TensorInfo = self.managed.tensor
-        offset = layout.offset * dtype.itemsize if layout.size else 0
-        info.data, info.device, info.rank = self.buffer.address + offset, c.Device(*HOST), rank
+        info.data, info.device, info.rank = address, c.Device(*device), rank
         info.dtype = c.ElementType(*c.ELEMENT_TYPES[dtype])
         info.shape, info.strides = (ctypes.cast(array, ctypes.POINTER(ctypes.c_int64)) for array in self.arrays)
-        address = ctypes.addressof(self.managed)
-        self.first = ctypes.c_uint64.from_address(address)  # of the structure: a version, or an address
+        place = ctypes.addressof(self.managed)
+        self.first = ctypes.c_uint64.from_address(place)  # of the structure: a version, or an address
         self.written = self.first.value
-        self.capsule: Any = c.new_capsule(address, c.UNVERSIONED if unversioned else c.VERSIONED, None)
+        self.capsule: Any = c.new_capsule(place, c.UNVERSIONED if unversioned else c.VERSIONED, None)
 
     def is_over(self) -> bool:
         """Whether the consumer called the deleter, or nobody holds a capsule that nobody took."""
@@ -155,7 +205,9 @@ class _Loan:
 
     def end(self) -> None:
         """Let go of the memory."""
-        self.c.release_buffer(self.c.ctypes.byref(self.buffer))
+        if self.buffer is not None:
+            self.c.release_buffer(self.c.ctypes.byref(self.buffer))
+        self.owner = None
 
 
 _LOANS: Final[list[_Loan]] = []

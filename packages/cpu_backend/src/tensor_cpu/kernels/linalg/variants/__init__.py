@@ -1,1 +1,1 @@
-"""Variants of kernels: which matrices they refuse, and results in the memory of operands that are given up."""
+"""Variants of kernels: other batches, which matrices they refuse, and results in the memory of operands given up."""

@@ -73,11 +73,15 @@ def _refusing(name: str, operands: tuple[Form, ...], result: Form, count: int) -
     if not AVAILABLE:
         return partial(_numpy_refuses, name)
     from tensor_cpu.kernels.linalg import batched_simd, lapack
+    from tensor_cpu.kernels.linalg.variants import systems
 
     a = form_of(promote(*(one.dtype for one in operands)), operands[0].shape, operands[0].placement)
     solution = (*operands[-1].shape[: min(2, operands[-1].rank)], *result.shape)
     computed = form_of(a.dtype, solution, a.placement)
-    in_lanes = bool(a.size) and batched_simd.bind(name, operands, computed, False) is not None
+    in_lanes = bool(a.size) and (
+        batched_simd.bind(name, operands, computed, False) is not None
+        or (name == "solve" and systems.bind(operands, computed, False) is not None)
+    )
     routine = "cholesky" if name == "cholesky" else "inv"
     if in_lanes and count > 1:
         return batched_simd.refusing(routine, a, count)

@@ -1,0 +1,389 @@
+"""Devices of CUDA, as ``tensor_gpu.device.api`` asks for them: by CuPy, which is imported here and nowhere else.
+
+CuPy's arrays are not used, nor its functions of them: only memory, streams, events, modules, and the libraries of CUDA
+that it binds. Each call makes its device the current one of the thread, and puts back what was current.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from tensor_core.dtypes import I64
+from tensor_core.errors import BackendError
+from tensor_gpu.cuda.compiler import compiled
+from tensor_gpu.cuda.report import cupy_installed
+from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
+from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
+from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_runtime.placement import MemoryKind
+
+_PROBED: Final = 20260
+
+
+def _probed(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
+    memory.view(int(arguments[0]), I64, (1,), (1,))[...] = _PROBED
+
+
+PROBE: Final = Program("probe", f'extern "C" __global__ void probe(long long* x) {{ x[0] = {_PROBED}; }}', _probed)
+"""Writes a number, to see whether a device does."""
+
+
+class Modules(NamedTuple):
+    """The modules of CuPy that are called, or what stands for them in a test."""
+
+    version: str
+    cuda: Any  # cupy.cuda
+    runtime: Any  # cupy_backends.cuda.api.runtime
+    libs: Any  # cupy_backends.cuda.libs, whose modules open their libraries when they are asked for
+
+
+def _imported() -> Modules:
+    """CuPy, imported now; whatever its import raises passes."""
+    import cupy
+    from cupy_backends.cuda import libs
+    from cupy_backends.cuda.api import runtime
+
+    return Modules(cupy.__version__, cupy.cuda, runtime, libs)
+
+
+class CupyProbe:
+    """``report.Probe`` of this machine.
+
+    >>> CupyProbe().installed() in (True, False)
+    True
+    """
+
+    def __init__(self) -> None:
+        self.modules: Modules
+
+    def installed(self) -> bool:
+        """Whether there is a CuPy to import."""
+        return cupy_installed()
+
+    def load(self) -> str:
+        """Import it."""
+        self.modules = _imported()
+        return self.modules.version
+
+    def driver(self) -> int:
+        """The newest CUDA that the driver knows."""
+        return int(self.modules.runtime.driverGetVersion())
+
+    def runtime(self) -> int:
+        """The CUDA that CuPy was built for."""
+        return int(self.modules.runtime.runtimeGetVersion())
+
+    def devices(self) -> int:
+        """How many there are."""
+        return int(self.modules.runtime.getDeviceCount())
+
+    def library(self, name: str, /) -> None:
+        """Open a library; NVRTC is opened by its first call."""
+        found = getattr(self.modules.libs, name)
+        if name == "nvrtc":
+            found.getVersion()
+
+    def launch(self) -> None:
+        """Compile, run and read back a kernel of one element."""
+        api, taken = CupyApi(self.modules), bytearray(8)
+        stream, address = api.new_stream(0), api.allocate(0, 8)
+        api.launch(stream, Launch(PROBE, 1, 1, (address,)))
+        api.download(stream, address, taken)
+        api.synchronize(stream)
+        found = int.from_bytes(taken, "little")
+        if found != _PROBED:
+            raise BackendError(f"it wrote {found}, not {_PROBED}")
+
+
+class CudaStream:
+    """A queue of one device."""
+
+    __slots__ = ("__weakref__", "handles", "native", "ordinal")
+
+    def __init__(self, native: Any, ordinal: int) -> None:
+        self.native = native
+        self.ordinal = ordinal
+        self.handles: dict[tuple[str, int], _Handle] = {}  # of libraries, by their names and the threads
+
+
+class CudaEvent(NamedTuple):
+    """A point in a stream."""
+
+    native: Any
+    stream: CudaStream
+
+
+class _Handle:
+    """A library's handle, for one stream and one thread: others would share its workspace."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+        self.value: int = library.create()
+
+    def __del__(self) -> None:
+        if hasattr(self, "value") and not sys.is_finalizing():
+            self._library.destroy(self.value)
+
+
+class CupyApi:
+    """Every device that CUDA shows.
+
+    >>> CupyApi.name
+    'cuda'
+    """
+
+    name: Final = "cuda"
+
+    def __init__(self, found: Modules) -> None:
+        self.cuda, self.runtime, self.libs = found.cuda, found.runtime, found.libs
+        self._properties = [self._properties_of(ordinal) for ordinal in range(self.runtime.getDeviceCount())]
+        self._pool = self.cuda.MemoryPool()
+        self._live: list[dict[int, tuple[Any, int]]] = [{} for _ in self._properties]
+        self._dropped: deque[tuple[int, int, Sequence[Any]]] = deque()
+        self._leaving: list[tuple[int, int, list[Any]]] = []
+        self._staged: dict[CudaStream, deque[tuple[Any, Any, bytearray | None]]] = {}
+        self._functions: dict[tuple[str, str, int], Any] = {}
+        self._lock = threading.RLock()
+        self._let_devices_meet()
+
+    def _properties_of(self, ordinal: int) -> DeviceProperties:
+        facts = self.runtime.getDeviceProperties(ordinal)
+        return DeviceProperties(
+            facts["name"].decode(), int(facts["totalGlobalMem"]), (int(facts["major"]), int(facts["minor"]))
+        )
+
+    def _let_devices_meet(self) -> None:
+        """Let each device reach the memory of those that it can reach; copies go over the host elsewhere."""
+        count = range(len(self._properties))
+        for one, other in ((one, other) for one in count for other in count if one != other):
+            with self.cuda.Device(one):
+                if self.runtime.deviceCanAccessPeer(one, other):
+                    try:
+                        self.runtime.deviceEnablePeerAccess(other)
+                    except self.runtime.CUDARuntimeError as error:
+                        if "PeerAccessAlreadyEnabled" not in str(error):
+                            raise
+
+    def devices(self) -> Sequence[DeviceProperties]:
+        """The devices, in CUDA's order."""
+        return self._properties
+
+    def allocate(self, ordinal: int, nbytes: int, /) -> int:
+        """Memory of a pool of our own; where there is none left, what is about to be released is waited for."""
+        with self._lock, self.cuda.Device(ordinal):
+            self._collect(wait=False)
+            try:
+                pointer = self._pool.malloc(nbytes)
+            except MemoryError:
+                self._collect(wait=True)
+                self._pool.free_all_blocks()
+                pointer = self._pool.malloc(nbytes)
+            address = int(pointer.ptr)
+            self._live[ordinal][address] = pointer, nbytes
+            return address
+
+    def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:
+        """Memory of the device, the only kind that the properties name."""
+        assert kind is MemoryKind.Device
+        return self.allocate(ordinal, nbytes)
+
+    def rest(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
+        """Nothing happens to memory that rests."""
+
+    def renew(self, stream: Any, address: int, nbytes: int, /) -> None:
+        """Nor when it is used again."""
+
+    def release(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
+        """Memory is taken back when what its users were given has run. Collectors call this anywhere: it only notes."""
+        self._dropped.append((ordinal, address, users))
+
+    def memory(self, ordinal: int, /) -> MemoryFacts:
+        """What live arrays use, of how much."""
+        with self._lock:
+            self._collect(wait=False)
+            leaving = {address for device, address, _ in self._leaving if device == ordinal}
+            used = sum(nbytes for address, (_, nbytes) in self._live[ordinal].items() if address not in leaving)
+            return MemoryFacts(used, self._properties[ordinal].memory_bytes)
+
+    def new_stream(self, ordinal: int, /) -> CudaStream:
+        """Another queue, which does not wait for CUDA's default stream either."""
+        with self.cuda.Device(ordinal):
+            return CudaStream(self.cuda.Stream(non_blocking=True), ordinal)
+
+    def stream_of(self, ordinal: int, handle: int, /) -> CudaStream:
+        """Another library's queue; 0 is CUDA's default stream."""
+        with self.cuda.Device(ordinal):
+            return CudaStream(self.cuda.ExternalStream(handle, ordinal), ordinal)
+
+    def ordinal_of(self, address: int, /) -> int:
+        """The device on which memory of any library lies."""
+        return int(self.runtime.pointerGetAttributes(address).device)
+
+    def handle(self, stream: Any, /) -> int:
+        """The address of its ``cudaStream_t``."""
+        return int(stream.native.ptr)
+
+    def record(self, stream: Any, /) -> CudaEvent:
+        """The point after all that is submitted so far."""
+        return CudaEvent(self._event(stream), stream)
+
+    def wait(self, stream: Any, event: Any, /) -> None:
+        """Let the device wait for the event; the host goes on."""
+        with self.cuda.Device(stream.ordinal):
+            stream.native.wait_event(event.native)
+
+    def synchronize(self, stream: Any, /) -> None:
+        """Wait, without the interpreter's lock."""
+        with self.cuda.Device(stream.ordinal):
+            stream.native.synchronize()
+        self._land(stream)
+
+    def done(self, stream: Any, /) -> bool:
+        """Whether all has run."""
+        done = bool(stream.native.done)
+        self._land(stream)
+        return done
+
+    def passed(self, event: Any, /) -> bool:
+        """Whether the stream has gone past the event."""
+        passed = bool(event.native.done)
+        self._land(event.stream)
+        return passed
+
+    def upload(self, stream: Any, target: int, source: bytes | bytearray | memoryview, /) -> None:
+        """Submit a copy of bytes that are taken now, into memory that the device reads by itself."""
+        given = np.frombuffer(source, np.uint8)
+        staged = self.cuda.alloc_pinned_memory(given.nbytes)
+        np.frombuffer(staged, np.uint8, given.nbytes)[:] = given
+        self._copy(stream, target, staged.ptr, given.nbytes, self.runtime.memcpyHostToDevice)
+        self._stage(stream, staged, None)
+
+    def download(self, stream: Any, source: int, target: bytearray, /) -> None:
+        """Submit a copy to such memory; whoever sees that it has run takes it from there."""
+        staged = self.cuda.alloc_pinned_memory(len(target))
+        self._copy(stream, staged.ptr, source, len(target), self.runtime.memcpyDeviceToHost)
+        self._stage(stream, staged, target)
+
+    def copy(self, stream: Any, target: int, source: int, nbytes: int, /) -> None:
+        """Submit a copy; CUDA's addresses are one space and tell the devices."""
+        self._copy(stream, target, source, nbytes, self.runtime.memcpyDefault)
+
+    def fill(self, stream: Any, target: int, byte: int, nbytes: int, /) -> None:
+        """Submit the writing of one byte everywhere."""
+        with self.cuda.Device(stream.ordinal):
+            self.runtime.memsetAsync(target, byte, nbytes, stream.native.ptr)
+
+    def launch(self, stream: Any, launch: Launch, /) -> None:
+        """Submit a program, which is compiled for the device when it runs there first."""
+        with self.cuda.Device(stream.ordinal):
+            function = self._function(launch.program, stream.ordinal)
+            packed = tuple(map(_packed, launch.arguments))
+            function((launch.blocks,), (launch.threads,), packed, 0, stream.native)
+
+    def gemm(self, stream: Any, call: Gemm, /) -> None:
+        """Submit matrix products by cuBLAS, in full precision."""
+        cublas, (one, zero) = self.libs.cublas, ONE_AND_ZERO[call.dtype]
+        turned = (getattr(cublas, f"CUBLAS_OP_{letter}") for letter in (call.a_turned, call.b_turned))
+        with self.cuda.Device(stream.ordinal), stream.native:
+            getattr(cublas, f"{LETTERS[call.dtype]}gemmStridedBatched")(
+                *(self._handle("cublas", stream), *turned, call.m, call.n, call.k, one),
+                *(call.a, call.a_leading, call.a_stride, call.b, call.b_leading, call.b_stride, zero),
+                *(call.c, call.c_leading, call.c_stride, call.matrices),
+            )
+
+    def solver(self, stream: Any, call: Solver, /) -> None:
+        """Submit a routine of linear algebra; its workspaces go when it has run."""
+        taken: list[int] = []
+
+        def scratch(nbytes: int) -> int:
+            taken.append(self.allocate(stream.ordinal, max(nbytes, 1)))
+            return taken[-1]
+
+        on = Libraries(
+            self.libs.cublas,
+            self.libs.cusolver,
+            partial(self._handle, "cublas", stream),
+            partial(self._handle, "cusolver", stream),
+            scratch,
+            partial(self.upload, stream),
+            lambda address, nbytes: self.fill(stream, address, 0, nbytes),
+        )
+        try:
+            with self.cuda.Device(stream.ordinal), stream.native:
+                solve(on, call)
+        finally:
+            for address in taken:
+                self.release(stream.ordinal, address, (stream,))
+
+    def _handle(self, library: str, stream: CudaStream) -> int:
+        """A library's handle for a stream and this thread; CuPy gives it the current stream at every call."""
+        key = library, threading.get_ident()
+        found = stream.handles.get(key)
+        if found is None:
+            found = stream.handles[key] = _Handle(getattr(self.libs, library))
+        return found.value
+
+    def _function(self, program: Program, ordinal: int) -> Any:
+        key = program.source, program.entry, ordinal
+        function = self._functions.get(key)
+        if function is None:
+            module = self.cuda.Module()
+            module.load(compiled(self.libs.nvrtc, program, self._properties[ordinal].compute_capability))
+            function = self._functions[key] = module.get_function(program.entry)
+        return function
+
+    def _copy(self, stream: CudaStream, target: int, source: int, nbytes: int, kind: int) -> None:
+        with self.cuda.Device(stream.ordinal):
+            self.runtime.memcpyAsync(target, source, nbytes, kind, stream.native.ptr)
+
+    def _event(self, stream: CudaStream) -> Any:
+        with self.cuda.Device(stream.ordinal):
+            event = self.cuda.Event(disable_timing=True)
+            event.record(stream.native)
+            return event
+
+    def _stage(self, stream: CudaStream, staged: Any, target: bytearray | None) -> None:
+        """Keep host memory that the device reads or writes until a stream has gone past this point."""
+        with self._lock:
+            self._staged.setdefault(stream, deque()).append((self._event(stream), staged, target))
+            self._land(stream)
+
+    def _land(self, stream: CudaStream) -> None:
+        """Give downloads that have run to their targets, and staging memory back."""
+        with self._lock:
+            waiting = self._staged.get(stream, deque())
+            while waiting and waiting[0][0].done:
+                _, staged, target = waiting.popleft()
+                if target is not None:
+                    target[:] = np.frombuffer(staged, np.uint8, len(target)).data
+            if not waiting:
+                self._staged.pop(stream, None)
+
+    def _collect(self, *, wait: bool) -> None:
+        """Take back the memory that nobody will use any more."""
+        while self._dropped:
+            ordinal, address, users = self._dropped[0]
+            self._leaving.append((ordinal, address, [self._event(user) for user in users]))
+            self._dropped.popleft()
+        for one in tuple(self._leaving):  # an interruption while it waits loses none of them
+            ordinal, address, events = one
+            if wait:
+                for event in events:
+                    event.synchronize()
+            if all(event.done for event in events):
+                self._leaving.remove(one)
+                del self._live[ordinal][address]
+        for stream in tuple(self._staged):
+            self._land(stream)
+
+
+def _packed(argument: Argument) -> np.int64 | np.float64:
+    """Eight bytes, as a parameter of a program is: an address and an int alike."""
+    return np.float64(argument) if isinstance(argument, float) else np.int64(argument)

@@ -1,0 +1,276 @@
+"""What CuPy's modules are asked, and that it computes what it must, on what stands for them (``tools/fake_cupy``)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from fake_cupy.driver import Machine
+from fake_cupy.libraries import WORKSPACE, modules
+from tensor_core.dtypes import C64, F32, F64
+from tensor_core.errors import BackendError
+from tensor_gpu.cuda.cupy_api import PROBE, CupyApi, CupyProbe
+from tensor_gpu.cuda.exchange import CudaBackend
+from tensor_gpu.cuda.report import examine
+from tensor_gpu.device.api import Gemm, Launch, Solver, Stack
+from tensor_gpu.device.program import Program
+from tensor_gpu.programs.source import OPTIONS
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.errors import NotPositiveDefiniteError, SingularMatrixError
+from tensor_runtime.placement import DeviceKind, Placement, as_placement
+from tensor_runtime.testing.conformance_parts.devices import DevicesConformance
+
+
+@pytest.fixture
+def machine() -> Machine:
+    return Machine(devices=2, memory_bytes=1 << 20, seed=3)
+
+
+@pytest.fixture
+def api(machine: Machine) -> CupyApi:
+    return CupyApi(modules(machine))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Machine:
+    return Machine(devices=2)
+
+
+@pytest.fixture(scope="module")
+def place(shared: Machine) -> Iterator[str]:
+    tr.register_backend("fake", CudaBackend(CupyApi(modules(shared)), DeviceKind.other("fake"), device_type=99))
+    yield "fake:1"
+    registry.unregister("fake")
+
+
+def test_a_machine_with_everything_passes_its_report(machine: Machine) -> None:
+    class Probe(CupyProbe):
+        def installed(self) -> bool:
+            return True
+
+        def load(self) -> str:
+            self.modules = modules(machine)
+            return self.modules.version
+
+    assert examine(Probe()).message == ""
+    assert machine.noted("launch")[0][1][:3] == ("probe", (1,), (1,))
+
+
+def test_products_name_orders_leading_dimensions_and_strides(machine: Machine, api: CupyApi) -> None:
+    stream, (a, b, c) = api.new_stream(1), (api.allocate(1, 1 << 12) for _ in range(3))
+    api.gemm(stream, Gemm(C64, "C", "T", 2, 3, 4, a, 5, 21, b, 6, 0, c, 2, 6, 7))
+
+    assert machine.noted("zgemmStridedBatched") == [
+        ("zgemmStridedBatched", (1, "C", "T", 2, 3, 4, a, 5, 21, b, 6, 0, c, 2, 6, 7))
+    ]
+
+
+def test_programs_are_compiled_once_for_each_device_and_get_eight_bytes_for_each_argument(
+    machine: Machine, api: CupyApi
+) -> None:
+    address = 0
+    for ordinal in (0, 1, 0):
+        stream, address = api.new_stream(ordinal), api.allocate(ordinal, 8)
+        api.launch(stream, Launch(PROBE, 3, 64, (address, 2.5)))
+        api.synchronize(stream)
+
+    assert machine.noted("load") == [("load", (0,)), ("load", (1,))]
+    assert machine.noted("compileProgram")[0][1] == (*OPTIONS, "--gpu-architecture=sm_90")
+    assert machine.noted("createProgram")[0][1] == ("probe.cu", (), ())
+    name, grid, block, packed = machine.noted("launch")[-1][1]
+    assert (name, grid, block, packed) == ("probe", (3,), (64,), (np.int64(address), np.float64(2.5)))
+    assert [type(one) for one in packed] == [np.int64, np.float64]
+
+
+def test_a_source_that_does_not_compile_is_refused_with_the_log(api: CupyApi) -> None:
+    with pytest.raises(BackendError, match=r"^bad does not compile for sm_90: NVRTC.*\(6\): no kernel is in it$"):
+        api.launch(api.new_stream(0), Launch(Program("bad", "void", lambda memory, given: None), 1, 1, ()))
+
+
+def test_a_routine_runs_matrix_by_matrix_on_one_workspace(machine: Machine, api: CupyApi) -> None:
+    stream = api.new_stream(0)
+    a, tau, infos = api.allocate(0, 96), api.allocate(0, 32), api.allocate(0, 8)
+    api.upload(stream, a, np.arange(12.0).tobytes())
+    api.solver(stream, Solver("geqrf", F64, (3, 2), (Stack(a, 3, 6), Stack(tau, 2, 2)), infos, 2))
+    taken = bytearray(8)
+    api.download(stream, infos, taken)
+    api.synchronize(stream)
+
+    (first, second) = (arguments for _, arguments in machine.noted("dgeqrf"))
+    work = first[-3]
+    assert first == (1, 3, 2, a, 3, tau, 1, work, WORKSPACE, infos)
+    assert second == (1, 3, 2, a + 48, 3, tau + 16, 1, work, WORKSPACE, infos + 4)
+    assert taken == bytes(8)
+    assert api.memory(0).used == 136
+    assert machine.memories[0].allocation_of(work)
+    api.synchronize(stream)
+    api.memory(0)
+    assert machine.memories[0].allocation_of(work) is None  # the workspace went after the work
+
+
+def test_stacks_of_factors_and_of_substitutions_are_one_call(shared: Machine, place: str) -> None:
+    a = tr.to(tr.asarray(np.asfortranarray(np.eye(2)[:, :, None] * np.array([4.0, 9.0, 16.0]))), place)
+    shared.calls.clear()
+    low = tl.cholesky(a)
+    tl.triangular_solve(low, a)
+
+    assert [name for name, _ in shared.noted("dpotrfBatched", "dpotrf", "dtrsm", "dtrsmBatched")] == [
+        "dpotrfBatched",
+        "dtrsmBatched",
+    ]
+
+
+@pytest.fixture(scope="module")
+def placement(place: str) -> Placement:
+    return as_placement(place)
+
+
+class TestDevices(DevicesConformance):
+    """Streams, transfers, memory and its exchange, as the conformance suite asks of devices."""
+
+
+def whole(shape: tuple[int, ...], dtype: Any, seed: int = 5) -> Any:
+    drawn = np.random.default_rng(seed).standard_normal((2, *shape))
+    values = drawn[0] + 1j * drawn[1] if dtype.kind == "complex" else drawn[0]
+    return tr.asarray(np.asfortranarray(values.astype(dtype.numpy_name)))
+
+
+CALLS: dict[str, Any] = {
+    "matmul": lambda x, s: tr.matmul(tr.conj(tr.transpose(x[:, :, 0])), x[:, :, 1]),
+    "einsum": lambda x, s: tr.einsum("ijb,kjb->ikb", x, x),
+    "elementwise": lambda x, s: tr.abs(x) * 2.0 + 1.0,
+    "sum": lambda x, s: tr.sum(x, axis=1),
+    "cholesky": lambda x, s: tl.cholesky(s),
+    "cholesky of one": lambda x, s: tl.cholesky(s[:, :, 0]),
+    "solve": lambda x, s: tl.solve(s, x[:3]),
+    "inv": lambda x, s: tl.inv(s),
+    "det": lambda x, s: tl.det(s),
+    "triangular": lambda x, s: tl.triangular_solve(s, x[:3], lower=True),
+    "triangular of one": lambda x, s: tl.triangular_solve(s[:, :, 1], x[:3, :, 1], lower=False),
+    "qr": lambda x, s: tl.qr(x),
+    "qr of wide": lambda x, s: tl.qr(tr.transpose(x, (1, 0, 2))),
+    "svd": lambda x, s: tl.svd(x)[1],
+    "svd again": lambda x, s: rebuilt(tl.svd(x)),
+    "svd of wide": lambda x, s: rebuilt(tl.svd(tr.transpose(x, (1, 0, 2)))),
+    "svd by rotations": lambda x, s: rebuilt(tl.svd(x, driver="jacobi")),
+    "svd of wide by rotations": lambda x, s: rebuilt(tl.svd(tr.transpose(x, (1, 0, 2)), driver="jacobi")),
+    "eigh": lambda x, s: tl.eigh(s)[0],
+    "nothing": lambda x, s: tl.inv(s[:0, :0]),
+}
+
+
+def rebuilt(parts: Any) -> Any:
+    u, s, vh = parts
+    return tr.einsum("ikb,kb,kjb->ijb", u, tr.cast(s, u.dtype), vh)
+
+
+@pytest.mark.parametrize("dtype", [F32, C64])
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_it_computes_what_the_host_computes(call: Any, dtype: Any, place: str) -> None:
+    x = whole((4, 3, 2), dtype)
+    square = tr.einsum("ijb,ikb->jkb", tr.conj(x), x)
+    found, expected = (call(tr.to(x, where), tr.to(square, where)) for where in (place, "cpu"))
+
+    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+    for one, other in pairs:
+        np.testing.assert_allclose(one.to("cpu").to_numpy(), other.to_numpy(), rtol=2e-3, atol=2e-4)
+
+
+def test_what_routines_report_becomes_an_error_with_the_batch_index(place: str) -> None:
+    a = np.asfortranarray(np.stack([np.eye(2), np.zeros((2, 2))], -1))
+    with pytest.raises(NotPositiveDefiniteError, match=r"1x1 block of the matrix at batch index \(1,\)"):
+        tl.cholesky(tr.to(tr.asarray(a), place))
+    with pytest.raises(SingularMatrixError, match=r"batch index \(1,\)"):
+        tl.inv(tr.to(tr.asarray(a), place))
+
+
+def test_uploads_take_their_bytes_at_once_and_downloads_give_them_when_they_are_waited_for(api: CupyApi) -> None:
+    stream, address, given, taken = api.new_stream(0), api.allocate(0, 3), bytearray(b"abc"), bytearray(3)
+    api.upload(stream, address, given)
+    given[:] = b"xyz"
+    api.download(stream, address, taken)
+    after = api.record(stream)
+
+    assert (api.done(stream), api.passed(after), taken) == (False, False, bytearray(3))
+    api.synchronize(stream)
+    assert (api.done(stream), api.passed(after), taken) == (True, True, bytearray(b"abc"))
+    assert not api._staged
+
+
+def test_copies_go_between_devices_which_were_let_meet(machine: Machine, api: CupyApi) -> None:
+    assert machine.noted("deviceEnablePeerAccess") == [
+        ("deviceEnablePeerAccess", (0, 1)),
+        ("deviceEnablePeerAccess", (1, 0)),
+    ]
+    stream, here, there, taken = api.new_stream(1), api.allocate(0, 4), api.allocate(1, 4), bytearray(4)
+    other = api.new_stream(0)
+    api.fill(other, here, 7, 4)
+    api.wait(stream, api.record(other))
+    api.copy(stream, there, here, 4)
+    api.download(stream, there, taken)
+    api.synchronize(stream)
+
+    assert taken == bytes([7] * 4)
+
+
+def test_memory_goes_when_its_users_have_run_and_is_waited_for_only_where_none_is_left(
+    machine: Machine, api: CupyApi
+) -> None:
+    stream, address = api.new_stream(0), api.allocate(0, 700_000)
+    api.fill(stream, address, 1, 700_000)
+    api.release(0, address, (stream,))
+    api.allocate(0, 8)
+    assert not machine.noted("wait for event")
+    assert api.memory(0).used == 8
+    api.allocate(0, 700_000)
+
+    assert [name for name, _ in machine.noted("wait for event", "free_all_blocks")] == [
+        "wait for event",
+        "free_all_blocks",
+    ]
+    with pytest.raises(MemoryError, match="no 700000 bytes left"):
+        api.allocate(0, 700_000)
+
+
+def test_a_handle_belongs_to_one_stream_and_one_thread_and_goes_with_the_stream(machine: Machine, api: CupyApi) -> None:
+    a = api.allocate(0, 64)
+    call = Gemm(F64, "N", "N", 1, 1, 1, a, 1, 0, a + 8, 1, 0, a + 16, 1, 1, 1)
+    first, second = api.new_stream(0), api.new_stream(0)
+    for stream in (first, second, first):
+        api.gemm(stream, call)
+    thread = threading.Thread(target=api.gemm, args=(first, call))
+    thread.start()
+    thread.join()
+
+    assert [arguments[0] for _, arguments in machine.noted("dgemmStridedBatched")] == [1, 2, 1, 3]
+    api.synchronize(first)
+    machine.calls.clear()
+    del stream, first, thread
+    assert api.libs.cublas._live == {2}
+
+
+def test_a_stream_of_another_library_is_used_by_its_handle(machine: Machine, api: CupyApi) -> None:
+    with machine.cuda.Device(1):
+        theirs = machine.cuda.Stream(non_blocking=True)
+    stream, address = api.stream_of(1, theirs.ptr), api.allocate(1, 8)
+    api.fill(stream, address, 1, 8)
+
+    assert api.handle(stream) == theirs.ptr
+    assert not theirs.done
+    api.synchronize(stream)
+    assert theirs.done
+
+
+def test_what_was_current_is_current_afterwards(machine: Machine, api: CupyApi) -> None:
+    stream, address = api.new_stream(1), api.allocate(1, 64)
+    api.launch(stream, Launch(PROBE, 1, 1, (address,)))
+    with pytest.raises(TypeError):
+        api.solver(stream, Solver("geqrf", F64, (1, 1), (Stack(address, 1, 1),) * 2, address + 32, "two"))  # type: ignore[arg-type]
+
+    assert (machine.current, machine.current_streams) == ([0], [])

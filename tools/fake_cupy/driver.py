@@ -1,0 +1,284 @@
+"""Devices, memory, streams and modules, as ``cupy.cuda`` and ``cupy_backends.cuda.api.runtime`` have them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_gpu.device import program
+from tensor_gpu.sim.memory import SimulatedMemory, device_of
+from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
+
+PINNED: Final = 1 << 40  # host memory that devices reach lies from here on
+CAPABILITY: Final = (9, 0)
+Call = tuple[str, tuple[Any, ...]]
+
+
+class FakeError(RuntimeError):
+    """Stands for the errors of CuPy's modules, and for what the fake finds wrong."""
+
+
+class Pinned(bytearray):
+    """Host memory that has an address on devices."""
+
+    ptr: int
+
+
+class Machine:
+    """So many devices; ``calls`` notes what was asked of them, with the arguments.
+
+    >>> machine = Machine()
+    >>> machine.runtime.getDeviceCount(), machine.calls
+    (1, [])
+    """
+
+    def __init__(self, *, devices: int = 1, memory_bytes: int = 1 << 26, seed: int = 0) -> None:
+        self.calls: list[Call] = []
+        self.memories = [SimulatedMemory(ordinal, memory_bytes) for ordinal in range(devices)]
+        self.scheduler = Scheduler(seed)
+        self.current = [0]  # devices, innermost last
+        self.current_streams: list[Stream] = []
+        self.defaults = [self.scheduler.new_stream(ordinal) for ordinal in range(devices)]
+        self.streams: dict[int, SimulatedStream] = {id(one): one for one in self.defaults}
+        self.pinned: list[Pinned] = []
+        machine = self
+
+        class BoundStream(Stream):
+            def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False) -> None:
+                machine.note("Stream", non_blocking)
+                native = machine.scheduler.new_stream(machine.current[-1])
+                machine.streams[id(native)] = native
+                super().__init__(machine, native)
+
+        class BoundExternal(Stream):
+            def __init__(self, ptr: int, device_id: int = -1) -> None:
+                super().__init__(machine, machine.defaults[device_id] if ptr <= 2 else machine.streams[ptr])
+
+        class BoundEvent(Event):
+            def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
+                super().__init__(machine)
+
+        self.cuda = SimpleNamespace(
+            Device=lambda device: Device(machine, device),
+            Stream=BoundStream,
+            ExternalStream=BoundExternal,
+            Event=BoundEvent,
+            MemoryPool=lambda allocator=None: Pool(machine),
+            Module=lambda: Module(machine),
+            alloc_pinned_memory=self._pin,
+        )
+        self.runtime = Runtime(self)
+
+    def note(self, name: str, /, *arguments: Any) -> None:
+        """Keep a call."""
+        self.calls.append((name, arguments))
+
+    def noted(self, *names: str) -> list[Call]:
+        """The calls of some functions."""
+        return [call for call in self.calls if call[0] in names]
+
+    def submit(self, stream: int, work: Callable[[SimulatedMemory], None]) -> None:
+        """Let a stream run something later; its device has to be the current one."""
+        native = self.streams[stream]
+        if native.ordinal != self.current[-1]:
+            raise FakeError(f"a stream of device {native.ordinal} is used while {self.current[-1]} is current")
+        self.scheduler.submit(native, lambda: work(self.memories[native.ordinal]))
+
+    def bytes_at(self, address: int, nbytes: int) -> Any:
+        """Bytes of any device, or of host memory that devices reach."""
+        if address >= 1 << 44:
+            return self.memories[device_of(address)].bytes_at(address, nbytes)
+        (found,) = (one for one in self.pinned if one.ptr <= address < one.ptr + len(one))
+        return np.frombuffer(found, np.uint8)[address - found.ptr :][:nbytes]
+
+    def _pin(self, size: int) -> Pinned:
+        fresh = Pinned(b"\xcd" * size)
+        fresh.ptr = self.pinned[-1].ptr + len(self.pinned[-1]) + 256 if self.pinned else PINNED
+        self.pinned.append(fresh)
+        return fresh
+
+
+class Runtime:
+    """``cupy_backends.cuda.api.runtime``."""
+
+    CUDARuntimeError = FakeError
+    memcpyHostToDevice = 1
+    memcpyDeviceToHost = 2
+    memcpyDefault = 4
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def driverGetVersion(self) -> int:
+        return 12090
+
+    def runtimeGetVersion(self) -> int:
+        return 12090
+
+    def getDeviceCount(self) -> int:
+        return len(self._machine.memories)
+
+    def getDeviceProperties(self, device: int) -> dict[str, Any]:
+        major, minor = CAPABILITY
+        memory = self._machine.memories[device]
+        return {"name": b"a fake", "totalGlobalMem": memory.capacity, "major": major, "minor": minor}
+
+    def pointerGetAttributes(self, ptr: int) -> SimpleNamespace:
+        return SimpleNamespace(device=device_of(ptr))
+
+    def deviceCanAccessPeer(self, device: int, peerDevice: int) -> int:
+        return 1
+
+    def deviceEnablePeerAccess(self, peerDevice: int) -> None:
+        self._machine.note("deviceEnablePeerAccess", self._machine.current[-1], peerDevice)
+
+    def memcpyAsync(self, dst: int, src: int, size: int, kind: int, stream: int) -> None:
+        machine = self._machine
+        machine.note("memcpyAsync", dst, src, size, kind, stream)
+        if kind != self.memcpyDefault and (kind == self.memcpyDeviceToHost) != (dst < 1 << 44):
+            raise FakeError(f"a copy of kind {kind} from {src:#x} to {dst:#x}")
+
+        def work(memory: SimulatedMemory) -> None:
+            machine.bytes_at(dst, size)[...] = machine.bytes_at(src, size)
+
+        machine.submit(stream, work)
+
+    def memsetAsync(self, ptr: int, value: int, size: int, stream: int) -> None:
+        self._machine.note("memsetAsync", ptr, value, size, stream)
+
+        def work(memory: SimulatedMemory) -> None:
+            memory.bytes_at(ptr, size)[...] = value
+
+        self._machine.submit(stream, work)
+
+
+class Device:
+    """``cupy.cuda.Device``."""
+
+    def __init__(self, machine: Machine, device: int) -> None:
+        self._machine, self._ordinal = machine, device
+
+    def __enter__(self) -> Device:
+        self._machine.current.append(self._ordinal)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._machine.current.pop()
+
+
+class Stream:
+    """``cupy.cuda.Stream`` and ``ExternalStream``."""
+
+    def __init__(self, machine: Machine, native: SimulatedStream) -> None:
+        self._machine, self.native, self.ptr = machine, native, id(native)
+
+    def __enter__(self) -> Stream:
+        if self._machine.current[-1] != self.native.ordinal:
+            raise FakeError("a stream of another device becomes current")
+        self._machine.current_streams.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._machine.current_streams.pop()
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left."""
+        return self._machine.scheduler.done(self.native)
+
+    def synchronize(self) -> None:
+        """Run what is left."""
+        self._machine.note("synchronize", self.ptr)
+        self._machine.scheduler.synchronize(self.native)
+
+    def wait_event(self, event: Event) -> None:
+        """Go on after an event."""
+        assert event.native is not None
+        self._machine.scheduler.wait(self.native, event.native)
+
+
+class Event:
+    """``cupy.cuda.Event``."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.native: SimulatedEvent | None = None
+
+    def record(self, stream: Stream) -> None:
+        """Be the point after what is submitted."""
+        self.native = self._machine.scheduler.record(stream.native)
+
+    @property
+    def done(self) -> bool:
+        """Whether it has passed."""
+        return self.native is not None and self.native.passed
+
+    def synchronize(self) -> None:
+        """Run until it has passed."""
+        assert self.native is not None
+        self._machine.note("wait for event")
+        self._machine.scheduler.run_until(self.native)
+
+
+class Block:
+    """``MemoryPointer``: memory goes when the last of them does, at once."""
+
+    def __init__(self, memory: SimulatedMemory, nbytes: int) -> None:
+        self._memory = memory
+        self.ptr = memory.allocate(nbytes)
+
+    def __del__(self) -> None:
+        if hasattr(self, "ptr"):
+            self._memory.release(self.ptr)
+
+
+class Pool:
+    """``cupy.cuda.MemoryPool``."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def malloc(self, size: int) -> Block:
+        """Memory of the current device."""
+        return Block(self._machine.memories[self._machine.current[-1]], size)
+
+    def free_all_blocks(self, stream: object = None) -> None:
+        """Nothing is kept."""
+        self._machine.note("free_all_blocks", self._machine.current[-1])
+
+
+class Module:
+    """``cupy.cuda.Module``; its code is the source."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._source = ""
+
+    def load(self, cubin: bytes) -> None:
+        """Take the code."""
+        self._machine.note("load", self._machine.current[-1])
+        self._source = cubin.decode()
+
+    def get_function(self, name: str) -> Callable[..., None]:
+        """An entry, whose launch does what the program means that has this source."""
+        found = next(one for one in known_programs() if (one.source, one.entry) == (self._source, name))
+        machine = self._machine
+
+        def launched(grid: tuple[int], block: tuple[int], args: Sequence[Any], shared_mem: int, stream: Stream) -> None:
+            machine.note("launch", name, grid, block, args)
+            if not all(type(one) in (np.int64, np.float64) for one in args):
+                raise FakeError(f"{name} is launched with {args}")
+            given = tuple(one.item() for one in args)
+            machine.submit(stream.ptr, lambda memory: found.meaning(memory, given))
+
+        return launched
+
+
+def known_programs() -> list[program.Program]:
+    """Every program that was made, and the one that probes devices."""
+    from tensor_gpu.cuda.cupy_api import PROBE
+
+    return [PROBE, *program._MADE.values()]
