@@ -56,7 +56,7 @@ def test_a_call_that_is_bound_already_runs_nothing_but_itself() -> None:
 def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
     way = product(64, 65, 66)
 
-    # Our own product and BLAS take about as long, so both are estimated; five files decide what BLAS is to do.
-    most_calls, most_files = (185, 17) if AVAILABLE else (175, 16)
+    # Our own product, with its rows from either operand, and BLAS take about as long, so all are estimated.
+    most_calls, most_files = (187, 18) if AVAILABLE else (175, 16)
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)

@@ -71,7 +71,19 @@ WITHOUT: Final[Mapping[str, Mapping[str, str]]] = {
 BESIDE: Final[Mapping[str, frozenset[str]]] = {
     "primitives": frozenset({"conversion", "linalg", "strict"}),
     "cases": frozenset({"conversion", "fusion", "primitives"}),
-    "kernels": frozenset({"contraction", "conversion", "copy", "costs", "elementwise", "linalg", "params", "windows"}),
+    "kernels": frozenset(
+        {
+            "contraction",
+            "conversion",
+            "copy",
+            "costs",
+            "elementwise",
+            "linalg",
+            "memory_costs",
+            "params",
+            "windows",
+        }
+    ),
 }
 """Modules of a mirror that are no family of ``ops``: those of other packages and rooms, and helpers."""
 

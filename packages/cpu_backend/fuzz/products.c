@@ -22,7 +22,8 @@ void fuzz_products(void) {
     const ElementType type = draw_type();
     const GemmLoop *loop = &SIMD_CHOICE(gemm_kernels)->of_type[type];
     const Index item = ELEMENT_BYTES[type], depth = draw(1, 40);
-    const bool reads_rows = one_in(3), reads_columns = !reads_rows && one_in(2);
+    const bool may_read = type != BOOL, reads_rows = may_read && one_in(3);
+    const bool reads_columns = may_read && !reads_rows && one_in(2);
     const Index columns = draw(1, one_in(4) ? 3 * loop->columns : 20);
     const Index rows = reads_rows ? draw(1, 2) * loop->rows : draw(1, one_in(4) ? 3 * loop->rows : 40);
     Tables x = tables_drawn(rows, depth);

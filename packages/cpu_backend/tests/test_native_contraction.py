@@ -91,8 +91,10 @@ def scatter(case: Case, large: tuple[int, ...] = ()) -> Kernel:
 
 
 def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    """Small, so that sums of products are exact in every type."""
-    values = rng.integers(0 if dtype == "bool" else -4, 2 if dtype == "bool" else 5, shape)
+    """Small, so that sums of products are exact in every type; of Bool, true is any byte but 0."""
+    if dtype == "bool":
+        return rng.choice(np.array([0, 0, 0, 0, 1, 2, 4, 255], np.uint8), shape).view(bool)
+    values = rng.integers(-4, 5, shape)
     if dtype.startswith("complex"):
         return (values + 1j * rng.integers(-4, 5, shape)).astype(dtype)
     return values.astype(dtype)
@@ -309,6 +311,19 @@ def test_a_large_product_that_reads_every_third_element_is_not_left_to_numpy() -
 @pytest.mark.parametrize("subscripts", ["ki,jk->ji", "ik,jk->ji", "ik,kj->ij"])
 def test_a_large_matrix_by_few_columns_is_read_as_it_lies(subscripts: str) -> None:
     assert isinstance(planned(subscripts, i=800, k=700, j=16), ScatterProduct)
+
+
+@pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("subscripts", ["ki,jk->ji", "ik,jk->ji", "ik,kj->ij", "ki,kj->ij", "bik,bkj->ibj"])
+def test_skinny_products_that_read_a_factor_as_it_lies_give_what_numpy_gives(
+    subscripts: str, dtype: str, instructions: str
+) -> None:
+    LIBRARY.set_instruction_set(instructions)
+    extents = dict(zip("bijk", (3, 131, 7, 70), strict=True))
+    for few, many in (("j", "i"), ("i", "j")):
+        case = named_case(subscripts, dtype, **{**extents, few: extents["j"], many: extents["i"]})
+        np.testing.assert_array_equal(scatter(case)(case.x, case.y), case.expected())
 
 
 @calibrated

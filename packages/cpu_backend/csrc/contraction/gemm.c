@@ -10,8 +10,9 @@
  * Where there are few columns, rows that are neighbours in x and in the result are read as they lie, and where there are
  * few rows, columns are, wherever they lie.
  *
- * Sums of more than DEPTH products, of STREAMS where rows are read as they lie, are taken block by block: the products of a block are added up one after the other,
- * in the order of k, and the sum of each further block is added to the element of the result, which is read again.
+ * Sums of more than DEPTH products, of STREAMS where rows are read as they lie, are taken block by block: the products
+ * of a block are added up one after the other, in the order of k, and the sum of each further block is added to the
+ * element of the result, which is read again.
  *
  * Rows should be the axes among which the result's innermost one is: they become vectors. Stacked axes whose elements
  * share lines of the cache should be given as near ones: all their products of one block of rows and columns are
@@ -214,13 +215,16 @@ static int make_tables(GemmPlan *plan, const Group *rows, const Group *columns, 
 }
 
 /* Packing is worth what is read several times: by each panel of columns, or of rows. Few columns meet blocks of so few
- * products that each of their columns of x is a stream of lines, which processors fetch ahead. */
+ * products that each of their columns of x is a stream of lines, which processors fetch ahead. Of Bool, packing makes
+ * the 1 that the loops multiply by. */
 static void choose_packing(GemmPlan *plan) {
     const Index row_panels = pieces(plan->rows, plan->loop.rows);
-    plan->reads_rows = plan->rows >= plan->loop.rows && plan->columns <= FEW_COLUMN_PANELS * plan->loop.columns &&
+    const bool may_read = plan->result.type != BOOL;
+    plan->reads_rows = may_read && plan->rows >= plan->loop.rows &&
+                       plan->columns <= FEW_COLUMN_PANELS * plan->loop.columns &&
                        offsets_are_consecutive(plan->tables[ROWS_X], plan->rows) &&
                        offsets_are_consecutive(plan->tables[ROWS_RESULT], plan->rows);
-    plan->reads_columns = !plan->reads_rows && row_panels <= FEW_ROW_PANELS;
+    plan->reads_columns = may_read && !plan->reads_rows && row_panels <= FEW_ROW_PANELS;
     plan->depth_step = smaller(plan->depth, plan->reads_rows ? STREAMS : DEPTH);
 }
 

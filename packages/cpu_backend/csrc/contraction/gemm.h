@@ -10,7 +10,8 @@
 /* A block of the result: `rows` by `columns` sums of `depth` products.
  *
  * Rows lie in panels of GemmLoop.rows, of which the last has as many whole vectors as it needs; columns lie in panels
- * of GemmLoop.columns, or wherever two tables of offsets say: then they are read as they lie. */
+ * of GemmLoop.columns, or wherever two tables of offsets say: then they are read as they lie. Factors of Bool are 0
+ * or 1. */
 typedef struct {
     Index rows, columns, depth;
     const Index *across, *along;         /* offsets of the result's rows and columns */

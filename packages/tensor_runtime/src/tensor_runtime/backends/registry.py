@@ -41,7 +41,7 @@ from tensor_runtime.backends.plugins.families import family_table
 from tensor_runtime.backends.plugins.kernels import Binder, KernelTable
 from tensor_runtime.backends.plugins.lowering import lowered_kernel, lowered_operations
 from tensor_runtime.backends.plugins.pure_arrays import on_cells, writable
-from tensor_runtime.backends.plugins.result_checks import result_checks
+from tensor_runtime.backends.plugins.result_checks import CheckedResults, result_checks
 from tensor_runtime.backends.plugins.rules import Rule, RuleTable
 from tensor_runtime.backends.rows import (
     KERNEL,
@@ -100,10 +100,10 @@ class Registry:
         if binder is None:
             self._left_to_backends.add(left)
         try:
-            if binder is not None:
-                made = result_checks.of(backend, operation, result, binder(operands, result, params))
-                return on_cells(backend, made, operation, operands, result, params)
-            return result_checks.of(backend, operation, result, backend.bind(operation, operands, result, params))
+            arguments = operands, result, params
+            kernel = backend.bind(operation, *arguments) if binder is None else binder(*arguments)
+            kernel = CheckedResults(backend, operation, result, kernel) if result_checks.wanted else kernel
+            return kernel if binder is None else on_cells(backend, kernel, operation, *arguments)
         except UnsupportedOperationError as error:
             if binder is not None:
                 raise

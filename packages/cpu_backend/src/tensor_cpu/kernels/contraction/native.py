@@ -84,9 +84,10 @@ def plan_native(
     """
     if not x.dtype == y.dtype == result.dtype:
         return None
-    if result.size == 1 and x.size > _LONGEST_SUM:
+    sizes = x.size, y.size, result.size
+    if sizes[RESULT] == 1 and sizes[FIRST] > _LONGEST_SUM:
         return None
-    large = large_roles((x.size, y.size, result.size), result.dtype)
+    large = large_roles(sizes, result.dtype)
     pairs = None
     if below == inf or cost.least_pair(extent_of(axes), result.dtype) < below:
         pairs = plan_pair(axes, result.dtype, large)
@@ -102,7 +103,7 @@ def plan_native(
     plan = products if products and products.longest_table <= _LONGEST_TABLE else pairs
     if plan is None or all(axis.strides[RESULT] is not None for axis in axes):
         return plan
-    size = x.size + y.size + result.size
+    size = sum(sizes)
     times = _READ_AGAIN if isinstance(plan, PairProduct) else 1.0
     time = memory.with_traffic(plan.cost, int(times * size * memory.ITEMSIZE[result.dtype]))
     return plan._replace(cost=time + memory.apart(size) if large and _lie_apart(axes) else time)
@@ -269,11 +270,13 @@ def _cheap_scatter(
     stack, contracted, of_x, of_y = by_occurrence(axes)
     inner = by_stride(contracted, FIRST if x.size >= y.size else SECOND)
     k, stacked = extent_of(inner), extent_of(stack)
+    own = extent_of(of_x), extent_of(of_y)
 
     def estimate(second: bool) -> float:
         rows, columns = (of_y, of_x) if second else (of_x, of_y)
         of_rows, of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
-        m, n = extent_of(rows), extent_of(columns)
+        m, n = own[of_rows], own[of_columns]
+        written = _run(rows, RESULT)
         return cost.scatter(
             m,
             n,
@@ -281,13 +284,13 @@ def _cheap_scatter(
             stacked,
             dtype=x.dtype,
             packing=(_packing(rows, m, inner, k, of_rows), _packing(columns, n, inner, k, of_columns)),
-            in_vectors=_run(rows, RESULT) >= min(_PANEL, m),
-            in_runs=_run(rows, of_rows) == _run(rows, RESULT) == m,
+            in_vectors=written >= min(_PANEL, m),
+            in_runs=_run(rows, of_rows) == written == m,
         )
 
     second = bool(of_y) and (not of_x or _fastest(of_y) < _fastest(of_x))
     time = estimate(second)
-    if of_x and of_y and cost.may_read_columns(extent_of(of_x if second else of_y), x.dtype):
+    if of_x and of_y and cost.may_read_columns(own[FIRST if second else SECOND], x.dtype):
         other = estimate(not second)
         second, time = (not second, other) if other < time else (second, time)
     rows, columns = (of_y, of_x) if second else (of_x, of_y)

@@ -1,7 +1,7 @@
 """Kernels whose results are looked at: slow, for finding a backend that gives something else than it was bound to.
 
-Kernels are wrapped where they are bound, or not at all: without the mode nothing is asked per call. It is on inside
-``tensor_runtime.testing.kernel_contracts.checked_results()``, and where the environment has
+Kernels are wrapped where they are bound, or not at all: without the mode nothing is asked of a call that is bound. It
+is on inside ``tensor_runtime.testing.kernel_contracts.checked_results()``, and where the environment has
 ``TENSOR_RUNTIME_CHECK_RESULTS=1``.
 """
 
@@ -38,14 +38,6 @@ class ResultChecks:
 
     def __init__(self) -> None:
         self.wanted = asked_for()
-
-    def of(self, backend: Any, operation: str, result: Result, kernel: Kernel, /) -> Kernel:
-        """The kernel itself, or where results are looked at, one that looks at what it gives.
-
-        >>> ResultChecks().of(None, "negative", None, abs) is abs
-        True
-        """
-        return CheckedResults(backend, operation, result, kernel) if self.wanted else kernel
 
 
 result_checks: Final = ResultChecks()
