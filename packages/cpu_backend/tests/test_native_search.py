@@ -1,4 +1,4 @@
-"""Places in sorted lines, places of what is true, sorted zeros, counts of Bool, rolled and stacked arrays: NumPy's."""
+"""Sorted lines and places in them, what is true, distinct numbers, counts of Bool, rolled and stacked arrays."""
 
 from __future__ import annotations
 
@@ -75,6 +75,19 @@ def test_sorted_zeros_keep_the_order_that_they_had(dtype: DType) -> None:
         np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[expected == 0]))
 
 
+@pytest.mark.parametrize("equal_nan", [True, False])
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64])
+def test_distinct_numbers_are_those_of_numpy_and_the_first_of_both_zeros(dtype: DType, equal_nan: bool) -> None:
+    for size in (0, *SIZES):
+        x = drawn(dtype, size) if size else np.zeros(0, NUMPY_DTYPES[dtype])
+        found, expected = tr.unique(tr.asarray(x, copy=True), equal_nan=equal_nan), np.unique(x, equal_nan=equal_nan)
+        np.testing.assert_array_equal(found.to_numpy(), expected, strict=True)
+        zeros = found.to_numpy()[found.to_numpy() == 0]
+        np.testing.assert_array_equal(np.signbit(zeros), np.signbit(x[x == 0][:1]))
+    rows = np.arange(60).reshape(4, 15)[:, ::-1] % 7 * -1
+    np.testing.assert_array_equal(tr.unique(tr.asarray(rows.astype(NUMPY_DTYPES[dtype]))).to_numpy(), np.unique(rows))
+
+
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
 def test_folds_of_bool_count_every_byte_that_is_not_zero(name: str, instruction_set: str) -> None:
     rng = np.random.default_rng(4)
@@ -127,3 +140,10 @@ def test_binders_refuse_what_has_no_meaning() -> None:
             LIBRARY.settle_zeros(sorted_line, source)
     with pytest.raises(TypeError, match="settle_zeros"):
         LIBRARY.settle_zeros([0.0], line)
+    for wrong in (line.astype(complex), line > 0):
+        with pytest.raises(ValueError, match="keep_distinct"):
+            LIBRARY.keep_distinct(wrong, True)
+    line.flags.writeable = False
+    for wrong in (line, [0.0]):
+        with pytest.raises(TypeError, match="keep_distinct"):
+            LIBRARY.keep_distinct(wrong, True)

@@ -206,9 +206,50 @@ static PyObject *settle_zeros(PyObject *module, PyObject *const *arguments, Py_s
     Py_RETURN_NONE;
 }
 
+/* NaN differs from itself and comes last, so that all behind the first one can be left out. */
+#define DISTINCT(name, T)                                                                                              \
+    static Index name(Index length, T *sorted, bool one_nan) {                                                         \
+        if (length == 0) return 0;                                                                                     \
+        T last = sorted[0];                                                                                            \
+        Index kept = 1;                                                                                                \
+        for (Index i = 1; i < length; i++) {                                                                           \
+            if (one_nan && last != last) break;                                                                        \
+            const bool differs = sorted[i] != last;                                                                    \
+            last = differs ? sorted[i] : last;                                                                         \
+            sorted[kept] = sorted[i]; /* overwritten unless it is kept */                                              \
+            kept += differs;                                                                                           \
+        }                                                                                                              \
+        return kept;                                                                                                   \
+    }
+DISTINCT(distinct_f32, float)
+DISTINCT(distinct_f64, double)
+DISTINCT(distinct_i32, int32_t)
+DISTINCT(distinct_i64, int64_t)
+
+/* keep_distinct(sorted, one_nan): moves the first of equal numbers to the front of a sorted vector without gaps, one NaN
+ * or each of them, and returns how many there are. */
+static PyObject *keep_distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    if (!arguments_count("keep_distinct", count, 2, "a sorted array and a truth value")) return NULL;
+    if (!is_array(arguments[0]) || !array_is_writable(arguments[0]))
+        return PyErr_Format(PyExc_TypeError, "keep_distinct: an array, which is written");
+    const int one_nan = PyObject_IsTrue(arguments[1]);
+    if (one_nan < 0) return NULL;
+    void *sorted = array_data(arguments[0]);
+    const Index length = array_size(arguments[0]);
+    switch (array_element_type(arguments[0])) {
+    case F32: return PyLong_FromSsize_t(distinct_f32(length, sorted, one_nan));
+    case F64: return PyLong_FromSsize_t(distinct_f64(length, sorted, one_nan));
+    case I32: return PyLong_FromSsize_t(distinct_i32(length, sorted, false));
+    case I64: return PyLong_FromSsize_t(distinct_i64(length, sorted, false));
+    default: return PyErr_Format(PyExc_ValueError, "keep_distinct: an array of real numbers");
+    }
+}
+
 PyMethodDef search_functions[] = {
     {"bind_search", (PyCFunction)(void (*)(void))bind_search, METH_FASTCALL, "Where values belong in a sorted line."},
     {"bind_true", bind_true, METH_O, "The places of what is true."},
     {"settle_zeros", (PyCFunction)(void (*)(void))settle_zeros, METH_FASTCALL, "Zeros in the order of a source."},
+    {"keep_distinct", (PyCFunction)(void (*)(void))keep_distinct, METH_FASTCALL, "The first of equal numbers."},
     {NULL, NULL, 0, NULL},
 };

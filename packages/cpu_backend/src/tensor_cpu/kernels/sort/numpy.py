@@ -8,11 +8,12 @@ signs stay equal), the complement of an integer or Bool, which cannot overflow.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tensor_core.dtypes import F32, F64, I64
+from tensor_core.dtypes import F32, F64, I32, I64
 from tensor_core.promotion import promote
 from tensor_cpu.kernel_table import Binder, bind
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty, truth
@@ -53,10 +54,11 @@ def bind_sort(operands: tuple[Form], result: Form, params: SortParams, /) -> Ker
 
 
 def _line_in_order(x: Array) -> Array:
-    """Of a line without gaps, of real floats: equal ones can be told apart only where zeros of both signs occur."""
+    """Of a line without gaps, of real numbers: equal ones can be told apart only where zeros of both signs occur."""
     out = x.copy()
     out.sort()
-    LIBRARY.settle_zeros(out, x)
+    if out.dtype.kind == "f":
+        LIBRARY.settle_zeros(out, x)
     return out
 
 
@@ -157,6 +159,8 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: UniqueP
     """
     form = operands[0]
     wants_index, wants_inverse, wants_counts, equal_nan = params
+    if AVAILABLE and not any(params[:3]) and form.is_compact and form.dtype in (F32, F64, I32, I64):
+        return partial(_distinct_values, equal_nan)
     may_be_nan = form.dtype.kind in ("float", "complex")
     line_form = form_of(form.dtype, (form.size,), form.placement)
     order_of = bind("argsort", (line_form,), form_of(I64, (form.size,), form.placement), (0, False))
@@ -189,6 +193,12 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: UniqueP
         return Counted(tuple(arrays), arrays[0].size)
 
     return ignoring_fp_errors(distinct)
+
+
+def _distinct_values(equal_nan: bool, x: Array) -> Counted:
+    line = _line_in_order(x.ravel(order="F"))
+    count = LIBRARY.keep_distinct(line, equal_nan)
+    return Counted((line if count == line.size else line[:count].copy(),), count)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

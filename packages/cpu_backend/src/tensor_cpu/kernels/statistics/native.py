@@ -173,7 +173,8 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
         return short if result.dtype is F32 else _in_range(short, form, result, params)
     sums = _sums("norm", form, result, axis, join_parts=True)
     if sums is None:
-        return None
+        parts = _sums("norm", form, result, axis, join_parts=False) if form.dtype in _PARTS else None
+        return None if parts is None else _norm_of_parts(parts.kernel("squares"), form, result, params)
     shape = result.shape[::-1]
     if order != 2:
         sizes = sums.kernel("sizes" if order == 1 else "largest", result.dtype)
@@ -181,6 +182,20 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
     roots = sums.kernel("squares", result.dtype, 1.0, True)
     if result.dtype is F32:  # whose squares never leave the range of F64
         return lambda x: roots(x).reshape(shape)
+    return _in_range(roots, form, result, params)
+
+
+def _norm_of_parts(squares_of_parts: Kernel, form: Form, result: Form, params: NormParams) -> Kernel:
+    """Norms of complex elements whose neighbours are other norms': the parts are added up apart."""
+    dtype = NUMPY_DTYPES[result.dtype]
+
+    def roots(x: Any) -> Any:
+        squares = squares_of_parts(x)
+        whole = np.add(squares[0::2], squares[1::2])
+        return np.sqrt(whole, out=whole).astype(dtype, copy=False)
+
+    if result.dtype is F32:
+        return lambda x: roots(x).reshape(result.shape[::-1])
     return _in_range(roots, form, result, params)
 
 
