@@ -327,7 +327,7 @@ def test_functions_are_within_four_rounding_units(name: str, dtype: DType, instr
         assert_within(bound(name, (form,), form)(x), ufunc(x), ufunc(x.astype(wide)), 4)
 
 
-@pytest.mark.parametrize("name", ["pow", "atan2"])
+@pytest.mark.parametrize("name", ["pow", "atan2", "hypot"])
 @pytest.mark.parametrize("dtype", [F32, F64])
 def test_functions_of_two_operands_are_within_four_rounding_units(
     name: str, dtype: DType, instruction_set: str
@@ -339,9 +339,81 @@ def test_functions_of_two_operands_are_within_four_rounding_units(
         y = np.concatenate([rng.uniform(-7, 7, 4000), rng.uniform(-3, 3, 4000), np.tile(special, 21)])
         x, y = x.astype(NUMPY_DTYPES[dtype]), y.astype(NUMPY_DTYPES[dtype])
         form = form_of(dtype, x.shape, CPU)
-        ufunc = {"pow": np.power, "atan2": np.arctan2}[name]
+        ufunc = {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot}[name]
         wide = np.longdouble if dtype is F64 else np.float64
         assert_within(bound(name, (form, form), form)(x, y), ufunc(x, y), ufunc(x.astype(wide), y.astype(wide)), 4)
+
+
+def pairs_of(dtype: DType) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Every two special values, numbers of all sizes, and multiples of the second number with their neighbours."""
+    rng = np.random.default_rng(8)
+    special = np.array([*SPECIAL, 2.0, 3.0, -3.0, 0.1, 2.0**21, 2.0**50, 2.0**52 + 1, 2.0**53 + 2, -7.0])
+    x, y = (rng.standard_normal(6000) * 10.0 ** rng.uniform(-8, 8, 6000) for _ in range(2))
+    with np.errstate(all="ignore"):
+        divisors = y.astype(NUMPY_DTYPES[dtype])
+        multiples = (divisors * rng.integers(-(10**6), 10**6, y.size)).astype(divisors.dtype)
+        near = [np.nextafter(multiples, side) for side in (-divisors, 0 * divisors)]
+        first = [np.repeat(special, special.size), x, multiples, *near]
+        second = [np.tile(special, special.size), y, divisors, divisors, divisors]
+        return tuple(np.concatenate(parts).astype(divisors.dtype) for parts in (first, second))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_whole_quotients_and_remainders_are_numpys_bit_for_bit(name: str, dtype: DType, instruction_set: str) -> None:
+    x, y = pairs_of(dtype)
+    form = form_of(dtype, x.shape, CPU)
+    with np.errstate(all="ignore"):
+        found, expected = bound(name, (form, form), form)(x, y), getattr(np, name)(x, y)
+    np.testing.assert_array_equal(found, expected)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+
+
+@pytest.mark.parametrize("dtype", [C32, C64])
+def test_magnitudes_are_within_four_rounding_units_and_no_square_leaves_the_range(
+    dtype: DType, instruction_set: str
+) -> None:
+    x, y = pairs_of(dtype.component)
+    z = np.empty(x.shape, NUMPY_DTYPES[dtype])
+    z.real, z.imag = x, y
+    form, result = form_of(dtype, z.shape, CPU), form_of(dtype.component, z.shape, CPU)
+    wide = np.longdouble if dtype is C64 else np.float64
+    with np.errstate(all="ignore"):
+        exact = np.hypot(x.astype(wide), y.astype(wide))
+        assert_within(bound("abs", (form,), result)(z), exact.astype(x.dtype), exact, 4)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_logarithms_of_sums_of_exponentials_are_within_rounding_units_of_the_larger_operand(
+    dtype: DType, instruction_set: str
+) -> None:
+    x, y = pairs_of(dtype)
+    form = form_of(dtype, x.shape, CPU)
+    wide = np.longdouble if dtype is F64 else np.float64
+    with np.errstate(all="ignore"):
+        found, exact = bound("logaddexp", (form, form), form)(x, y), np.logaddexp(x.astype(wide), y.astype(wide))
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+        np.testing.assert_array_equal(found[np.isinf(exact)], exact[np.isinf(exact)])
+        largest = np.maximum(np.maximum(np.abs(x), np.abs(y)), 1)
+        finite = np.isfinite(found) & np.isfinite(largest)
+        assert (np.abs(found.astype(wide) - exact) <= 4 * np.spacing(largest))[finite].all()
+
+
+@pytest.mark.parametrize("size", [1, 30, 5000])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_some_exponents_are_a_root_or_a_quotient_with_the_limits_of_a_power(dtype: DType, size: int) -> None:
+    values = np.resize([4.0, -np.inf, -0.0, np.inf, 2.0, np.nan, -1.0, 9.0, 1e-30], size).astype(NUMPY_DTYPES[dtype])
+    x = tr.asarray(values, copy=True)
+    fused = tr.fuse(lambda t: (t**0.5) * 1.0)
+    with np.errstate(all="ignore"):
+        for found in (x**0.5, tr.pow(x, 0.5), fused(x)):
+            np.testing.assert_array_equal(found.to_numpy(), np.where(np.isneginf(values), np.inf, np.sqrt(values + 0)))
+            assert not np.signbit(found.to_numpy()[found.to_numpy() == 0]).any()
+        np.testing.assert_array_equal((x**-1).to_numpy(), 1 / values)
+        np.testing.assert_array_equal((x**3).to_numpy(), values * values * values)
+        np.testing.assert_array_equal((x**-1.0).to_numpy(), 1 / values)
+        np.testing.assert_allclose((x**1.5).to_numpy(), np.power(values, values.dtype.type(1.5)), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["erf", "erfc"])

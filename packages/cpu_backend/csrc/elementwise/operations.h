@@ -21,6 +21,10 @@ typedef enum {
     ROW(SUBTRACT, "subtract", 2, OF_OPERANDS)                                                                          \
     ROW(MULTIPLY, "multiply", 2, OF_OPERANDS)                                                                          \
     ROW(DIVIDE, "divide", 2, OF_OPERANDS)                                                                              \
+    ROW(FLOOR_DIVIDE, "floor_divide", 2, OF_OPERANDS)                                                                  \
+    ROW(REMAINDER, "remainder", 2, OF_OPERANDS)                                                                        \
+    ROW(FMOD, "fmod", 2, OF_OPERANDS)                                                                                  \
+    ROW(HYPOT, "hypot", 2, OF_OPERANDS)                                                                                \
     ROW(MAXIMUM, "maximum", 2, OF_OPERANDS)                                                                            \
     ROW(MINIMUM, "minimum", 2, OF_OPERANDS)                                                                            \
     ROW(EQUAL, "equal", 2, OF_TRUTH)                                                                                   \

@@ -109,13 +109,16 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("empty", "eye", "arange", "linspace"), Row("creation.numpy")),
     },
     "diagonals": dict.fromkeys(("embed_diagonal", "tril", "triu"), Row("diagonals")),
-    "division": dict.fromkeys(
-        (
-            "floor_divide", "remainder", "trunc_divide", "fmod", "floor_divide_unchecked", "remainder_unchecked",
-            "trunc_divide_unchecked", "fmod_unchecked", "div", "rem",
+    "division": {
+        **dict.fromkeys(("floor_divide", "remainder", "fmod"), Row("elementwise.division", (_PROGRAM,))),
+        **dict.fromkeys(
+            (
+                "trunc_divide", "floor_divide_unchecked", "remainder_unchecked", "trunc_divide_unchecked",
+                "fmod_unchecked", "div", "rem",
+            ),
+            Row("elementwise.division"),
         ),
-        Row("elementwise.division"),
-    ),
+    },
     "exponential": {
         "sqrt": Row(_UFUNC, _TINY),
         "rsqrt": Row("elementwise.exponential"),

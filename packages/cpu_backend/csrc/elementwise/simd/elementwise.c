@@ -11,7 +11,11 @@
 #include <immintrin.h>
 #endif
 
+#include <string.h>
+
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
+
+enum { FEW_QUOTIENTS = 256 };
 
 #define T float
 #define SUFFIX f32
@@ -203,6 +207,8 @@ static void roots_f32(Index n, void *result, const void *first, const void *seco
 #define roots_f64 sqrt_f64
 #endif
 
+#include "elementwise/simd/elementwise_magnitudes.h"
+
 COMPLEX_LOOP(sqrt_c32, float, sqrt_parts, SQRT_ORDINARY, csqrt)
 COMPLEX_LOOP(sqrt_c64, double, sqrt_parts, SQRT_ORDINARY, csqrt)
 
@@ -213,6 +219,10 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
         [MULTIPLY] = {multiply_f32, multiply_f64, multiply_c32, multiply_c64, multiply_i32, multiply_i64,
                       bitwise_and_truth},
         [DIVIDE] = {divide_f32, divide_f64, divide_c32, divide_c64},
+        [FLOOR_DIVIDE] = {floor_divide_f32, floor_divide_f64},
+        [REMAINDER] = {remainder_f32, remainder_f64},
+        [FMOD] = {fmod_f32, fmod_f64},
+        [HYPOT] = {hypot_f32, hypot_f64},
         [MAXIMUM] = {[F32] = maximum_f32,
                      [F64] = maximum_f64,
                      [I32] = maximum_i32,

@@ -62,13 +62,6 @@ static void NAME(conjugate)(Index n, void *result, const void *first, const void
     }
 }
 
-static void NAME(absolute)(Index n, void *result, const void *first, const void *second, Third third) {
-    T *d = result;
-    const T *a = first;
-    (void)second, (void)third;
-    for (Index i = 0; i < n; i++) d[i] = FUNCTION(hypot)(a[2 * i], a[2 * i + 1]);
-}
-
 static void NAME(real_part)(Index n, void *result, const void *first, const void *second, Third third) {
     T *d = result;
     const T *a = first;

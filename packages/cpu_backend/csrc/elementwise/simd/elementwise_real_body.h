@@ -88,6 +88,8 @@
 #define FORMULA FUNCTION(fabs)(a[i]) < (T)INFINITY
 #include "elementwise/simd/elementwise_loop.h"
 
+#include "elementwise/simd/elementwise_remainders.h"
+
 #undef T
 #undef SUFFIX
 #undef FUNCTION

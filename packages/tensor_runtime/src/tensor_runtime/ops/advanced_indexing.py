@@ -28,7 +28,7 @@ from tensor_runtime.ops.creation import asarray, tensor
 from tensor_runtime.ops.gather_scatter import gather_at, nonzero, take
 from tensor_runtime.ops.joining import stack
 from tensor_runtime.ops.ranges import arange
-from tensor_runtime.ops.views import broadcast_to, move_axes, reshape
+from tensor_runtime.ops.views import broadcast_to, copy, move_axes, reshape, reshape_view, transpose_view
 from tensor_runtime.placement import stands_for
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -70,6 +70,8 @@ def read(x: Tensor, index: Any, /) -> Tensor:
     if alone is not None:
         axis, positions = alone
         return _take(x, positions if positions.dtype is not Bool else nonzero(positions)[0], axis, axis)
+    if type(index) is Tensor and index._form.dtype is Bool and index._form.shape == x._form.shape and index.rank:
+        return as_line(x)[as_line(index)]
     together = together_named(x, index)
     if together is not None:
         return _gathered(x, index, (*range(len(index)),), 0, (*range(len(index)),))
@@ -270,7 +272,8 @@ def as_line(x: Tensor) -> Tensor:
     >>> as_line(tensor([[1, 2], [3, 4]])).to_numpy().tolist()
     [1, 2, 3, 4]
     """
-    return reshape(x, (x.size,), order="C")
+    turned = transpose_view(x)
+    return reshape_view(turned if turned.is_compact else copy(turned), (x.size,))
 
 
 def broadcast_indices(shapes: Sequence[Shape]) -> Shape:

@@ -7,6 +7,7 @@ units) and products, quotients and magnitudes of complex numbers (within 4 round
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf, log
 from typing import Any, Final
 
 import numpy as np
@@ -31,7 +32,7 @@ SMALLEST: Final = 1 << 12
 """Elements of a result from which single operations run on the machine, but for those of ``ANY_SIZE``."""
 ANY_SIZE: Final = frozenset({
     "acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "erfc", "exp", "expm1", "log", "log1p", "sin", "sinh", "tan",
-    "tanh", "maximum", "minimum", "where", "clip",
+    "tanh", "maximum", "minimum", "where", "clip", "hypot", "logaddexp", "floor_divide", "remainder", "fmod",
 })  # fmt: skip
 """Operations that NumPy's kernels round otherwise, or whose choice between two zeros is another: so that an element has
 the same bits in a tensor of any size, and in a fused program. A call of the machine costs less than one of NumPy's, and
@@ -40,6 +41,8 @@ _LEAST_COPIED: Final = 1 << 14  # elements
 _MOST_COPIED: Final = 1 << 28  # bytes
 _SHORT_RUN: Final = 32  # elements
 
+_OF_COMPLEX: Final = frozenset({"abs", "sqrt"})
+"""More of them, if the operand is complex."""
 _TRUTHS: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 _OF_PARTS: Final = frozenset({"abs", "real", "imag", "isnan", "isinf", "isfinite"})
 """Those whose operand keeps its dtype, whatever the result's is."""
@@ -169,6 +172,8 @@ class _Compiler:
             return writer.instruction("minimum", result, (above, high), result)
         if name == "pow":
             return self._power(references, result)
+        if name == "logaddexp":
+            return self._sum_of_exponentials(references, result)
         if name not in OPERATIONS:
             raise NoInstructionError(name)
         if name in _TRUTHS and any(map(self.number_type, references)):
@@ -178,18 +183,52 @@ class _Compiler:
         return writer.instruction(name, dtype, values, result)
 
     def _power(self, references: tuple[Reference, ...], result: DType) -> Value:
-        """The exponents 2 and 3 are products, as in :mod:`tensor_cpu.kernels.elementwise.arithmetic`."""
+        """The exponents 2 and 3 are products, 1/2 of reals is a root and -1 a quotient, as of NumPy's operator."""
         writer, exponent = self.writer, references[1]
         dtype = self.common_dtype(references, result)
         base = self.value(references[0], "pow", dtype)
         if self.number_type(exponent) in (int, float):
             if not isinstance(exponent, tuple):
-                raise NoInstructionError("pow")  # which of three ways is known with the number
+                raise NoInstructionError("pow")  # which of several ways is known with the number
             source = None if self.number_type(references[0]) else self.values[references[0]]  # type: ignore[index]
-            if source is not None and source.dtype is result and exponent[1] in (2, 3):
-                square = writer.instruction("multiply", dtype, (base, base), result)
-                return square if exponent[1] == 2 else writer.instruction("multiply", dtype, (square, base), result)
+            if source is not None and source.dtype is result:
+                found = self._power_by_number(base, exponent[1], result)
+                if found is not None:
+                    return found
         return writer.instruction("pow", dtype, (base, self.value(exponent, "pow", dtype)), result)
+
+    def _power_by_number(self, base: Value, exponent: float, dtype: DType) -> Value | None:
+        writer = self.writer
+
+        def value(name: str, *values: Value) -> Value:
+            return writer.instruction(name, dtype, values, dtype)
+
+        if exponent in (2, 3):
+            square = value("multiply", base, base)
+            return square if exponent == 2 else value("multiply", square, base)
+        if dtype.kind != "float":
+            return None
+        if exponent == -1:
+            return value("divide", writer.constant(1.0, dtype), base)
+        if exponent != 0.5:
+            return None
+        root = value("sqrt", value("add", base, writer.constant(0.0, dtype)))  # of -0 as of 0
+        lowest = writer.instruction("equal", dtype, (base, writer.constant(-inf, dtype)), Bool)
+        return writer.instruction("where", dtype, (lowest, writer.constant(inf, dtype), root), dtype)
+
+    def _sum_of_exponentials(self, references: tuple[Reference, ...], result: DType) -> Value:
+        """Their logarithm: of the larger one, and of 1 plus the share of the other, which is 1 where both are equal."""
+
+        def value(name: str, *values: Value) -> Value:
+            return self.writer.instruction(name, values[0].dtype, values, result)
+
+        x, y = (self.value(reference, "logaddexp", result) for reference in references)
+        difference = value("subtract", x, y)
+        share = value("exp", value("negative", value("abs", difference)))
+        apart = value("add", value("maximum", x, y), value("log1p", share))
+        alike = self.writer.instruction("equal", result, (x, y), Bool)  # infinities too
+        doubled = value("add", x, self.writer.constant(log(2), result))
+        return self.writer.instruction("where", result, (alike, doubled, apart), result)
 
     def kernel(self, result: Form, fallback: Callable[[], Kernel]) -> Kernel | None:
         """The kernel; None where the program is too long."""
@@ -285,7 +324,7 @@ def _after_copies(operands: tuple[Operand, ...], copied: list[bool], result: For
 
 def _single(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
-        anywhere = name in ANY_SIZE or (name == "sqrt" and result.dtype.kind == "complex")
+        anywhere = name in ANY_SIZE or (name in _OF_COMPLEX and operands[0].dtype.kind == "complex")  # type: ignore[union-attr]
         if result.size < (1 if anywhere else SMALLEST) or params is not None:
             return None
         return bind_program(operands, result, (ProgramStep(name, tuple(range(len(operands))), result),))
@@ -293,14 +332,39 @@ def _single(name: str) -> NativeBinder:
     return bind
 
 
+_BY_NUMBER: Final = (2, 3, 0.5, -1)
+
+
+def _bind_pow(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
+    """The kernel of a power; of a number as exponent, one that looks which it is."""
+    form, exponent = operands
+    if exponent not in (int, float) or not isinstance(form, Form) or form.dtype is not result.dtype or not result.size:
+        return _single("pow")(operands, result, params)
+    programs = {
+        number: bind_program((form,), result, (ProgramStep("pow", (0, ("constant", number)), result),))
+        for number in _BY_NUMBER
+        if number in (2, 3) or result.dtype.kind == "float"
+    }
+    known = {number: kernel for number, kernel in programs.items() if kernel is not None}
+    general = bind_numpy("pow", operands, result, params)
+
+    def power(x: Any, y: Any) -> Any:
+        kernel = known.get(y)
+        return general(x, y) if kernel is None else kernel(x)
+
+    return power if known else None
+
+
 ACTIVATIONS: Final = frozenset({"sigmoid", "silu", "gelu_tanh"})  # kernels.activations binds them
 SINGLE: Final = (
     *(name for name in OPERATIONS if not name.startswith("to_") and name not in ACTIVATIONS),
     "positive",
     "clip",
+    "logaddexp",
 )
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {
     **{name: _single(name) for name in SINGLE},
+    "pow": _bind_pow,
     PROGRAM: taking_fields(bind_program),
 }

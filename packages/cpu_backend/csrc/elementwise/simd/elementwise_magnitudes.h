@@ -1,0 +1,30 @@
+/* MAGNITUDES: a loop that sets each d[i] to the length of (X, Y), of elements of type T. LEAST and MOST bound the numbers
+ * whose squares keep their digits and add up within the range; elsewhere C's hypot is asked. */
+enum { FEW_MAGNITUDES = 256 };
+
+#define MAGNITUDES(name, T, X, Y, LEAST, MOST, FUNCTION, ROOTS)                                                        \
+    static void name(Index n, void *result, const void *first, const void *second, Third third) {                      \
+        const T *a = first, *b = second;                                                                               \
+        T *d = result, found[FEW_MAGNITUDES];                                                                          \
+        (void)b;                                                                                                       \
+        for (Index start = 0; start < n; start += FEW_MAGNITUDES) {                                                    \
+            const Index end = smaller(n, start + FEW_MAGNITUDES);                                                      \
+            int32_t beyond = 0;                                                                                        \
+            for (Index i = start; i < end; i++) {                                                                      \
+                const T x = FUNCTION(fabs)(X), y = FUNCTION(fabs)(Y), largest = x < y ? y : x;                         \
+                beyond |= !((x < MOST) & (y < MOST) & ((largest > LEAST) | (largest == 0)));                           \
+                found[i - start] = x * x + y * y;                                                                      \
+            }                                                                                                          \
+            ROOTS(end - start, found, found, second, third);                                                           \
+            for (Index i = start; beyond && i < end; i++) found[i - start] = FUNCTION(hypot)(X, Y);                    \
+            memcpy(d + start, found, (size_t)(end - start) * sizeof(T));                                               \
+        }                                                                                                              \
+    }
+
+#define OF_F32(name) name##f
+#define OF_F64(name) name
+
+MAGNITUDES(hypot_f32, float, a[i], b[i], 1e-15f, 1e18f, OF_F32, roots_f32)
+MAGNITUDES(hypot_f64, double, a[i], b[i], 1e-140, 1e150, OF_F64, roots_f64)
+MAGNITUDES(absolute_c32, float, a[2 * i], a[2 * i + 1], 1e-15f, 1e18f, OF_F32, roots_f32)
+MAGNITUDES(absolute_c64, double, a[2 * i], a[2 * i + 1], 1e-140, 1e150, OF_F64, roots_f64)
