@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from tensor_core.errors import TensorError
 from tensor_cpu.call_checks import CHECKED
-from tensor_cpu.system.extension import AVAILABLE
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.ops import creation, host_data, indexing, methods, native_calls, views
 from tensor_runtime.placement import CPU
@@ -242,6 +242,46 @@ def test_arrays_of_numpy_are_borrowed_and_copied_as_python_does(data: st.DataObj
     for _ in range(2):
         for copy in (None, True, False):
             assert outcome(tr.asarray, x, copy=copy) == outcome(host_data.as_tensor, x, None, copy)
+
+
+@NATIVE
+@pytest.mark.parametrize("kind", ["?", "f4", "f8", "c8", "c16", "i4", "i8"])
+def test_large_arrays_in_another_order_are_copied(kind: str) -> None:
+    x = np.arange(90 * 80 * 7).reshape(90, 80, 7)
+    x = (x % 5 < 2) if kind == "?" else x.astype(kind)
+    for array in (x, x[::-1, :, ::2], x.transpose(1, 2, 0), x.astype(kind, order="F"), x[::3].T[:, ::-1]):
+        for copy in (None, True):
+            found = tr.asarray(array, copy=copy)
+            np.testing.assert_array_equal(found.to_numpy(), array, strict=True)
+            assert copy is None or (found.is_compact and not np.shares_memory(found.to_numpy(), array))
+
+
+@NATIVE
+@pytest.mark.parametrize("dtype", ["F32", "F64"])
+def test_numbers_at_equal_distances_are_start_plus_a_multiple_of_the_step(dtype: str) -> None:
+    kind = tr.zeros(0, dtype=dtype).to_numpy().dtype
+    for count, start, step in ((0, 0.0, 1.0), (1, 2.5, 0.1), (77, -3.0, 0.1), (70_001, 1e-3, -1.7)):
+        stop = start + (count - 0.5) * step
+        exact = (np.arange(float(count)) * step + start).astype(kind)
+        np.testing.assert_array_equal(tr.arange(start, stop, step, dtype=dtype).to_numpy(), exact, strict=True)
+        for endpoint in (True, False):
+            found = tr.linspace(start, stop, count, endpoint=endpoint, dtype=dtype).to_numpy()
+            np.testing.assert_array_equal(found, np.linspace(start, stop, count, endpoint=endpoint, dtype=kind))
+    far = tr.linspace(-1.7e308, 1.7e308, 5).to_numpy()
+    np.testing.assert_allclose(far, [-1.7e308, -0.85e308, 0.0, 0.85e308, 1.7e308], rtol=1e-15)
+
+
+@NATIVE
+def test_what_cannot_be_filled_is_refused() -> None:
+    with pytest.raises(ValueError, match="fill_spaced"):
+        LIBRARY.fill_spaced(np.zeros(3, int), 0.0, 1.0)
+    fixed = np.zeros(3)
+    fixed.flags.writeable = False
+    for wrong in (fixed, [0.0]):
+        with pytest.raises(TypeError, match="fill_spaced"):
+            LIBRARY.fill_spaced(wrong, 0.0, 1.0)
+    with pytest.raises(TypeError):
+        LIBRARY.fill_spaced(np.zeros(3), "0", 1.0)
 
 
 @NATIVE

@@ -131,6 +131,8 @@ def test_any_axes_of_any_view_are_folded_exactly(
         ((100_000, 2, 2), (0, 2)),
         ((1 << 19, 3), (0,)),  # long lines in chunks
         ((20, 3, 70_000), (1, 2)),  # bands and rows in chunks
+        ((60, 50, 40), (0, 2)),  # short lines, one row of them after another
+        ((9, 8, 7, 6, 5), (0, 2, 4)),
     ],
 )
 @pytest.mark.parametrize("turned", [False, True])

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_COPIED = 1 << 16 }; /* bytes */
+
 /* A tensor to be made: the form of its array, and the key of its own form. */
 typedef struct {
     ArrayForm array;
@@ -244,17 +246,36 @@ static bool is_column_major(PyArrayObject *array, Index bytes) {
     return true;
 }
 
-/* asarray(x, dtype, copy): an array of NumPy whose memory can be shared, or nested lists */
+/* A small array of NumPy, copied by NumPy; others by Python, which knows faster ways. */
+static PyObject *copied(const Call *self, PyObject *const *arguments, size_t flagged_count, int type) {
+    PyArrayObject *array = (PyArrayObject *)arguments[0];
+    Key key;
+    PyObject *dtype = PyTuple_GET_ITEM(self->dtypes, type);
+    key_begin(&key, KEY_MADE, dtype);
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) key_add(&key, PyArray_DIM(array, axis));
+    PyObject *form = call_find(self, &key);
+    if (!form) return call_learned(self, &key, dtype, call_function(self, arguments, flagged_count, NULL));
+    PyObject *turned = array_reversed(arguments[0]);
+    PyObject *own = turned ? PyObject_CallMethod(turned, "copy", NULL) : NULL;
+    Py_XDECREF(turned);
+    return call_wrap(self, self->tensor, form, own);
+}
+
+/* asarray(x, dtype, copy): an array of NumPy whose memory can be shared or which is small, or nested lists */
 CALL(call_asarray) {
     const Call *self = (Call *)object;
-    if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[1] != Py_None || arguments[2] == Py_True)
+    if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[1] != Py_None)
         return call_function(self, arguments, flagged_count, names);
     if (arguments[2] == Py_None && is_row(arguments[0])) return nested_or_function(self, arguments, flagged_count);
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     const int type = Py_IS_TYPE(arguments[0], array_type) ? array_element_type(arguments[0]) : -1;
-    if (type < 0 || (arguments[2] != Py_None && arguments[2] != Py_False) ||
-        !is_column_major(array, ELEMENT_BYTES[type]))
+    if (type < 0 || (arguments[2] != Py_None && !PyBool_Check(arguments[2])))
         return call_function(self, arguments, flagged_count, names);
+    if (arguments[2] == Py_True || !is_column_major(array, ELEMENT_BYTES[type])) {
+        if (arguments[2] == Py_False || type == BOOL || array_size(arguments[0]) * ELEMENT_BYTES[type] > MOST_COPIED)
+            return call_function(self, arguments, flagged_count, names);
+        return copied(self, arguments, flagged_count, type);
+    }
     Key key;
     PyObject *dtype = PyTuple_GET_ITEM(self->dtypes, type);
     key_begin(&key, KEY_LENT, dtype);

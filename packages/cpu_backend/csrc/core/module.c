@@ -32,6 +32,7 @@ static PyMethodDef *const TOPICS[] = {
     sequence_functions,
     stack_functions,
     taking_functions,
+    spaced_functions,
     normalization_functions,
     tiny_functions,
     tiny_product_functions,

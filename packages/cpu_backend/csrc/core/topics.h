@@ -29,6 +29,7 @@ extern PyMethodDef order_functions[];
 extern PyMethodDef search_functions[];
 extern PyMethodDef places_functions[];
 extern PyMethodDef taking_functions[];
+extern PyMethodDef spaced_functions[];
 extern PyMethodDef normalization_functions[];
 
 #endif

@@ -77,10 +77,9 @@ _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "activations": {
         **dict.fromkeys(
-            ("sigmoid", "silu", "softplus", "gelu", "softmax", "log_softmax"),
+            ("sigmoid", "silu", "softplus", "relu", "gelu", "softmax", "log_softmax"),
             Row("activations.numpy", ("activations.native",)),
         ),
-        "relu": Row("activations.numpy"),
     },
     "arithmetic": {
         **dict.fromkeys(("add", "subtract", "multiply", "divide", "negative", "abs"), Row(_UFUNC, _TINY)),
@@ -105,8 +104,8 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "conversion": dict.fromkeys(("convert", "cast"), Row("conversion.numpy", ("conversion.native",))),
     "convolution": {"conv": Row("convolution")},
     "creation": {
-        "full": Row("creation.numpy", ("creation.native",)),
-        **dict.fromkeys(("empty", "eye", "arange", "linspace"), Row("creation.numpy")),
+        **dict.fromkeys(("full", "arange", "linspace"), Row("creation.numpy", ("creation.native",))),
+        **dict.fromkeys(("empty", "eye"), Row("creation.numpy")),
     },
     "diagonals": dict.fromkeys(("embed_diagonal", "tril", "triu"), Row("diagonals")),
     "division": {

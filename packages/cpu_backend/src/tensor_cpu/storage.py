@@ -28,6 +28,7 @@ from tensor_core.host.dlpack.borrowing import lent_capsule
 from tensor_core.host.dlpack.lending import HOST
 from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import row_major_strides
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -39,6 +40,7 @@ NUMPY_DTYPES: Final[dict[DType, np.dtype[Any]]] = {dtype: np.dtype(dtype.numpy_n
 
 _ADDRESSES: Final = 2 * sys.maxsize + 2
 MOST_AXES: Final = 64  # of a NumPy array
+_MANY: Final = 1 << 12  # elements whose order NumPy changes slower than our own copies
 
 
 def check_rank(operation: str, form: Form, /) -> None:
@@ -236,12 +238,21 @@ def _borrowed(operation: str, array: Array, copy: bool | None, dtype: DType | No
             )
         copy = True
     if copy:
-        transposed = np.array(array.T, order="C", copy=True)
+        transposed = _compact(array.T, dtype) if aligned else np.array(array.T, order="C", copy=True)
         if dtype is Bool:
             np.not_equal(transposed.view(np.uint8), 0, out=transposed)
         return transposed, form_of(dtype, array.shape, CPU)
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
     return array.T, form_of(dtype, array.shape, CPU, strides)
+
+
+def _compact(array: Array, dtype: DType) -> Array:
+    """A copy in the order of C; of many elements by our own kernels, which go through both orders tile by tile."""
+    if not AVAILABLE or type(array) is not np.ndarray or array.size < _MANY:
+        return np.array(array, order="C", copy=True)
+    strides = tuple(stride // dtype.itemsize for stride in array.strides)
+    copied: Array = LIBRARY.bind_copy(array.shape, strides, dtype.name)(array)
+    return copied
 
 
 def _check_interface(source: Any) -> None:

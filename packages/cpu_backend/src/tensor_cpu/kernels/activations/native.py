@@ -63,7 +63,25 @@ def bind_softplus(operands: tuple[Operand, ...], result: Any, params: None, /) -
     return bind_program(operands, result, tuple(ProgramStep(name, references, result) for name, references in steps))
 
 
+def bind_relu(operands: tuple[Operand, ...], result: Any, params: None, /) -> Kernel | None:
+    """The kernel of max(x, 0).
+
+    >>> import numpy as np
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2,), CPU)
+    >>> kernel = bind_relu((form,), form, None)
+    >>> kernel is None or kernel(np.array([-1.0, 2.0])).tolist() == [0.0, 2.0]
+    True
+    """
+    return (
+        bind_program(operands, result, (ProgramStep("maximum", (0, ("constant", 0)), result),)) if result.size else None
+    )
+
+
 BINDERS: Final[Mapping[str, NativeBinder]] = {
+    "relu": bind_relu,
     "sigmoid": _single("sigmoid"),
     "silu": _single("silu"),
     "gelu": taking_fields(bind_gelu),

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.reduction.native import bind_reduction
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.backends.shared.axes import Labels, native
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "sums and diagonals of one operand with long neighbours"
 
 
-def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tuple[Labels, Labels], /) -> Kernel | None:
-    """The kernel that permutes labels, and reads diagonals; None where labels are summed or the result has diagonals.
+def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tuple[Any, ...], /) -> Kernel | None:
+    """The kernel that permutes labels, and reads diagonals or sums over labels; None where it would do both.
 
     >>> import numpy as np
     >>> from tensor_core import F64
@@ -24,13 +25,15 @@ def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tup
     >>> matrix, vector = form_of(F64, (2, 2), CPU), form_of(F64, (2,), CPU)
     >>> bind_unary_einsum((matrix,), vector, ((0, 0), (0,)))(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [1.0, 4.0]
-    >>> bind_unary_einsum((matrix,), vector, ((0, 1), (0,))) is None
+    >>> bind_unary_einsum((matrix,), vector, ((0, 0), ())) is None
     True
     """
     (form,) = operands
     assert isinstance(form, Form)
     assert isinstance(result, Form)
-    labels_in, labels_out = params[:2]  # what follows is an algebra, whose sums and zero are not asked for here
+    labels_in, labels_out, *algebra = params  # whose sums and zero are not asked for here
+    if not algebra and len({*labels_in}) == len(labels_in) and {*labels_out} < {*labels_in}:
+        return _sum(form, result, labels_in, labels_out)
     if {*labels_in} != {*labels_out} or len({*labels_out}) < len(labels_out) or form.dtype is not result.dtype:
         return None
     operand = native(form, labels_in)
@@ -39,6 +42,22 @@ def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tup
         steps[label] += stride
     strides = tuple(steps[label] for label in reversed(labels_out))
     return LIBRARY.bind_copy(result.shape[::-1], strides, result.dtype.name)
+
+
+def _sum(form: Form, result: Form, labels_in: Labels, labels_out: Labels) -> Kernel | None:
+    """The sum over the labels left out, and a copy in the order of the result where that is another one."""
+    kept = tuple(label for label in labels_in if label in labels_out)
+    if len(kept) != len(labels_out):
+        return None
+    shape = tuple(form.shape[labels_in.index(label)] for label in kept)
+    summed = form_of(result.dtype, shape, result.placement)
+    axes = tuple(axis for axis, label in enumerate(labels_in) if label not in labels_out)
+    total = bind_reduction("sum", form, summed, (axes, False))
+    if total is None or kept == labels_out:
+        return total
+    order = tuple(kept.index(label) for label in reversed(labels_out))
+    copy = LIBRARY.bind_copy(result.shape[::-1], tuple(summed.strides[axis] for axis in order), result.dtype.name)
+    return lambda x: copy(total(x))
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

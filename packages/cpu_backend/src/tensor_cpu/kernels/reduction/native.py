@@ -29,6 +29,7 @@ _SHORT_AXIS: Final = 32  # elements of a reduced axis
 _SHORT_ROW: Final = 8  # elements of a kept axis
 _FEW: Final = 64  # elements that lie side by side
 _LONG: Final = 2048  # elements that lie side by side
+_MOST_COLUMNS: Final = 1 << 15  # elements of a row whose folds stay in the cache
 _PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
 _FOLDS: Final = {"any": "max", "all": "min"}  # of Bool
 
@@ -192,6 +193,13 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     """One kernel; or, where that would jump through memory, one for the innermost reduced axis and one for the rest."""
     inner = [position for position, axis in enumerate(axes) if not axis.place][-1]
     between = _PARTS.get(result.dtype, result.dtype)
+    if _has_rows_of_short_lines(axes, inner):
+        within = axes[0].stride
+        rows = LIBRARY.bind_reduce(
+            fold, dtype.name, (within,), between.name, loops_of(start, [axes[0], Axis(within, 1, 1)])
+        )
+        lines = _fold(fold, between, result, 0, axes[1:])
+        return lambda x: lines(rows(x))
     size = prod(axis.extent for axis in axes) // axes[inner].extent * between.itemsize
     if not _jumps(axes, inner) or size > MOST_COPIED:
         shape, name = result.shape[::-1], result.dtype.name
@@ -206,6 +214,21 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     first = LIBRARY.bind_reduce(fold, dtype.name, (place,), between.name, loops_of(start, first_axes))
     second = _fold(fold, between, result, 0, [Axis(axis.extent, step, axis.place) for axis, step in left])
     return lambda x: second(first(x))
+
+
+def _has_rows_of_short_lines(axes: list[Axis], inner: int) -> bool:
+    """Whether the outermost axis is reduced, and so are short lines within it: then it goes first, as rows of columns.
+
+    >>> _has_rows_of_short_lines([Axis(60, 2000, 0), Axis(50, 40, 1), Axis(40, 1, 0)], 2)
+    True
+    """
+    outermost, *others = axes
+    within = prod(axis.extent for axis in others)
+    together = prod(axis.extent for axis in axes[inner:])
+    gaps = outermost.stride != within or any(
+        axis.stride != prod(other.extent for other in others[place + 1 :]) for place, axis in enumerate(others)
+    )
+    return not (outermost.place or inner == 0 or gaps or together >= _LONG or within > _MOST_COLUMNS)
 
 
 def _jumps(axes: list[Axis], inner: int) -> bool:
