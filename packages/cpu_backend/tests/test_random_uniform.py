@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensor_core.dtypes import C32, C64, F32, F64, DType
-from tensor_cpu.kernels.random import CHUNK, bind_uniform
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, DType
+from tensor_cpu.kernel_table import bind, bind_numpy
+from tensor_cpu.kernels.random.numpy import CHUNK, bind_uniform
 from tensor_cpu.storage import NUMPY_DTYPES, Array
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
 
@@ -38,7 +40,10 @@ def word(index: int, seed: int, stream: int) -> int:
 
 
 def draw(shape: tuple[int, ...], dtype: DType, seed: int, stream: int = 0) -> Array:
-    found: Array = bind_uniform(form_of(dtype, shape, CPU))(seed, stream)
+    """By NumPy's words, and by native ones with the same bits."""
+    form = form_of(dtype, shape, CPU)
+    found: Array = bind_uniform(form)(seed, stream)
+    assert bind("uniform", (), form, None)(seed, stream).tobytes() == found.tobytes()
     assert found.dtype == NUMPY_DTYPES[dtype]
     assert found.shape == shape[::-1]
     assert found.flags.c_contiguous
@@ -121,3 +126,30 @@ def test_moments_are_those_of_the_uniform_distribution() -> None:
     x = draw((200_000,), F64, 11)
     assert abs(x.mean() - 1 / 2) < 4 * (1 / 12 / x.size) ** 0.5
     assert abs(x.var() - 1 / 12) < 4 * (1 / 180 / x.size) ** 0.5
+
+
+@pytest.mark.parametrize("dtype", [I32, I64], ids=str)
+@pytest.mark.parametrize("number", [1, 10, 2**31, 2**40 + 1, 2**64 - 1, 2**64])
+def test_native_integers_and_normal_numbers_have_the_bits_of_those_of_numpys_words(dtype: DType, number: int) -> None:
+    for name, form, arguments in (
+        ("integers", form_of(dtype, (CHUNK + 5,), CPU), (7, 2**64 - 1, -3, number)),
+        ("normal", form_of(C64, (CHUNK // 2 + 3,), CPU), (number - 1, 5)),
+    ):
+        native, plain = bind(name, (), form, None), bind_numpy(name, (), form, None)
+        assert native(*arguments).tobytes() == plain(*arguments).tobytes()
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="the extension is not built")
+def test_what_cannot_be_filled_is_refused() -> None:
+    x = np.zeros(3)
+    for fill, wrong, rest in (
+        (LIBRARY.fill_uniform, x.astype(np.int64), ()),
+        (LIBRARY.fill_integers, x, (0, 1)),
+        (LIBRARY.fill_words, x, (0, 0)),
+    ):
+        with pytest.raises(ValueError, match="fill_"):
+            fill(wrong, 1, 0, *rest)
+        with pytest.raises(TypeError, match="fill_"):
+            fill([0.0], 1, 0, *rest)
+        with pytest.raises(OverflowError):
+            fill(wrong, -1, 0, *rest)

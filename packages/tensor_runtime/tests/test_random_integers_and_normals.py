@@ -224,7 +224,7 @@ def test_the_two_numbers_of_a_pair_are_uncorrelated_and_fill_the_circle() -> Non
 
 def test_the_extreme_words_stay_finite() -> None:
     """The smallest uniform number is 2**-53, the largest 1 - 2**-53; both have a logarithm below 0."""
-    from tensor_cpu.kernels.random import _normal_pairs
+    from tensor_cpu.kernels.random.numpy import _normal_pairs
 
     words = np.array([0, 2**64 - 1], np.uint64)
     for angular in (np.zeros(2, np.uint64), np.full(2, 2**64 - 1, np.uint64)):

@@ -33,6 +33,7 @@ static PyMethodDef *const TOPICS[] = {
     stack_functions,
     taking_functions,
     spaced_functions,
+    random_functions,
     normalization_functions,
     tiny_functions,
     tiny_product_functions,

@@ -2,9 +2,10 @@
  *
  * A waiting thread looks for work for 200 microseconds at most, if nobody else of the pool needs its processor, and
  * sleeps then: pools that spin for longer while another pool works cost five to eight times in contractions that
- * alternate between BLAS and kernels of ours. A caller never waits for a worker that has not begun. Workers use the processors that the thread that calls may use, and keep
- * clear of the one it is on where there are enough. No signal is delivered to them: those that a program blocks or
- * waits for in its threads would be. A kernel must not call a BLAS that runs threads of its own inside a body.
+ * alternate between BLAS and kernels of ours. A caller never waits for a worker that has not begun. Workers use the
+ * processors that the thread that calls may use, and keep clear of the one it is on where there are enough. No signal is
+ * delivered to them: those that a program blocks or waits for in its threads would be. A kernel must not call a BLAS that
+ * runs threads of its own inside a body.
  */
 #ifndef TENSOR_CPU_THREADS_H
 #define TENSOR_CPU_THREADS_H

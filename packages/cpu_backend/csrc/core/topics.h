@@ -30,6 +30,7 @@ extern PyMethodDef search_functions[];
 extern PyMethodDef places_functions[];
 extern PyMethodDef taking_functions[];
 extern PyMethodDef spaced_functions[];
+extern PyMethodDef random_functions[];
 extern PyMethodDef normalization_functions[];
 
 #endif

@@ -166,7 +166,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     ),
     "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
-    "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random")),
+    "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random.numpy", ("random.native",))),
     "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),
     "rounding": dict.fromkeys(("floor", "ceil", "trunc", "round"), Row("elementwise.rounding", (_PROGRAM,))),
     "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan.numpy", ("scan.native",))),
