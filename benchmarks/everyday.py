@@ -57,6 +57,7 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
     yield from _scans()
     yield from _order()
     yield from _others()
+    yield from _further()
 
 
 def _operators() -> Iterator[Row]:
@@ -212,6 +213,38 @@ def _others() -> Iterator[Row]:
     yield _row("outer 2000×2000", OTHERS, "x * y", (Operand((2000, 1)), Operand((1, 2000))))
     yield _row("x.T + x 2000×2000", OTHERS, "x.T + x", (Operand((2000, 2000)),))
     yield _row("kron 40×40 by 40×40", OTHERS, "kron(x, y)", (Operand((40, 40)), Operand((40, 40))))
+
+
+_FURTHER: Final[dict[str, dict[str, str]]] = {
+    "abs(x) C64": {},
+    "hypot(x, y) F64": {},
+    "logaddexp(x, y) F64": {},
+    "x // y F64": {},
+    "x % y F64": {},
+    "x % y F32": {},
+    "x**0.5 F64": {},
+    "x**3 F64": {},
+    "relu(x) F64": {"numpy": "maximum(x, 0)", "jax": "jax.nn.relu(x)"},
+    "mean(x) C64": {},
+    "reversed copy F64": {"": "copy(x[::-1])", "numpy": "x[::-1].copy()", "torch": "flip(x, (0,))", "jax": "x[::-1]"},
+    "every second F64": {"": "copy(x[::2])", "numpy": "x[::2].copy()", "torch": "x[::2].clone()", "jax": "x[::2]"},
+    "repeat(x, 2) F64": {"torch": "repeat_interleave(x, 2)"},
+    "pad(x, 1) F64": {"torch": "nn.functional.pad(x, (1, 1))"},
+    "concatenate((x, y)) F64": {"torch": "cat((x, y))"},
+    "diff(x) F64": {},
+    "isclose(x, y) F64": {},
+    "any(x < 0) F64": {},
+}
+"""What is seldom thought of, and how other libraries call it; ours is the name without its last word, unless given."""
+
+
+def _further() -> Iterator[Row]:
+    for name, spelled in _FURTHER.items():
+        expression, dtype = name.rsplit(" ", 1)
+        for size in ("1e3", "1e6"):
+            given = {"": expression} | spelled
+            operands = _same(1 + ("y" in given[""].replace("copy", "")), SIZES[size], dtype)
+            yield _row(f"{name} {size}", OTHERS, expression, operands, False, given)
 
 
 def _same(operands: int, count: int, dtype: str = "F64") -> tuple[Operand, ...]:
