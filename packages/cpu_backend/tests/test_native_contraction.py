@@ -327,6 +327,12 @@ def test_skinny_products_that_read_a_factor_as_it_lies_give_what_numpy_gives(
 
 
 @calibrated
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_large_result_of_short_sums_is_not_written_tile_by_tile_across_columns(dtype: str) -> None:
+    assert isinstance(planned("ij,jk->ik", dtype, i=1000, j=5, k=1000), PairProduct | ScatterProduct)
+
+
+@calibrated
 def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not() -> None:
     assert isinstance(planned("ij,jk->ik", i=700, j=700, k=700), MatrixProduct)
     assert isinstance(planned("ij,jk->ik", "int64", i=700, j=700, k=700), ScatterProduct)

@@ -20,6 +20,7 @@ Group = tuple[Axis, ...]
 Kernel = Callable[[Any, Any], Any]
 
 _LOOPS: Final = ("float32", "float64", "complex64", "complex128")
+_MANY_COLUMNS: Final = 64  # more than processors fetch ahead
 _LONG_NEAR: Final = 8  # products that are worth a loop of their own
 _LONGEST_ELEMENT: Final = 16  # bytes
 _LARGEST_OUTER: Final = 256  # elements of an outer product
@@ -122,6 +123,8 @@ def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
         time = cost.rows(count, m, n, k, dtype, packed=packed)
         if plan.columns and plan.columns[0].strides[RESULT] != m:  # else whole products are written one after the other
             time += memory.parts_of_lines(count * m * n, m, dtype)
+        if n > _MANY_COLUMNS and count * m * n * itemsize > memory.CACHED_BYTES:
+            time = max(time, memory.columns_apart(count * m * n, plan.columns[0].strides[RESULT] or 0, dtype))
     return memory.with_traffic(time, size * itemsize)
 
 
