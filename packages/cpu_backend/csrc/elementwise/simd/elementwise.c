@@ -268,6 +268,7 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
         [LOGICAL_NOT] = {[BOOL] = invert_truth},
         [INVERT] = {[I32] = invert_i32, [I64] = invert_i64, [BOOL] = invert_truth},
         [SQRT] = {roots_f32, roots_f64, sqrt_c32, sqrt_c64},
+        [HALF_POWER] = {half_powers_f32, half_powers_f64},
         [LOGISTIC] = {logistic_loop_f32, logistic_loop_f64},
         [SILU] = {silu_f32, silu_f64},
         [GELU_TANH] = {gelu_tanh_f32, gelu_tanh_f64},

@@ -21,6 +21,18 @@ enum { FEW_MAGNITUDES = 256 };
         }                                                                                                              \
     }
 
+/* HALF_POWERS: a loop of roots with the limits of a power: -0 gives 0 and minus infinity infinity. */
+#define HALF_POWERS(name, T, ROOTS)                                                                                    \
+    static void name(Index n, void *result, const void *first, const void *second, Third third) {                      \
+        const T *a = first;                                                                                            \
+        T *d = result, x[FEW_MAGNITUDES];                                                                              \
+        for (Index start = 0; start < n; start += FEW_MAGNITUDES) {                                                    \
+            const Index count = smaller(n - start, FEW_MAGNITUDES);                                                    \
+            for (Index i = 0; i < count; i++) x[i] = a[start + i] == -(T)INFINITY ? (T)INFINITY : a[start + i] + 0;    \
+            ROOTS(count, d + start, x, second, third);                                                                 \
+        }                                                                                                              \
+    }
+
 #define OF_F32(name) name##f
 #define OF_F64(name) name
 
@@ -28,3 +40,5 @@ MAGNITUDES(hypot_f32, float, a[i], b[i], 1e-15f, 1e18f, OF_F32, roots_f32)
 MAGNITUDES(hypot_f64, double, a[i], b[i], 1e-140, 1e150, OF_F64, roots_f64)
 MAGNITUDES(absolute_c32, float, a[2 * i], a[2 * i + 1], 1e-15f, 1e18f, OF_F32, roots_f32)
 MAGNITUDES(absolute_c64, double, a[2 * i], a[2 * i + 1], 1e-140, 1e150, OF_F64, roots_f64)
+HALF_POWERS(half_powers_f32, float, roots_f32)
+HALF_POWERS(half_powers_f64, double, roots_f64)

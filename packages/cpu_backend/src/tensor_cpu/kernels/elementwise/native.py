@@ -7,7 +7,7 @@ units) and products, quotients and magnitudes of complex numbers (within 4 round
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf, log
+from math import log
 from typing import Any, Final
 
 import numpy as np
@@ -210,11 +210,7 @@ class _Compiler:
             return None
         if exponent == -1:
             return value("divide", writer.constant(1.0, dtype), base)
-        if exponent != 0.5:
-            return None
-        root = value("sqrt", value("add", base, writer.constant(0.0, dtype)))  # of -0 as of 0
-        lowest = writer.instruction("equal", dtype, (base, writer.constant(-inf, dtype)), Bool)
-        return writer.instruction("where", dtype, (lowest, writer.constant(inf, dtype), root), dtype)
+        return value("half_power", base) if exponent == 0.5 else None
 
     def _sum_of_exponentials(self, references: tuple[Reference, ...], result: DType) -> Value:
         """Their logarithm: of the larger one, and of 1 plus the share of the other, which is 1 where both are equal."""
@@ -355,9 +351,11 @@ def _bind_pow(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Ker
     return power if known else None
 
 
-ACTIVATIONS: Final = frozenset({"sigmoid", "silu", "gelu_tanh"})  # kernels.activations binds them
+_NO_SINGLE: Final = frozenset(
+    {"sigmoid", "silu", "gelu_tanh", "half_power"}
+)  # those of kernels.activations, and of powers
 SINGLE: Final = (
-    *(name for name in OPERATIONS if not name.startswith("to_") and name not in ACTIVATIONS),
+    *(name for name in OPERATIONS if not name.startswith("to_") and name not in _NO_SINGLE),
     "positive",
     "clip",
     "logaddexp",
