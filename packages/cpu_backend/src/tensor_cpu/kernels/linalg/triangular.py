@@ -1,4 +1,4 @@
-"""Substitution: SciPy's binding of the BLAS routine ``trsm``, one matrix of a stack after the other.
+"""Substitution: SciPy's binding of the BLAS routines ``trsm`` and ``trsv``, one matrix of a stack after the other.
 
 Stacks of many small matrices are solved all at once, step by step, with the axis of the stack innermost.
 """
@@ -74,13 +74,18 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
     conjugate_sides = conjugate and not transpose and result.dtype.kind == "complex"
     transposed = (2 if conjugate else 1) if transpose else 0
     options = {"lower": lower, "trans_a": transposed, "diag": unit, "overwrite_b": True}
+    solve_one: Any = get_blas_funcs("trsv", dtype=result.dtype.numpy_name)  # packs nothing of the matrix
+    options_of_one = {"lower": lower, "trans": transposed, "diag": unit, "overwrite_x": True}
 
     def triangular(a: Array, out: Array) -> Array:
         matrices = a.reshape(-1, rows, rows)
         if conjugate_sides:
             np.conjugate(out, out=out)
         for matrix, sides in zip(matrices, out.reshape(-1, columns, rows), strict=True):
-            solved = solve(1, matrix.T, sides.T, **options)
+            if columns == 1:
+                solved = solve_one(matrix.T, sides[0], **options_of_one)[:, np.newaxis]
+            else:
+                solved = solve(1, matrix.T, sides.T, **options)
             if solved.ctypes.data != sides.ctypes.data:
                 sides.T[...] = solved
         return np.conjugate(out, out=out) if conjugate_sides else out
@@ -137,6 +142,8 @@ def bind_checked(operands: tuple[Form, Form], result: Form, params: TriangularSo
     solve: Kernel = kernel_table.bind("triangular_solve", forms, forms[1], params)
 
     def spread(array: Array, core: tuple[int, int]) -> Array:
+        if array.shape == (*batch[::-1], *core):
+            return np.ascontiguousarray(array)
         of_batch = array.shape[: max(array.ndim - 2, 0)]
         missing = (1,) * (len(batch) - len(of_batch))
         return np.ascontiguousarray(np.broadcast_to(array.reshape(*of_batch, *missing, *core), (*batch[::-1], *core)))
