@@ -20,7 +20,7 @@ enum {
 static const double NANOSECONDS = 0.5; /* an element */
 
 static const char *const NAMES[LINE_OPERATIONS] = {"argmax", "argmin", "cumsum", "cumprod", "softmax", "log_softmax"};
-static const char *const FOLD_NAMES[SHORT_FOLDS] = {"sum", "max", "min", "mean", "spread", "squares"};
+static const char *const FOLD_NAMES[SHORT_FOLDS] = {"sum", "max", "min", "mean", "spread", "squares", "any", "all"};
 
 typedef struct {
     ArrayForm result;
@@ -162,7 +162,8 @@ static PyObject *bind_lines(PyObject *module, PyObject *const *arguments, Py_ssi
     }
     if (!cut_lines(plan, arguments[2], (ElementType)type, &elements)) goto failed;
     const ElementType result = plan->result.type, part = result == C32 ? F32 : result == C64 ? F64 : result;
-    if (finds ? result != I64 : part != (ElementType)type) {
+    const bool widens = (type == I32 || type == BOOL) && result == I64; /* sums and products */
+    if (finds ? result != I64 : part != (ElementType)type && !widens) {
         PyErr_Format(PyExc_ValueError, "bind_lines: the result of %R is of another type", arguments[0]);
         goto failed;
     }
@@ -205,7 +206,8 @@ static PyObject *bind_short_lines(PyObject *module, PyObject *arguments) {
         free(plan);
         return NULL;
     }
-    if (plan->inner != 1 || plan->result.type != (ElementType)type) {
+    const ElementType made = fold == LINE_ANY || fold == LINE_ALL ? BOOL : (ElementType)type;
+    if (plan->inner != 1 || plan->result.type != made) {
         free(plan);
         return PyErr_Format(PyExc_ValueError,
                             "bind_short_lines: lines lie side by side, and have results of their type");

@@ -18,6 +18,8 @@ enum {
     MOST_COLUMNS = 512, /* of a block of rows */
 };
 
+enum { MOST_RANKED_AT_ONCE = 8 };
+
 enum { LINE_SCRATCH = (3 * MOST_COLUMNS + 2 * SHORT_LINE * LINES_AT_ONCE) * 8 };
 
 /* The lines follow one another in the source, and their results in the result: one element or a line for each. Scratch
@@ -27,7 +29,17 @@ typedef void (*Along)(Index lines, Index length, const void *source, void *resul
 /* At most MOST_COLUMNS columns, whose rows are so many elements apart in the source, and in a result of lines, too. */
 typedef void (*Across)(Index length, Index columns, Index stride, const void *source, void *result, void *scratch);
 
-typedef enum { LINE_SUM, LINE_LARGEST, LINE_LEAST, LINE_MEAN, LINE_SPREAD, LINE_SQUARES, SHORT_FOLDS } ShortFold;
+typedef enum {
+    LINE_SUM,
+    LINE_LARGEST,
+    LINE_LEAST,
+    LINE_MEAN,
+    LINE_SPREAD,
+    LINE_SQUARES,
+    LINE_ANY, /* of lines of any length and all types, with results of Bool */
+    LINE_ALL,
+    SHORT_FOLDS
+} ShortFold;
 
 /* Folds short lines that lie side by side, one result for each; sums of squares, of elements or of what differs from
  * the mean, are divided, and rooted if wanted. */
@@ -39,12 +51,17 @@ typedef void (*ExtremesOfPieces)(Index begin, Index end, Index length, const voi
 typedef Index (*PlaceInOtherOrder)(Index length, const void *source, const void *extremes, int rank,
                                    const Index *extents);
 
+/* At which places the keys stand when they are in order, equal ones in the order that they have. Both arrays have room for
+ * a multiple of MOST_RANKED_AT_ONCE. */
+typedef void (*Ranks)(Index count, const int64_t *keys, int64_t *ranks);
+
 typedef struct {
     Along along[LINE_OPERATIONS][ELEMENT_TYPES]; /* by the type of the operand; NULL where there is none */
     Across across[LINE_OPERATIONS][ELEMENT_TYPES];
     ExtremesOfPieces extremes[2][ELEMENT_TYPES]; /* of ARGMAX and ARGMIN */
     PlaceInOtherOrder places[2][ELEMENT_TYPES];
     FoldShort folds[SHORT_FOLDS][ELEMENT_TYPES];
+    Ranks ranks;
 } LineKernels;
 
 SIMD_TABLE(LineKernels, line_kernels);

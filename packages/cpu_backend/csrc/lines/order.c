@@ -1,4 +1,4 @@
-/* Indices that sort lines of numbers, stable, by radix.
+/* Indices that sort lines of numbers, stable, by radix; of short lines, by how many keys stand before each.
  *
  * A number becomes an unsigned key of its bits that is ordered as the numbers are: zeros of both signs are one key, and so
  * are all NaN, the last one. Keys are counted from the least; those of fewer than 33 bits share a word with their index.
@@ -9,12 +9,14 @@
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "lines/lines.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { WORTH_A_THREAD = 1 << 11, WORTH_RELEASING_THE_GIL = 1 << 11 }; /* elements */
 enum { BUCKETS = 256, DIGITS = 8 };
+enum { MOST_RANKED = 128 }; /* elements of a line */
 
 typedef struct {
     uint64_t key;
@@ -26,6 +28,7 @@ typedef struct {
     ElementType type;
     bool descending;
     Index outer, length, inner;
+    Ranks ranks;
 } OrderPlan;
 
 #define KEYS_OF_INTEGERS(name, T, U)                                                                                   \
@@ -104,7 +107,18 @@ static const Keyed *sort_keyed(Keyed *keyed, Keyed *other, Index length, Index (
     return keyed;
 }
 
+/* Keys become signed, which vectors compare. */
+static void sort_short_line(const OrderPlan *plan, const char *line, int64_t *result) {
+    uint64_t keys[MOST_RANKED];
+    int64_t ordered[MOST_RANKED], ranks[MOST_RANKED];
+    keys_of(plan, line, keys);
+    for (Index i = 0; i < plan->length; i++) ordered[i] = (int64_t)(keys[i] ^ (uint64_t)1 << 63);
+    plan->ranks(plan->length, ordered, ranks);
+    for (Index i = 0; i < plan->length; i++) result[ranks[i] * plan->inner] = i;
+}
+
 static size_t scratch_bytes(Index length) {
+    if (length <= MOST_RANKED) return 1;
     return DIGITS * BUCKETS * sizeof(Index) + (size_t)length * (sizeof(uint64_t) + 2 * sizeof(Keyed));
 }
 
@@ -152,7 +166,9 @@ static void sort_lines(void *context, Index begin, Index end) {
     }
     for (Index line = begin; line < end; line++) {
         const Index first = line / plan->inner * plan->length * plan->inner + line % plan->inner;
-        sort_line(plan, job->source + first * ELEMENT_BYTES[plan->type], job->result + first, scratch);
+        const char *source = job->source + first * ELEMENT_BYTES[plan->type];
+        if (plan->length <= MOST_RANKED) sort_short_line(plan, source, job->result + first);
+        else sort_line(plan, source, job->result + first, scratch);
     }
     scratch_release(scratch, bytes);
 }
@@ -195,6 +211,7 @@ static PyObject *bind_argsort(PyObject *module, PyObject *const *arguments, Py_s
     if (plan == NULL) return PyErr_NoMemory();
     plan->type = (ElementType)type, plan->descending = descending;
     plan->outer = extents[0], plan->length = extents[1], plan->inner = extents[2];
+    plan->ranks = SIMD_CHOICE(line_kernels)->ranks;
     PyObject *name = PyUnicode_FromString(element_type_name(I64));
     const int read = name ? array_form_read(&plan->result, arguments[3], name) : -1;
     Py_XDECREF(name);

@@ -206,6 +206,27 @@ static PyObject *settle_zeros(PyObject *module, PyObject *const *arguments, Py_s
     Py_RETURN_NONE;
 }
 
+#define NEGATIVE_ZERO(name, U)                                                                                         \
+    static bool name(Index length, const void *source) {                                                               \
+        const U *x = source, sought = (U)1 << (sizeof(U) * 8 - 1);                                                     \
+        U found = 0;                                                                                                   \
+        for (Index i = 0; i < length; i++) found |= (U) - (U)(x[i] == sought);                                         \
+        return found != 0;                                                                                             \
+    }
+NEGATIVE_ZERO(negative_zero_f32, uint32_t)
+NEGATIVE_ZERO(negative_zero_f64, uint64_t)
+
+/* has_negative_zero(array): whether an array of floats without gaps has one */
+static PyObject *has_negative_zero(PyObject *module, PyObject *array) {
+    (void)module;
+    const int type = is_array(array) ? array_element_type(array) : -1;
+    if (type != F32 && type != F64)
+        return PyErr_Format(PyExc_TypeError, "has_negative_zero: an array of floats without gaps");
+    const char *source = array_data(array);
+    const Index length = array_size(array);
+    return PyBool_FromLong(type == F32 ? negative_zero_f32(length, source) : negative_zero_f64(length, source));
+}
+
 /* NaN differs from itself and comes last, so that all behind the first one can be left out. */
 #define DISTINCT(name, T)                                                                                              \
     static Index name(Index length, T *sorted, bool one_nan) {                                                         \
@@ -250,6 +271,7 @@ PyMethodDef search_functions[] = {
     {"bind_search", (PyCFunction)(void (*)(void))bind_search, METH_FASTCALL, "Where values belong in a sorted line."},
     {"bind_true", bind_true, METH_O, "The places of what is true."},
     {"settle_zeros", (PyCFunction)(void (*)(void))settle_zeros, METH_FASTCALL, "Zeros in the order of a source."},
+    {"has_negative_zero", has_negative_zero, METH_O, "Whether one of the floats is -0.0."},
     {"keep_distinct", (PyCFunction)(void (*)(void))keep_distinct, METH_FASTCALL, "The first of equal numbers."},
     {NULL, NULL, 0, NULL},
 };

@@ -78,18 +78,30 @@ static Index NAME(SIMD_JOIN(FIND, place))(Index length, const void *source, cons
         const T x = of_pieces[piece];
         if (BEFORE(x, best) || (IS_NAN(x) && !IS_NAN(best))) best = x;
     }
-    Index place = INT64_MAX;
-    for (Index piece = 0; piece < count; piece++) {
-        if (!(of_pieces[piece] == best) && !(IS_NAN(of_pieces[piece]) && IS_NAN(best))) continue;
-        const Index end = smaller(length, (piece + 1) * MOST_IN_LINE);
-        for (Index i = piece * MOST_IN_LINE; i < end; i++) {
-            if (!(a[i] == best) && !(IS_NAN(a[i]) && IS_NAN(best))) continue;
+    /* The last axis of the array is the fastest in memory, and the one that decides: of each of its lines, what is behind
+     * the nearest place that was found does not count. */
+    const Index line = rank > 0 ? extents[rank - 1] : 1;
+    Index place = INT64_MAX, nearest = line - 1;
+    for (Index first = 0, piece = 0; first < length; first += line) {
+        for (Index i = first, end; i <= first + nearest; i = end) {
+            for (; (piece + 1) * MOST_IN_LINE <= i;) piece++;
+            end = smaller(first + nearest + 1, (piece + 1) * MOST_IN_LINE);
+            if (!(of_pieces[piece] == best) && !(IS_NAN(of_pieces[piece]) && IS_NAN(best))) continue;
+            for (; i + 16 <= end; i += 16) {
+                int here = 0;
+                for (Index k = 0; k < 16; k++) here |= (a[i + k] == best) | (IS_NAN(a[i + k]) & IS_NAN(best));
+                if (here) break;
+            }
+            while (i < end && !(a[i] == best) && !(IS_NAN(a[i]) && IS_NAN(best))) i++;
+            if (i == end) continue;
             Index left = i, found = 0;
             for (int axis = rank - 1; axis >= 0; axis--) {
                 found = found * extents[axis] + left % extents[axis];
                 left /= extents[axis];
             }
             place = smaller(place, found);
+            nearest = i - first;
+            break;
         }
     }
     return place;

@@ -9,6 +9,7 @@
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
 #define T float
+#define S float
 #define SUFFIX f32
 #define TYPE F32
 #define WRAPPING float
@@ -22,9 +23,11 @@
 #undef WRAPPING
 #undef TYPE
 #undef SUFFIX
+#undef S
 #undef T
 
 #define T double
+#define S double
 #define SUFFIX f64
 #define TYPE F64
 #define WRAPPING double
@@ -38,6 +41,7 @@
 #undef WRAPPING
 #undef TYPE
 #undef SUFFIX
+#undef S
 #undef T
 
 #define T int32_t
@@ -52,6 +56,7 @@
 #undef T
 
 #define T int64_t
+#define S int64_t
 #define SUFFIX i64
 #define TYPE I64
 #define WRAPPING uint64_t
@@ -63,23 +68,71 @@
 #undef WRAPPING
 #undef TYPE
 #undef SUFFIX
+#undef S
 #undef T
 
+#define T int64_t
+#define WRAPPING uint64_t
+#define S int32_t
+#define SUFFIX i32
+#include "lines/simd/scans_body.h"
+#undef SUFFIX
+#undef S
+
+#define S uint8_t
+#define SUFFIX truths
+#define TRUTHS
+#include "lines/simd/scans_body.h"
+#undef TRUTHS
+#undef SUFFIX
+#undef S
+#undef WRAPPING
+#undef T
+
+#include "lines/simd/truths.h"
+
+#if defined(__AVX512F__)
+enum { PLACES = 8 };
+#elif defined(__AVX2__)
+enum { PLACES = 4 };
+#else
+enum { PLACES = 2 };
+#endif
+typedef int64_t Places __attribute__((vector_size(PLACES * sizeof(int64_t))));
+
+/* A vector of keys with all keys, one after the other; of those before a key, an equal one is as good as a smaller one. */
+static void ranks(Index count, const int64_t *restrict keys, int64_t *restrict ranks) {
+    Places own = {0};
+    for (int lane = 0; lane < PLACES; lane++) own[lane] = lane;
+    for (Index first = 0; first < count; first += PLACES) {
+        const Index behind = smaller(count, first + PLACES);
+        Places mine, found = {0};
+        memcpy(&mine, keys + first, sizeof mine);
+        for (Index j = 0; j < first; j++) found -= (Places){0} + keys[j] <= mine;
+        for (Index j = first; j < behind; j++) {
+            const Places key = (Places){0} + keys[j];
+            found -= (key < mine) | ((key == mine) & (own > j - first));
+        }
+        for (Index j = behind; j < count; j++) found -= (Places){0} + keys[j] < mine;
+        memcpy(ranks + first, &found, sizeof found);
+    }
+}
+
 #define EVERY(name) {name##_f32, name##_f64, NULL, NULL, name##_i32, name##_i64, NULL}
-#define NUMBERS(name) {name##_f32, name##_f64, NULL, NULL, NULL, name##_i64, NULL}
+#define SCANS(name) {name##_f32, name##_f64, NULL, NULL, name##_i32, name##_i64, name##_truths}
 #define REAL(name) {name##_f32, name##_f64, NULL, NULL, NULL, NULL, NULL}
 
 const LineKernels SIMD_NAME(line_kernels) = {
     .along = {[ARGMAX] = EVERY(argmax_along),
               [ARGMIN] = EVERY(argmin_along),
-              [CUMSUM] = NUMBERS(cumsum_along),
-              [CUMPROD] = NUMBERS(cumprod_along),
+              [CUMSUM] = SCANS(cumsum_along),
+              [CUMPROD] = SCANS(cumprod_along),
               [SOFTMAX] = REAL(softmax_along),
               [LOG_SOFTMAX] = REAL(log_softmax_along)},
     .across = {[ARGMAX] = EVERY(argmax_across),
                [ARGMIN] = EVERY(argmin_across),
-               [CUMSUM] = NUMBERS(cumsum_across),
-               [CUMPROD] = NUMBERS(cumprod_across),
+               [CUMSUM] = SCANS(cumsum_across),
+               [CUMPROD] = SCANS(cumprod_across),
                [SOFTMAX] = REAL(softmax_across),
                [LOG_SOFTMAX] = REAL(log_softmax_across)},
     .extremes = {EVERY(argmax_pieces), EVERY(argmin_pieces)},
@@ -89,5 +142,8 @@ const LineKernels SIMD_NAME(line_kernels) = {
               [LINE_LEAST] = REAL(short_least),
               [LINE_MEAN] = REAL(short_mean),
               [LINE_SPREAD] = REAL(short_spread),
-              [LINE_SQUARES] = REAL(short_squares)},
+              [LINE_SQUARES] = REAL(short_squares),
+              [LINE_ANY] = {any_f32, any_f64, any_c32, any_c64, any_i32, any_i64, any_bool},
+              [LINE_ALL] = {all_f32, all_f64, all_c32, all_c64, all_i32, all_i64, all_bool}},
+    .ranks = ranks,
 };

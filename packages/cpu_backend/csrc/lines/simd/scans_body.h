@@ -1,4 +1,10 @@
-/* Running sums and products of elements of type T, computed as WRAPPING, from the first element to the last. */
+/* Running sums and products of elements of type S, as T, computed as WRAPPING, from the first element to the last. */
+
+#if defined(TRUTHS) /* any byte but 0 is true */
+#define READ(x) ((T)((x) != 0))
+#else
+#define READ(x) ((T)(x))
+#endif
 
 #define SCAN cumsum
 #define JOIN(x, y) ((T)((WRAPPING)(x) + (WRAPPING)(y)))
@@ -7,3 +13,4 @@
 #define SCAN cumprod
 #define JOIN(x, y) ((T)((WRAPPING)(x) * (WRAPPING)(y)))
 #include "lines/simd/scans_loop.h"
+#undef READ

@@ -22,7 +22,7 @@ from tensor_runtime.protocols import Kernel, Operand
 if TYPE_CHECKING:
     from tensor_runtime.contracts.reduction import ReduceParams
 
-TAKES: Final = "sums of all dtypes, and other folds of real ones, that leave fewer elements than there were"
+TAKES: Final = "sums and truths of all dtypes, and other folds of real ones, that leave fewer elements than there were"
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
 _SHORT_AXIS: Final = 32  # elements of a reduced axis
@@ -144,11 +144,13 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     if not AVAILABLE or form.size == 0 or result.size == form.size:
         return None
     fold, dtype, shape, strides = _FOLDS.get(name, name), form.dtype, form.shape, form.strides
+    reduced = reduced_axes(name, form.rank, params[0])
+    if fold != name:
+        decided = _truths(name, form, result, reduced)
+        if decided is not None or dtype is not Bool or result.size == 1:
+            return decided
     if result.dtype is not (accumulator(dtype) if fold in ("sum", "prod") else dtype):
         return None
-    reduced = reduced_axes(name, form.rank, params[0])
-    if fold != name and (dtype is not Bool or result.size == 1):
-        return None  # NumPy stops at the first element that decides
     if dtype in _PARTS:
         if name != "sum":
             return None
@@ -166,6 +168,18 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
     reduce = _fold(fold, dtype, result, 0, _compact([(shape[axis], axis in reduced) for axis in order]))
     return lambda x: reduce(copy(x))
+
+
+def _truths(name: str, form: Form, result: Form, reduced: tuple[int, ...], /) -> Kernel | None:
+    """Whether any elements of lines that follow one another are true, or all; no more is read than what decides."""
+    start, axes = axes_of(form.shape, form.strides, reduced)
+    *outer, line = axes
+    if start != 0 or line[1:] != (1, 0) or outer not in ([], [Axis(result.size, line.extent, 1)]):
+        return None
+    if outer and form.dtype is Bool and line.extent < _SHORT_AXIS:
+        return None  # several are taken at once
+    lines = (result.size, line.extent, 1)
+    return LIBRARY.bind_short_lines(name, form.dtype.name, lines, result.shape[::-1], result.dtype.name, 1.0, False)
 
 
 def short_lines(

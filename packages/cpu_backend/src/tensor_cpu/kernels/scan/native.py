@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, Final
 
-from tensor_core.dtypes import C32, C64, F32, F64, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.dispatch.dtype_rules import reduced_axes
@@ -68,7 +68,8 @@ def bind_lines(name: str, operands: tuple[Operand, ...], result: Any, params: An
     (form,) = operands
     assert isinstance(form, Form)
     axis, dtype, finds = params[0], form.dtype, name in ("argmax", "argmin")
-    if form.size == 0 or (not finds and result.dtype is not dtype) or (finds and dtype in _PARTS):
+    widens = dtype in (I32, Bool) and result.dtype is I64
+    if form.size == 0 or not (finds or widens or result.dtype is dtype) or (finds and dtype in _PARTS):
         return None
     if axis is None and finds and form.rank > 1:
         return after_copy(form, LIBRARY.bind_place(name, dtype.name, form.shape[::-1], result.shape[::-1]))

@@ -15,13 +15,12 @@ from tensor_runtime.protocols import Kernel, Operand
 if TYPE_CHECKING:
     from tensor_runtime.contracts.gather_scatter import SortParams
 
-TAKES: Final = "real numbers without gaps; of indices that sort, along one axis, in lines of 40 to 8,388,608"
-_FEW: Final = 40  # elements of a line: below, NumPy's insertions cost less than the counts of a byte
+TAKES: Final = "real numbers without gaps; of indices that sort, along one axis, in lines of 1 to 8,388,608"
 _MANY: Final = 1 << 23  # elements of a line: beyond, the keys, of 40 bytes for each, would take more than 320 MiB
 
 
 def bind_argsort(operands: tuple[Operand, ...], result: Any, params: SortParams, /) -> Kernel | None:
-    """Indices that sort lines along an axis, stable; None of complex numbers, Bool, gaps and short lines.
+    """Indices that sort lines along an axis, stable; None of complex numbers, Bool, gaps and no elements.
 
     >>> import numpy as np
     >>> from tensor_runtime.form import form_of
@@ -36,7 +35,7 @@ def bind_argsort(operands: tuple[Operand, ...], result: Any, params: SortParams,
     if form.dtype not in (F32, F64, I32, I64) or not form.is_compact or (axis is None and form.rank != 1):
         return None
     outer, length, inner = lines_of(form.shape, (0 if axis is None else axis % form.rank,)) or (0, 0, 0)
-    if not _FEW <= length <= _MANY or outer * inner == 0:
+    if not 1 <= length <= _MANY or outer * inner == 0:
         return None
     return LIBRARY.bind_argsort(form.dtype.name, (outer, length, inner), descending, result.shape[::-1])
 

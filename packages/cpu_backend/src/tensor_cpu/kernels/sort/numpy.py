@@ -112,7 +112,7 @@ def _sort_in_place(x: Array, source: Array, axis: int = -1) -> None:
         if not x[first : first + 2].all():
             zeros = source[source == 0]
             x[first : first + zeros.size] = zeros
-    elif kind == "f" and _has_negative_zero(x):
+    elif kind == "f" and (LIBRARY.has_negative_zero if AVAILABLE else _has_negative_zero)(x):
         x.sort(axis=axis, kind="stable")
     else:
         x.sort(axis=axis)

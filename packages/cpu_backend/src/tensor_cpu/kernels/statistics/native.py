@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tensor_core.dtypes import C32, C64, F32, F64, DType
+from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, DType
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.reduction.native import (
     Axis,
@@ -87,7 +87,7 @@ def _short(
 
 
 def bind_mean(operands: tuple[Operand, ...], result: Any, params: ReduceParams, /) -> Kernel | None:
-    """The kernel of a mean of real elements: the native sum, divided by the number of elements.
+    """The kernel of a mean: the native sum, divided by the number of elements.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -101,10 +101,20 @@ def bind_mean(operands: tuple[Operand, ...], result: Any, params: ReduceParams, 
     short = _short("mean", "mean", form, result, params[0], form.size // max(result.size, 1))
     if short is not None:
         return short
-    total = bind_reduction("sum", form, result, params) if form.dtype in (F32, F64) else None
+    total = bind_reduction("sum", form, result, params) if form.dtype in FLOATING else None
     if total is None:
         return None
-    count = NUMPY_DTYPES[result.dtype].type(form.size // result.size)
+    count = NUMPY_DTYPES[result.dtype.component].type(form.size // result.size)
+    if form.dtype in _PARTS:  # a division by a + 0j would spoil infinities
+        part = NUMPY_DTYPES[result.dtype.component]
+
+        def mean_of_parts(x: Any) -> Any:
+            sums = total(x)
+            parts = sums.reshape(-1).view(part)
+            np.divide(parts, count, out=parts)
+            return sums
+
+        return ignoring_fp_errors(mean_of_parts)
 
     def mean(x: Any) -> Any:
         sums = total(x)
