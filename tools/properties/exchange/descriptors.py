@@ -290,7 +290,7 @@ PROPERTIES: Final = (
         "a hundred descriptors of memory are each accepted exactly when a tensor can stand for it",
         memory_is_taken_exactly_when_a_tensor_stands_for_it,
         5_000 // _AT_ONCE,
-        1_000_000 // _AT_ONCE,
+        10_000_000 // _AT_ONCE,
         10,
     ),
 )

@@ -108,5 +108,5 @@ def _assert_read(library: Any, path: str, tensors: dict[str, HostTensorView[Any]
 
 
 PROPERTIES: Final = (
-    Property("round-trips-of-files", "what is saved comes back with every bit", saved_comes_back, 1_000, 20_000),
+    Property("round-trips-of-files", "what is saved comes back with every bit", saved_comes_back, 1_000, 10_000_000),
 )
