@@ -33,7 +33,8 @@ def test_families_keep_their_namespaces() -> None:
 
 
 def test_completion_shows_public_names_only() -> None:
-    names = {*tensor_runtime.__all__, *tensor_einsum.__all__, "core", "linalg", "pictures", "__version__"}
+    modules = {"array_api", "core", "interop", "linalg", "pictures"}
+    names = {*tensor_runtime.__all__, *tensor_einsum.__all__, *modules, "__version__"}
     assert set(dir(it)) == names
     for name in names:
         assert getattr(it, name) is not None
@@ -83,3 +84,16 @@ def test_threads_may_name_packages_for_the_first_time_at_once() -> None:
         )
         == "6\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"), [("fromfile", "load_raw"), ("cat", "concatenate"), ("float32", "F32"), ("svd", "linalg.svd")]
+)
+def test_names_of_other_libraries_are_told_what_they_are_here(name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=f"module 'ironstride' has no attribute '{name}'.*{instead}"):
+        getattr(it, name)
+
+
+def test_what_other_libraries_are_told_of_us_is_in_the_namespace() -> None:
+    assert it.interop.use_with_autoray is tensor_runtime.interop.use_with_autoray
+    assert {"interop", "array_api"} <= set(dir(it))

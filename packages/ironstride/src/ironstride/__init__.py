@@ -1,7 +1,8 @@
 """Everything in one namespace, loaded on first use.
 
 Tensors and their operations are those of ``tensor_runtime``, ``plan`` and its relatives those of ``tensor_einsum``;
-``linalg`` is ``tensor_linalg``, ``core`` is ``tensor_core``, and ``pictures`` draws.
+``linalg`` is ``tensor_linalg``, ``core`` is ``tensor_core``, ``pictures`` draws, ``interop`` registers us with other
+libraries, and ``array_api`` has the names of the array API standard.
 
 >>> import ironstride as it
 >>> a = it.tensor([[4.0, 2.0], [2.0, 3.0]])
@@ -17,7 +18,13 @@ from ironstride.version import __version__ as __version__
 
 TYPE_CHECKING = False  # importing typing takes longer than this package
 
-_MODULES = {"core": "tensor_core", "linalg": "tensor_linalg", "pictures": "ironstride.pictures"}
+_MODULES = {
+    "array_api": "tensor_runtime.array_api",
+    "core": "tensor_core",
+    "interop": "tensor_runtime.interop",
+    "linalg": "tensor_linalg",
+    "pictures": "ironstride.pictures",
+}
 _SOURCES = ("tensor_runtime", "tensor_einsum")
 """Where the other names come from; the first that has one gives it, but for the names below."""
 _OF_EINSUM = ("einsum",)  # tensor_runtime's loads tensor_einsum and calls this one
@@ -30,8 +37,10 @@ if TYPE_CHECKING:
     from ironstride import pictures as pictures
     from tensor_einsum import *  # noqa: F403
     from tensor_runtime import *  # type: ignore[no-redef]  # noqa: F403
+    from tensor_runtime import array_api as array_api
+    from tensor_runtime import interop as interop
 
-    __all__ = ["core", "linalg", "pictures"]
+    __all__ = ["array_api", "core", "interop", "linalg", "pictures"]
     __all__ += tensor_runtime.__all__
     __all__ += tensor_einsum.__all__
 else:  # hidden from the type checker, which would believe that every name exists
@@ -65,4 +74,9 @@ def _missing(name: str) -> str:
     message = f"module 'ironstride' has no attribute {name!r}"
     if not name.startswith("__") and name in import_module("tensor_linalg").__all__:
         return f"{message}; did you mean: 'linalg.{name}'?"
+    if not name.startswith("_"):
+        try:
+            getattr(import_module("tensor_runtime"), name)
+        except AttributeError as error:  # which knows the names of other libraries
+            return str(error).replace("'tensor_runtime'", "'ironstride'", 1)
     return message
