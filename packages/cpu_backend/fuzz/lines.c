@@ -12,17 +12,21 @@ static Number at(ElementType type, const char *elements, Index place) {
     return number_read(type, elements + place * ELEMENT_BYTES[type]);
 }
 
+/* Of running sums and products. */
+static ElementType type_made(ElementType type) { return type == I32 || type == BOOL ? I64 : type; }
+
 /* Beside one element after the other. */
 static void check_line(LineOperation operation, ElementType type, Index length, const char *source, Index step,
                        const char *result, Index result_step) {
+    const ElementType made = type_made(type);
     Number held = at(type, source, 0);
     Index place = 0;
     for (Index k = 0; k < length; k++) {
         const Number x = at(type, source, k * step);
-        if (operation == CUMSUM && k > 0) held = number_plus(type, held, x);
-        if (operation == CUMPROD && k > 0) held = number_times(type, held, x);
+        if (operation == CUMSUM && k > 0) held = number_plus(made, held, x);
+        if (operation == CUMPROD && k > 0) held = number_times(made, held, x);
         if ((operation == ARGMAX && x.re > held.re) || (operation == ARGMIN && x.re < held.re)) held = x, place = k;
-        if (operation >= CUMSUM) CHECK(number_equal(at(type, result, k * result_step), held));
+        if (operation >= CUMSUM) CHECK(number_equal(at(made, result, k * result_step), held));
     }
     if (operation < CUMSUM) CHECK(at(I64, result, 0).re == place);
 }
@@ -40,7 +44,7 @@ static void check_exactly(const LineKernels *kernels, LineOperation operation, E
     const Index length = one_in(20) ? draw(1, 5000) : draw(1, MOST_LENGTH), lines = draw(1, MOST_LINES);
     const Index stride = along ? 1 : lines + draw(0, 5), count = along ? lines * length : (length - 1) * stride + lines;
     const Index step = along ? 1 : stride, from = along ? length : 1;
-    const Index item = ELEMENT_BYTES[finds ? I64 : type], bytes = ELEMENT_BYTES[type];
+    const Index item = ELEMENT_BYTES[finds ? I64 : type_made(type)], bytes = ELEMENT_BYTES[type];
     char *source = elements_drawn(operation, type, count), *result = room_for((finds ? lines : count) * item);
     void *scratch = aligned_room(LINE_SCRATCH);
     if (along) kernels->along[operation][type](lines, length, source, result, scratch);
@@ -111,7 +115,7 @@ static void check_normalization(ElementType type) {
 }
 
 static void check_short(const LineKernels *kernels, ElementType type) {
-    const ShortFold fold = (ShortFold)draw(0, SHORT_FOLDS - 1);
+    const ShortFold fold = (ShortFold)draw(0, LINE_SQUARES);
     const Index length = draw(1, SHORT_LINE), lines = draw(1, MOST_LINES), bytes = ELEMENT_BYTES[type];
     char *source = numbers_drawn(type, lines * length), *result = room_for(lines * bytes);
     kernels->folds[fold][type](lines, length, source, result, (double)length, false);
@@ -125,9 +129,25 @@ static void check_short(const LineKernels *kernels, ElementType type) {
         }
         const double mean = sum / (double)length;
         for (Index k = 0; k < length; k++) deviations += pow(value(type, a + k * bytes) - mean, 2);
-        const double expected[SHORT_FOLDS] = {sum, most, least, mean, deviations / (double)length, squares};
+        const double expected[] = {sum, most, least, mean, deviations / (double)length, squares};
         const double error = fabs(value(type, result + line * bytes) - expected[fold]);
         CHECK(error <= (type == F32 ? 1e-6 : 1e-14) * (1 + squares));
+    }
+}
+
+static void check_truths(const LineKernels *kernels, ElementType type) {
+    const Index length = draw(1, MOST_LENGTH), lines = draw(1, MOST_LINES), bytes = ELEMENT_BYTES[type];
+    char *source = room_for(lines * length * bytes), *any = room_for(lines), *all = room_for(lines);
+    const bool mostly = one_in(2);
+    for (Index i = 0; i < lines * length; i++)
+        number_write(type, source + i * bytes, (Number){one_in(20) ? !mostly : mostly, 0});
+    kernels->folds[LINE_ANY][type](lines, length, source, any, 1, false);
+    kernels->folds[LINE_ALL][type](lines, length, source, all, 1, false);
+    for (Index line = 0; line < lines; line++) {
+        Index count = 0;
+        for (Index k = 0; k < length; k++) count += at(type, source, line * length + k).re != 0;
+        CHECK(any[line] == (count > 0));
+        CHECK(all[line] == (count == length));
     }
 }
 
@@ -136,6 +156,7 @@ void fuzz_lines(void) {
     const LineOperation operation = (LineOperation)draw(0, LINE_OPERATIONS - 1);
     const ElementType type = draw_type();
     if (one_in(3) && (type == F32 || type == F64)) check_short(kernels, type);
+    if (one_in(3)) check_truths(kernels, type);
     if (one_in(3) && (type == F32 || type == F64)) check_normalization(type);
     if (kernels->along[operation][type] == NULL) return;
     if (operation >= SOFTMAX) check_softmax(kernels, operation, type);
