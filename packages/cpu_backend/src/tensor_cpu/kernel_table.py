@@ -165,7 +165,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "normalization": dict.fromkeys(
         ("layer_norm", "rms_norm"), Row("normalization.numpy", ("normalization.native",))
     ),
-    "padding": {"pad": Row("padding", ("joining.native",)), "pad_edge": Row("padding")},
+    "padding": {"pad": Row("padding.numpy", ("padding.native",)), "pad_edge": Row("padding.numpy")},
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random.numpy", ("random.native",))),
     "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),

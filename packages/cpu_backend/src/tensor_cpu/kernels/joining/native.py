@@ -1,20 +1,17 @@
-"""Native copies of arrays to where they lie in one that joins, repeats or pads them (csrc/copy)."""
+"""Native copies of arrays to where they lie in one that joins or repeats them (csrc/copy)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-import numpy as np
-
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.joining.numpy import bind_repeat as numpys_repeat
 from tensor_cpu.kernels.params import taking_fields
-from tensor_cpu.storage import MOST_AXES, NUMPY_DTYPES, Array
+from tensor_cpu.storage import MOST_AXES, Array
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.ops.joining import Repeats, tile_shape
-from tensor_runtime.ops.padding import Padding
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "parts of the result's dtype"
@@ -92,7 +89,8 @@ def bind_repeat(operands: tuple[Operand, ...], result: Result, params: Repeats, 
     one_by_one = numpys_repeat((form,), result, params)
 
     def repeat(x: Array, numbers: tuple[int, ...]) -> Array:
-        return all_alike(x) if len(numbers) == 1 else one_by_one(x, numbers)
+        repeated: Array = all_alike(x) if len(numbers) == 1 else one_by_one(x, numbers)
+        return repeated
 
     return repeat
 
@@ -127,27 +125,6 @@ def bind_tile(operands: tuple[Operand, ...], result: Result, repetitions: tuple[
     )
 
 
-def bind_pad(operands: tuple[Operand, ...], result: Result, params: Padding, /) -> Kernel | None:
-    """One value around an array, every element written once; None where it comes between elements, too.
-
-    >>> import numpy as np
-    >>> from tensor_core import I64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> kernel = bind_pad((form_of(I64, (3,), CPU),), form_of(I64, (4,), CPU), ((2,), (-1,), (0,)))
-    >>> kernel(np.array([1, 2, 3]), 7).tolist()
-    [7, 7, 1, 2]
-    """
-    (form,) = operands
-    assert isinstance(form, Form) and isinstance(result, Form)
-    lows, _, between = params
-    if any(between):
-        return None
-    name, dtype = result.dtype.name, NUMPY_DTYPES[result.dtype]
-    padded = LIBRARY.bind_padded(result.shape[::-1], name, form.shape[::-1], form.strides[::-1], lows[::-1])
-    return lambda x, value: padded(x, np.asarray(value, dtype))
-
-
 def _transposed(form: Operand, result: Form) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     assert isinstance(form, Form)
     return (form.shape[::-1], form.strides[::-1]) if form.dtype is result.dtype else None
@@ -158,5 +135,4 @@ BINDERS: Final[Mapping[str, NativeBinder]] = {
     "stack": taking_fields(bind_stack),
     "repeat": bind_repeat,
     "tile": taking_fields(bind_tile),
-    "pad": bind_pad,
 }
