@@ -1,0 +1,4 @@
+"""Values put around and between elements.
+
+May import ``storage`` and ``system``.
+"""
