@@ -33,7 +33,9 @@ def words(function: Callable[..., Any], *arguments: Any) -> list[str]:
         (tl.svd, ((F64, (3, 3, 1000)),), "kernel with a matrix in each lane of a register"),
         (tl.svd, ((F64, (200, 200)),), "native loop over LAPACK calls"),
         (lambda x: x.T, ((F64, (3, 4)),), "a view"),
-        (tr.argsort, ((F64, (3,)),), "NumPy"),
+        (tr.argsort, ((C64, (3,)),), "NumPy"),
+        (tr.argsort, ((F64, (3,)),), "native sort"),
+        (lambda x: tr.pad(x, 1), ((F64, (3,)),), "native copy"),
     ],
 )
 def test_the_kernel_that_would_run_is_named(function: Callable[..., Any], arguments: Any, kernel: str) -> None:
