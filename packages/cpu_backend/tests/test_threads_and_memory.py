@@ -127,7 +127,7 @@ WORKING = """
 import os, signal
 import numpy as np, tensor_runtime as tr
 from tensor_cpu.system.extension import LIBRARY
-x = tr.tensor(np.ones((2000, 2000)))
+x = tr.asarray(np.ones((2000, 2000), order="F"))  # lent, so that nothing is copied yet
 def work():
     tr.sum(x).item(), tr.copy(tr.transpose(x)), tr.exp(x)
 def masks():

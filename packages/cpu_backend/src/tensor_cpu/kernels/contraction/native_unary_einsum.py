@@ -9,6 +9,7 @@ from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.reduction.native import bind_reduction
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.backends.shared.axes import Labels, native
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -57,7 +58,7 @@ def _sum(form: Form, result: Form, labels_in: Labels, labels_out: Labels) -> Ker
         return total
     order = tuple(kept.index(label) for label in reversed(labels_out))
     copy = LIBRARY.bind_copy(result.shape[::-1], tuple(summed.strides[axis] for axis in order), result.dtype.name)
-    return lambda x: copy(total(x))
+    return with_workspace(lambda x: copy(total(x)), workspace_of(total) + summed.size * summed.dtype.itemsize)
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form
@@ -167,7 +168,7 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     order = sorted((k for k, extent in enumerate(shape) if extent > 1), key=lambda axis: (axis not in reduced, -axis))
     copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
     reduce = _fold(fold, dtype, result, 0, _compact([(shape[axis], axis in reduced) for axis in order]))
-    return lambda x: reduce(copy(x))
+    return with_workspace(lambda x: reduce(copy(x)), form.size * form.dtype.itemsize)
 
 
 def _truths(name: str, form: Form, result: Form, reduced: tuple[int, ...], /) -> Kernel | None:
@@ -213,7 +214,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
             fold, dtype.name, (within,), between.name, loops_of(start, [axes[0], Axis(within, 1, 1)])
         )
         lines = _fold(fold, between, result, 0, axes[1:])
-        return lambda x: lines(rows(x))
+        return with_workspace(lambda x: lines(rows(x)), within * between.itemsize)
     size = prod(axis.extent for axis in axes) // axes[inner].extent * between.itemsize
     if not _jumps(axes, inner) or size > MOST_COPIED:
         shape, name = result.shape[::-1], result.dtype.name
@@ -227,7 +228,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     first_axes.insert(inner, axes[inner])
     first = LIBRARY.bind_reduce(fold, dtype.name, (place,), between.name, loops_of(start, first_axes))
     second = _fold(fold, between, result, 0, [Axis(axis.extent, step, axis.place) for axis, step in left])
-    return lambda x: second(first(x))
+    return with_workspace(lambda x: second(first(x)), place * between.itemsize)
 
 
 def _has_rows_of_short_lines(axes: list[Axis], inner: int) -> bool:
