@@ -18,7 +18,6 @@ static PyMethodDef *const TOPICS[] = {
     factorization_functions,
     gemm_functions,
     joined_functions,
-    padded_functions,
     lapack_functions,
     lines_functions,
     memory_functions,

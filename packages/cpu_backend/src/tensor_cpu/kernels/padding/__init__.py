@@ -1,4 +1,0 @@
-"""Values around and between elements.
-
-May import ``storage`` and ``system``.
-"""
