@@ -29,6 +29,8 @@ static inline char *array_data(PyObject *array) { return PyArray_BYTES((PyArrayO
 static inline bool is_array(PyObject *object) { return PyObject_TypeCheck(object, array_type); }
 
 static inline bool array_is_writable(PyObject *array) { return PyArray_ISWRITEABLE((PyArrayObject *)array); }
+/* Whether its elements lie one behind the other, the last axis being the fastest. */
+static inline bool array_is_gapless(PyObject *array) { return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array); }
 
 /* For checked calls: whether the elements can be read as this type, in the machine's order of bytes, complex ones as
  * pairs of real ones; whether they are aligned; and which bytes the array has, counted from its first logical element:

@@ -193,8 +193,9 @@ SETTLE(settle_f64, double)
 static PyObject *settle_zeros(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (!arguments_count("settle_zeros", count, 2, "a sorted array and its source")) return NULL;
-    if (!is_array(arguments[0]) || !is_array(arguments[1]) || !array_is_writable(arguments[0]))
-        return PyErr_Format(PyExc_TypeError, "settle_zeros: two arrays, the first of which is written");
+    if (!is_array(arguments[0]) || !is_array(arguments[1]) || !array_is_writable(arguments[0]) ||
+        !array_is_gapless(arguments[0]) || !array_is_gapless(arguments[1]))
+        return PyErr_Format(PyExc_TypeError, "settle_zeros: two arrays without gaps, the first of which is written");
     const int type = array_element_type(arguments[0]);
     const Index length = array_size(arguments[0]);
     if ((type != F32 && type != F64) || array_element_type(arguments[1]) != type || array_size(arguments[1]) != length)
@@ -220,7 +221,7 @@ NEGATIVE_ZERO(negative_zero_f64, uint64_t)
 static PyObject *has_negative_zero(PyObject *module, PyObject *array) {
     (void)module;
     const int type = is_array(array) ? array_element_type(array) : -1;
-    if (type != F32 && type != F64)
+    if ((type != F32 && type != F64) || !array_is_gapless(array))
         return PyErr_Format(PyExc_TypeError, "has_negative_zero: an array of floats without gaps");
     const char *source = array_data(array);
     const Index length = array_size(array);
@@ -252,8 +253,8 @@ DISTINCT(distinct_i64, int64_t)
 static PyObject *keep_distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (!arguments_count("keep_distinct", count, 2, "a sorted array and a truth value")) return NULL;
-    if (!is_array(arguments[0]) || !array_is_writable(arguments[0]))
-        return PyErr_Format(PyExc_TypeError, "keep_distinct: an array, which is written");
+    if (!is_array(arguments[0]) || !array_is_writable(arguments[0]) || !array_is_gapless(arguments[0]))
+        return PyErr_Format(PyExc_TypeError, "keep_distinct: an array without gaps, which is written");
     const int one_nan = PyObject_IsTrue(arguments[1]);
     if (one_nan < 0) return NULL;
     void *sorted = array_data(arguments[0]);

@@ -24,8 +24,8 @@ SPACED(spaced_f64, double)
 static PyObject *fill_spaced(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     if (!arguments_count("fill_spaced", count, 3, "an array and two numbers")) return NULL;
-    if (!is_array(arguments[0]) || !array_is_writable(arguments[0]))
-        return PyErr_Format(PyExc_TypeError, "fill_spaced: an array, which is written");
+    if (!is_array(arguments[0]) || !array_is_writable(arguments[0]) || !array_is_gapless(arguments[0]))
+        return PyErr_Format(PyExc_TypeError, "fill_spaced: an array without gaps, which is written");
     Spaced spaced = {.result = array_data(arguments[0])};
     spaced.start = PyFloat_AsDouble(arguments[1]);
     spaced.step = PyFloat_AsDouble(arguments[2]);
@@ -33,10 +33,11 @@ static PyObject *fill_spaced(PyObject *module, PyObject *const *arguments, Py_ss
     const int type = array_element_type(arguments[0]);
     if (type != F32 && type != F64) return PyErr_Format(PyExc_ValueError, "fill_spaced: an array of real floats");
     const Index size = array_size(arguments[0]);
+    const ParallelBody fill = type == F32 ? spaced_f32 : spaced_f64;
     if (size <= WORTH_RELEASING_THE_GIL) {
-        parallel_for(size, WORTH_A_THREAD, type == F32 ? spaced_f32 : spaced_f64, &spaced);
+        parallel_for(size, WORTH_A_THREAD, fill, &spaced);
     } else {
-        Py_BEGIN_ALLOW_THREADS parallel_for(size, WORTH_A_THREAD, type == F32 ? spaced_f32 : spaced_f64, &spaced);
+        Py_BEGIN_ALLOW_THREADS parallel_for(size, WORTH_A_THREAD, fill, &spaced);
         Py_END_ALLOW_THREADS
     }
     Py_RETURN_NONE;

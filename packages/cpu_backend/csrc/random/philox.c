@@ -10,7 +10,7 @@
 #include "core/topics.h"
 
 enum { ROUNDS = 10, BLOCK_WORDS = 4, WORTH_A_THREAD = 1 << 13, WORTH_RELEASING_THE_GIL = 1 << 13 }; /* words */
-enum { UNIFORM, INTEGERS, DOMAINS }; /* counted on in Python */
+enum { UNIFORM, INTEGERS }; /* domains; that of normal numbers comes from Python */
 
 __extension__ typedef unsigned __int128 Wide;
 
@@ -75,8 +75,8 @@ static PyObject *drawn(Draw *draw, ParallelBody body) {
 
 /* The array to be written, seed and stream; -1 with an exception set, else the type of the elements. */
 static int begin(Draw *draw, const char *name, PyObject *const *arguments) {
-    if (!is_array(arguments[0]) || !array_is_writable(arguments[0])) {
-        PyErr_Format(PyExc_TypeError, "%s: an array, which is written", name);
+    if (!is_array(arguments[0]) || !array_is_writable(arguments[0]) || !array_is_gapless(arguments[0])) {
+        PyErr_Format(PyExc_TypeError, "%s: an array without gaps, which is written", name);
         return -1;
     }
     draw->seed = PyLong_AsUnsignedLongLong(arguments[1]);

@@ -109,14 +109,13 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "diagonals": dict.fromkeys(("embed_diagonal", "tril", "triu"), Row("diagonals")),
     "division": {
-        **dict.fromkeys(("floor_divide", "remainder", "fmod"), Row("elementwise.division", (_PROGRAM,))),
         **dict.fromkeys(
             (
-                "trunc_divide", "floor_divide_unchecked", "remainder_unchecked", "trunc_divide_unchecked",
-                "fmod_unchecked", "div", "rem",
+                "floor_divide", "remainder", "fmod", "floor_divide_unchecked", "remainder_unchecked", "fmod_unchecked",
             ),
-            Row("elementwise.division"),
+            Row("elementwise.division", (_PROGRAM,)),
         ),
+        **dict.fromkeys(("trunc_divide", "trunc_divide_unchecked", "div", "rem"), Row("elementwise.division")),
     },
     "exponential": {
         "sqrt": Row(_UFUNC, _TINY),

@@ -15,7 +15,8 @@
 
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
-enum { FEW_QUOTIENTS = 256 };
+/* Elements that are computed before it is asked whether one of them was beyond the formula. */
+enum { FEW_AT_ONCE = 256 };
 
 #define T float
 #define SUFFIX f32

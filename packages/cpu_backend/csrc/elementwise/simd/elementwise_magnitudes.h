@@ -1,22 +1,26 @@
 /* MAGNITUDES: a loop that sets each d[i] to the length of (X, Y), of elements of type T. LEAST and MOST bound the numbers
- * whose squares keep their digits and add up within the range; elsewhere C's hypot is asked. */
-enum { FEW_MAGNITUDES = 256 };
+ * whose squares keep their digits and add up within the range; of the others, and only of them, C's hypot is asked. */
 
 #define MAGNITUDES(name, T, X, Y, LEAST, MOST, FUNCTION, ROOTS)                                                        \
+    static inline bool name##_is_beyond(T x, T y) {                                                                    \
+        const T largest = x < y ? y : x;                                                                               \
+        return !((x < MOST) & (y < MOST) & ((largest > LEAST) | (largest == 0)));                                      \
+    }                                                                                                                  \
     static void name(Index n, void *result, const void *first, const void *second, Third third) {                      \
         const T *a = first, *b = second;                                                                               \
-        T *d = result, found[FEW_MAGNITUDES];                                                                          \
+        T *d = result, found[FEW_AT_ONCE];                                                                             \
         (void)b;                                                                                                       \
-        for (Index start = 0; start < n; start += FEW_MAGNITUDES) {                                                    \
-            const Index end = smaller(n, start + FEW_MAGNITUDES);                                                      \
+        for (Index start = 0; start < n; start += FEW_AT_ONCE) {                                                       \
+            const Index end = smaller(n, start + FEW_AT_ONCE);                                                         \
             int32_t beyond = 0;                                                                                        \
             for (Index i = start; i < end; i++) {                                                                      \
-                const T x = FUNCTION(fabs)(X), y = FUNCTION(fabs)(Y), largest = x < y ? y : x;                         \
-                beyond |= !((x < MOST) & (y < MOST) & ((largest > LEAST) | (largest == 0)));                           \
+                const T x = FUNCTION(fabs)(X), y = FUNCTION(fabs)(Y);                                                  \
+                beyond |= name##_is_beyond(x, y);                                                                      \
                 found[i - start] = x * x + y * y;                                                                      \
             }                                                                                                          \
             ROOTS(end - start, found, found, second, third);                                                           \
-            for (Index i = start; beyond && i < end; i++) found[i - start] = FUNCTION(hypot)(X, Y);                    \
+            for (Index i = start; beyond && i < end; i++)                                                              \
+                if (name##_is_beyond(FUNCTION(fabs)(X), FUNCTION(fabs)(Y))) found[i - start] = FUNCTION(hypot)(X, Y);  \
             memcpy(d + start, found, (size_t)(end - start) * sizeof(T));                                               \
         }                                                                                                              \
     }
@@ -25,9 +29,9 @@ enum { FEW_MAGNITUDES = 256 };
 #define HALF_POWERS(name, T, ROOTS)                                                                                    \
     static void name(Index n, void *result, const void *first, const void *second, Third third) {                      \
         const T *a = first;                                                                                            \
-        T *d = result, x[FEW_MAGNITUDES];                                                                              \
-        for (Index start = 0; start < n; start += FEW_MAGNITUDES) {                                                    \
-            const Index count = smaller(n - start, FEW_MAGNITUDES);                                                    \
+        T *d = result, x[FEW_AT_ONCE];                                                                                 \
+        for (Index start = 0; start < n; start += FEW_AT_ONCE) {                                                       \
+            const Index count = smaller(n - start, FEW_AT_ONCE);                                                       \
             for (Index i = 0; i < count; i++) x[i] = a[start + i] == -(T)INFINITY ? (T)INFINITY : a[start + i] + 0;    \
             ROOTS(count, d + start, x, second, third);                                                                 \
         }                                                                                                              \

@@ -1,8 +1,8 @@
 /* Whole quotients and remainders of real elements: T with the suffix SUFFIX, of which FUNCTION(f) is the C function.
  *
- * As long as the quotient is below MOST_QUOTIENT, and far from where it is rounded, |a| - trunc(|a| / |b|) |b| is exact when it is rounded once: it is what C's
- * fmod gives, or a quotient that was rounded up to a whole number made it one |b| less. Elsewhere, and where the processor
- * cannot round once, fmod is asked. Signs, zeros and what is no number are NumPy's.
+ * As long as the quotient is below MOST_QUOTIENT, |a| - trunc(|a| / |b|) |b| is exact when it is rounded once: it is what
+ * C's fmod gives, or a quotient that was rounded up to a whole number made it one |b| less. Of other elements, and only
+ * of them, fmod is asked, and of all where the processor cannot round once. Signs, zeros and what is no number are NumPy's.
  */
 static const T NAME(MOST_QUOTIENT) = (T)(sizeof(T) == 4 ? 0x1p21 : 0x1p50);
 
@@ -26,17 +26,21 @@ static inline T NAME(floor_divide_of)(T a, T b) {
 }
 
 #if defined(__FMA__)
+static inline bool NAME(is_beyond)(T quotient, T divisor) {
+    return !((quotient < NAME(MOST_QUOTIENT)) & (divisor < (T)INFINITY));
+}
+
 #define REMAINDER_LOOP(name, FORMULA)                                                                                  \
     static void NAME(name)(Index n, void *result, const void *first, const void *second, Third third) {                \
         const T *a = first, *b = second;                                                                               \
-        T *d = result, found[FEW_QUOTIENTS];                                                                           \
+        T *d = result, found[FEW_AT_ONCE];                                                                             \
         (void)third;                                                                                                   \
-        for (Index start = 0; start < n; start += FEW_QUOTIENTS) {                                                     \
-            const Index end = smaller(n, start + FEW_QUOTIENTS);                                                       \
+        for (Index start = 0; start < n; start += FEW_AT_ONCE) {                                                       \
+            const Index end = smaller(n, start + FEW_AT_ONCE);                                                         \
             int32_t beyond = 0;                                                                                        \
             for (Index i = start; i < end; i++) {                                                                      \
                 const T x = FUNCTION(fabs)(a[i]), y = FUNCTION(fabs)(b[i]), given = x / y;                             \
-                beyond |= !((given < NAME(MOST_QUOTIENT)) & (y < (T)INFINITY));                                        \
+                beyond |= NAME(is_beyond)(given, y);                                                                   \
                 T whole = FUNCTION(trunc)(given), rest = FUNCTION(fma)(-whole, y, x);                                  \
                 const bool above = rest < 0, opposite = (a[i] < 0) != (b[i] < 0);                                      \
                 rest = above ? rest + y : rest;                                                                        \
@@ -44,7 +48,9 @@ static inline T NAME(floor_divide_of)(T a, T b) {
                 (void)whole, (void)opposite;                                                                           \
                 found[i - start] = FORMULA;                                                                            \
             }                                                                                                          \
-            for (Index i = start; beyond && i < end; i++) found[i - start] = NAME(name##_of)(a[i], b[i]);              \
+            for (Index i = start; beyond && i < end; i++)                                                              \
+                if (NAME(is_beyond)(FUNCTION(fabs)(a[i]) / FUNCTION(fabs)(b[i]), FUNCTION(fabs)(b[i])))                \
+                    found[i - start] = NAME(name##_of)(a[i], b[i]);                                                    \
             memcpy(d + start, found, (size_t)(end - start) * sizeof(T));                                               \
         }                                                                                                              \
     }

@@ -89,7 +89,9 @@
 #undef WRAPPING
 #undef T
 
-#include "lines/simd/truths.h"
+#undef NAME
+#define BODY "lines/simd/truths_body.h"
+#include "core/simd/every_type.h"
 
 #if defined(__AVX512F__)
 enum { PLACES = 8 };

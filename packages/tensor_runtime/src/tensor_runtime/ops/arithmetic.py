@@ -124,7 +124,8 @@ def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
 
     Returns:
         The common dtype and broadcast shape; within 4 rounding units of the exact value for real floats, and the
-        products ``a * a`` and ``a * a * a`` when ``b`` is the Python number 2 or 3.
+        products ``a * a`` and ``a * a * a`` when ``b`` is the Python number 2 or 3. On the host also the quotient
+        ``1 / a`` and the square root of real floats when it is -1 or 0.5.
 
     Raises:
         ArgumentError: integers with a negative exponent; ``index`` is that of the first one in ``b``, in column-major

@@ -75,9 +75,9 @@ def bind_relu(operands: tuple[Operand, ...], result: Any, params: None, /) -> Ke
     >>> kernel is None or kernel(np.array([-1.0, 2.0])).tolist() == [0.0, 2.0]
     True
     """
-    return (
-        bind_program(operands, result, (ProgramStep("maximum", (0, ("constant", 0)), result),)) if result.size else None
-    )
+    if result.size == 0:
+        return None
+    return bind_program(operands, result, (ProgramStep("maximum", (0, ("constant", 0)), result),))
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

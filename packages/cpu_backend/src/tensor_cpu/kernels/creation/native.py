@@ -76,7 +76,8 @@ def bind_linspace(operands: tuple[Operand, ...], result: Result, params: None, /
     def spaced(start: float, stop: float, endpoint: bool) -> Array:
         step = (stop - start) / max(count - 1 if endpoint else count, 1)
         if not isfinite(step):
-            return far_apart(start, stop, endpoint)  # type: ignore[no-any-return]
+            apart: Array = far_apart(start, stop, endpoint)
+            return apart
         out = empty(result)
         LIBRARY.fill_spaced(out, start, step)
         out[0] = start

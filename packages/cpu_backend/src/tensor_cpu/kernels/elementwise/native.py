@@ -198,6 +198,7 @@ class _Compiler:
         return writer.instruction("pow", dtype, (base, self.value(exponent, "pow", dtype)), result)
 
     def _power_by_number(self, base: Value, exponent: float, dtype: DType) -> Value | None:
+        """What stands for a power with such an exponent; None where nothing does."""
         writer = self.writer
 
         def value(name: str, *values: Value) -> Value:
@@ -329,6 +330,7 @@ def _single(name: str) -> NativeBinder:
 
 
 _BY_NUMBER: Final = (2, 3, 0.5, -1)
+"""Exponents that ``_Compiler._power_by_number`` knows; of other than real floats the first two."""
 
 
 def _bind_pow(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
@@ -351,9 +353,8 @@ def _bind_pow(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Ker
     return power if known else None
 
 
-_NO_SINGLE: Final = frozenset(
-    {"sigmoid", "silu", "gelu_tanh", "half_power"}
-)  # those of kernels.activations, and of powers
+_NO_SINGLE: Final = frozenset({"sigmoid", "silu", "gelu_tanh", "half_power"})
+"""Instructions of ``kernels.activations``, which binds them, and of powers."""
 SINGLE: Final = (
     *(name for name in OPERATIONS if not name.startswith("to_") and name not in _NO_SINGLE),
     "positive",
@@ -363,6 +364,7 @@ SINGLE: Final = (
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {
     **{name: _single(name) for name in SINGLE},
+    **{f"{name}_unchecked": _single(name) for name in ("floor_divide", "remainder", "fmod")},  # alike for floats
     "pow": _bind_pow,
     PROGRAM: taking_fields(bind_program),
 }

@@ -161,13 +161,14 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     short = short_lines(fold, dtype, result, start, axes)
     if short is not None:
         return short
-    if has_long_neighbours(axes):
+    order = sorted((k for k, extent in enumerate(shape) if extent > 1), key=lambda axis: (axis not in reduced, -axis))
+    copied = _compact([(shape[axis], axis in reduced) for axis in order])
+    if has_long_neighbours(axes) or axes == copied:
         return _fold(fold, dtype, result, start, axes)
     if form.size * form.dtype.itemsize > MOST_COPIED:
         return None
-    order = sorted((k for k, extent in enumerate(shape) if extent > 1), key=lambda axis: (axis not in reduced, -axis))
     copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
-    reduce = _fold(fold, dtype, result, 0, _compact([(shape[axis], axis in reduced) for axis in order]))
+    reduce = _fold(fold, dtype, result, 0, copied)
     return with_workspace(lambda x: reduce(copy(x)), form.size * form.dtype.itemsize)
 
 
