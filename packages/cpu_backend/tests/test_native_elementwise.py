@@ -516,3 +516,13 @@ def test_functions_of_infinities_nan_and_zeros_of_either_sign_are_those_of_c(ins
             ordinary = ~np.isnan(other)
             np.testing.assert_array_equal(np.signbit(part[ordinary]), np.signbit(other[ordinary]))
             np.testing.assert_allclose(part, other, rtol=1e-15, atol=5e-324)
+
+
+@pytest.mark.parametrize("name", ["hypot", "floor_divide", "remainder", "fmod"])
+def test_what_an_element_gives_does_not_depend_on_its_neighbours(name: str) -> None:
+    function = getattr(tr, name)
+    x, y = (np.random.default_rng(seed).uniform(1, 9, 200) for seed in (1, 2))
+    far_x, far_y = np.append(x, np.inf), np.append(y, 1e-300)
+    alone = tr.to_numpy(function(tr.asarray(x), tr.asarray(y)))
+    beside = tr.to_numpy(function(tr.asarray(far_x), tr.asarray(far_y)))
+    assert beside[:-1].tobytes() == alone.tobytes()
