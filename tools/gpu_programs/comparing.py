@@ -30,7 +30,13 @@ def difference(noted: Noted, left: tuple[bytes, ...], /) -> str | None:
 
 
 def _slack(noted: Noted, target: int) -> float | None:
-    """By what sums may differ whose order is open: rounding units of the largest term, times how many there are."""
+    """By what sums may differ whose order is open, and results of terms that cancel.
+
+    Of sums, rounding units of the largest term, times how many there are; of the others, those of 1.
+    """
+    result = noted.dtypes[target]
+    if noted.cancels and result is not None:
+        return noted.ulps * float(np.finfo(result.component.numpy_name).eps)
     if noted.launch.program.entry not in SUMS:
         return None
     largest, terms, units = 1.0, 1, 0.0

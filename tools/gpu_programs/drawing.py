@@ -38,6 +38,8 @@ REFUSING_ZERO: Final = frozenset({"floor_divide", "remainder", "fmod", "trunc_di
 """Kernels whose divisors, if they are integers, are not 0."""
 CHAINS: Final = frozenset({"elementwise_program"})
 ULPS: Final = 8  # 4 of either side
+CANCELLING: Final = frozenset({"logaddexp"})
+"""Kernels whose results near 0 are sums of terms near 1."""
 SPECIAL: Final = (0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.0, 1e-3, 0.99, 30.0, float("inf"), float("-inf"), float("nan"))
 WITHOUT_ZERO_SIGNS: Final = frozenset({"maximum", "minimum", "clip", "relu"})
 """Of two zeros, either may be the larger one."""

@@ -27,6 +27,7 @@ class Noted(NamedTuple):
     after: tuple[Bytes, ...]
     dtypes: tuple[DType | None, ...]  # as the meaning looked at each allocation
     ulps: int = 0  # rounding units that a result may differ by
+    cancels: bool = False  # a result near 0 is of terms near 1, whose rounding units count
 
 
 class _Watched:

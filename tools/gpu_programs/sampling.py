@@ -16,7 +16,7 @@ from pkgutil import iter_modules
 from typing import Final, NamedTuple
 
 import tensor_gpu.programs
-from gpu_programs.drawing import elementwise_kernels, every_call
+from gpu_programs.drawing import CANCELLING, elementwise_kernels, every_call
 from gpu_programs.recording import Noted, Recording, recorded
 from tensor_core.dtypes import F64, I32
 from tensor_core.errors import CastRangeError
@@ -96,7 +96,9 @@ def _some_of_each(found: Sequence[Sample]) -> Iterator[Sample]:
 
 def _of_kernels(seed: int, recording: Recording) -> Iterator[Sample]:
     for kernel, dtype, ulps in every_call(seed, recording):
-        yield from (Sample(f"{kernel} of {dtype.name}", noted._replace(ulps=ulps)) for noted in recording.launches())
+        for noted in recording.launches():
+            judged = noted._replace(ulps=ulps, cancels=kernel in CANCELLING)
+            yield Sample(f"{kernel} of {dtype.name}", judged)
 
 
 def _rounds(seed: int) -> Iterator[list[Case]]:
