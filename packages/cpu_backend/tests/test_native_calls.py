@@ -277,7 +277,7 @@ def test_what_cannot_be_filled_is_refused() -> None:
         LIBRARY.fill_spaced(np.zeros(3, int), 0.0, 1.0)
     fixed = np.zeros(3)
     fixed.flags.writeable = False
-    for wrong in (fixed, [0.0]):
+    for wrong in (fixed, np.zeros(6)[::2], [0.0]):
         with pytest.raises(TypeError, match="fill_spaced"):
             LIBRARY.fill_spaced(wrong, 0.0, 1.0)
     with pytest.raises(TypeError):

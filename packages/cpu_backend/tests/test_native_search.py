@@ -138,12 +138,16 @@ def test_binders_refuse_what_has_no_meaning() -> None:
     for sorted_line, source in ((line, line[:2]), (line, line.astype(np.float32)), (line.astype(int), line)):
         with pytest.raises(ValueError, match="settle_zeros"):
             LIBRARY.settle_zeros(sorted_line, source)
-    with pytest.raises(TypeError, match="settle_zeros"):
-        LIBRARY.settle_zeros([0.0], line)
+    gaps = np.zeros(6)[::2]
+    for sorted_line, source in (([0.0], line), (gaps, line), (line, gaps)):
+        with pytest.raises(TypeError, match="settle_zeros"):
+            LIBRARY.settle_zeros(sorted_line, source)
+    with pytest.raises(TypeError, match="has_negative_zero"):
+        LIBRARY.has_negative_zero(gaps)
     for wrong in (line.astype(complex), line > 0):
         with pytest.raises(ValueError, match="keep_distinct"):
             LIBRARY.keep_distinct(wrong, True)
     line.flags.writeable = False
-    for wrong in (line, [0.0]):
+    for wrong in (line, gaps, [0.0]):
         with pytest.raises(TypeError, match="keep_distinct"):
             LIBRARY.keep_distinct(wrong, True)

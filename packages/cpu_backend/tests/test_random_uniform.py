@@ -149,7 +149,8 @@ def test_what_cannot_be_filled_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match="fill_"):
             fill(wrong, 1, 0, *rest)
-        with pytest.raises(TypeError, match="fill_"):
-            fill([0.0], 1, 0, *rest)
+        for nowhere in ([0.0], x[::2]):
+            with pytest.raises(TypeError, match="fill_"):
+                fill(nowhere, 1, 0, *rest)
         with pytest.raises(OverflowError):
             fill(wrong, -1, 0, *rest)
