@@ -12,10 +12,10 @@ Complex numbers are h5py's compound of ``r`` and ``i``, as HDF5.jl and TeNPy hav
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeVar
 
 from tensor_core.errors import ArgumentError, OutOfMemoryError, SaveError, TensorError, shortened
 from tensor_core.files.blocks import Block, Entry, Outgoing
@@ -24,6 +24,8 @@ from tensor_core.files.formats import check_size
 from tensor_core.files.source import Source
 from tensor_core.shapes import Order
 from tensor_runtime.io.extras import extra
+
+T = TypeVar("T")
 
 _ALIGNMENT: Final = 64
 _REVERSED: Final = "reversed"
@@ -68,6 +70,40 @@ def write(file: BinaryIO, tensors: Mapping[str, Outgoing], /, *, reverse_dims: b
                 made.attrs.create("dims", _REVERSED.encode(), dtype=f"S{len(_REVERSED)}")
 
 
+class _Destination(io.BufferedRandom):
+    """A file that HDF5 writes through h5py, and that keeps the system's first refusal instead of raising it.
+
+    HDF5 goes on calling after a call failed, up to the end of the file, and Python allows no call while an exception is
+    set: from 3.13 on, what came out was a SystemError. After a refusal nothing is written any more. Unlike the raw
+    file it writes all that it is given.
+    """
+
+    refusal: OSError | None = None
+
+    def _unless_refused(self, instead: T, call: Callable[[], T]) -> T:
+        if self.refusal is None:
+            try:
+                return call()
+            except OSError as error:
+                self.refusal = error
+        return instead
+
+    def write(self, data: Any, /) -> int:
+        return self._unless_refused(memoryview(data).nbytes, lambda: super(_Destination, self).write(data))
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return self._unless_refused(offset, lambda: super(_Destination, self).seek(offset, whence))
+
+    def readinto(self, target: Any, /) -> int:
+        return self._unless_refused(memoryview(target).nbytes, lambda: super(_Destination, self).readinto(target))
+
+    def truncate(self, size: int | None = None, /) -> int:
+        return self._unless_refused(size or 0, lambda: super(_Destination, self).truncate(size))
+
+    def flush(self) -> None:
+        self._unless_refused(None, super().flush)
+
+
 @contextmanager
 def created(file: BinaryIO, /, **options: Any) -> Iterator[Any]:
     """A new HDF5 file in an open one.
@@ -82,19 +118,21 @@ def created(file: BinaryIO, /, **options: Any) -> Iterator[Any]:
     '/'
     """
     h5py = extra("h5py", "hdf5", "save: HDF5")
-    buffered = io.BufferedRandom(file)  # type: ignore[arg-type]  # unlike the raw file it writes all that it is given
+    target = _Destination(file)  # type: ignore[arg-type]
     try:
-        with h5py.File(buffered, "w", alignment_threshold=_ALIGNMENT, alignment_interval=_ALIGNMENT, **options) as root:
+        with h5py.File(target, "w", alignment_threshold=_ALIGNMENT, alignment_interval=_ALIGNMENT, **options) as root:
             yield root
-        buffered.flush()
     except TensorError:
         raise
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise SaveError(f"save: h5py failed: {shortened(str(error))}") from error
+    except Exception as error:
+        if target.refusal is None:  # else whatever came of it
+            if not isinstance(error, OSError) or error.errno is not None:
+                raise
+            raise SaveError(f"save: h5py failed: {shortened(str(error))}") from error
     finally:
-        buffered.detach()
+        target.detach()
+    if target.refusal is not None:
+        raise target.refusal
 
 
 @contextmanager
