@@ -35,6 +35,7 @@ def words(function: Callable[..., Any], *arguments: Any) -> list[str]:
         (lambda x: x.T, ((F64, (3, 4)),), "a view"),
         (tr.argsort, ((C64, (3,)),), "NumPy"),
         (tr.argsort, ((F64, (3,)),), "native sort"),
+        (lambda x: tr.pad(x, 1), ((F64, (3,)),), "native copy"),
     ],
 )
 def test_the_kernel_that_would_run_is_named(function: Callable[..., Any], arguments: Any, kernel: str) -> None:

@@ -65,6 +65,42 @@ def test_parts_of_one_dtype_are_joined_natively_and_others_by_numpy() -> None:
     assert tr.concatenate([a, b]).dtype is tr.F64
 
 
+@pytest.mark.parametrize("dtype", ["Bool", "I32", "F64", "C64"])
+def test_views_of_any_order_are_repeated_tiled_and_padded_natively(dtype: str) -> None:
+    whole = tr.cast(tr.uniform((40, 33), seed=3) * 9.0 - 4.0, dtype)
+    for x in (whole, whole.T, whole[::2], whole[::-1, 1:30], whole[:, ::-3], whole[:1], whole[:0]):
+        y = x.to_numpy()
+        for axis, times in ((0, 1), (0, 2), (0, 9), (1, 3), (1, 40)):
+            np.testing.assert_array_equal(tr.repeat(x, times, axis).to_numpy(), y.repeat(times, axis), strict=True)
+        for times in ((2,), (3, 1), (2, 1, 2), (0, 1)):
+            np.testing.assert_array_equal(tr.tile(x, times).to_numpy(), np.tile(y, times), strict=True)
+        for widths in (1, (0, 3), ((2, 0), (0, 0)), ((0, 0), (70, 1))):
+            value = True if dtype == "Bool" else 3
+            found = tr.pad(x, widths, constant_values=value)
+            expected = np.pad(y, widths, constant_values=value)
+            np.testing.assert_array_equal(found.to_numpy(), expected, strict=True)
+            assert found.is_compact
+
+
+@pytest.mark.parametrize("lows", [(-3, 2), (5, -5), (-5, 0), (4, 4), (50, 0), (0, -60), (-(2**40), 2**40)])
+def test_what_padding_crops_is_not_there(lows: tuple[int, int]) -> None:
+    x, shape = np.arange(63.0).reshape(7, 9), (6, 8)
+    kernel = LIBRARY.bind_padded(shape, "F64", x.shape, (9, 1), lows)
+    expected = np.full(shape, -1.0)
+    for i, j in np.ndindex(x.shape):
+        if 0 <= i + lows[0] < 6 and 0 <= j + lows[1] < 8:
+            expected[i + lows[0], j + lows[1]] = x[i, j]
+    np.testing.assert_array_equal(kernel(x, np.array(-1.0)), expected)
+
+
+def test_places_and_shapes_that_do_not_fit_are_refused() -> None:
+    for wrong in (((4,), (1, 0)), ((4, 3), (1,)), ((4, 3), (2**62, 0))):
+        with pytest.raises(ValueError, match="bind_padded: shape, extents and places do not fit"):
+            LIBRARY.bind_padded(wrong[0], "F64", (2, 3), (3, 1), wrong[1])
+    with pytest.raises(ValueError, match="bind_copy: the shape has 5 elements, the extents 6"):
+        LIBRARY.bind_copy((2, 3), (3, 1), "F64", (5,))
+
+
 def test_what_does_not_fill_the_result_is_refused() -> None:
     part = ((2, 3), (3, 1))
     LIBRARY.bind_joined((4, 3), "F64", 0, (part, part))

@@ -212,6 +212,7 @@ OUT_OF_RANGE: dict[str, Callable[[int], Any]] = {
     "copy": lambda far: LIBRARY.bind_copy((3, 2), (far, 1), "F64"),
     "copy_into": lambda far: LIBRARY.bind_copy_into((3, 2), (2, 1), (1, far), "F64"),
     "copy_into a target": lambda far: LIBRARY.bind_copy_into((3, 2), (far, 1), (2, 1), "F64"),
+    "padded": lambda far: LIBRARY.bind_padded((5, 2), "F64", (3, 2), (far, 1), (1, 0)),
     "convert": lambda far: LIBRARY.bind_convert((3, 2), (far, 1), "I32", "F64", None),
     "elementwise": lambda far: LIBRARY.bind_elementwise((5,), "F64", (((far,), "F64"), VECTOR), (ADD,), ()),
     "tiny left": lambda far: a_tiny_product((1, far), (1, 4)),
@@ -251,6 +252,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_copy": ((2,), (1,), "F64"),
     "bind_copy_into": ((2,), (1,), (1,), "F64"),
     "copy_method": ((2,), (1,), (1,), "F64"),
+    "bind_padded": ((4,), "F64", (2,), (1,), (1,)),
     "bind_convert": ((2,), (1,), "I32", "F64", None),
     "bind_tiny_binary": ("add", (2,), "F64", "F64", (1, 1), (False, False), never),
     "bind_tiny_unary": ("sqrt", (2,), "F64"),
@@ -346,6 +348,7 @@ def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
     arrays: dict[str, list[Any]] = {
         "bind_copy": [np.ones(2)],
         "bind_copy_into": [np.ones(2), np.ones(2)],
+        "bind_padded": [np.ones(2), np.ones(1)],
         "bind_convert": [np.ones(2, np.int32)],
         "bind_tiny_binary": [np.ones(2), np.ones(2)],
         "bind_tiny_unary": [np.ones(2)],

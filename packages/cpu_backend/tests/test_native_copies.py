@@ -31,6 +31,7 @@ if not AVAILABLE:
 from tensor_cpu.kernels.contraction.native_unary_einsum import bind_unary_einsum
 from tensor_cpu.kernels.conversion.native import BINDERS as CONVERSIONS
 from tensor_cpu.kernels.creation.native import bind_full
+from tensor_cpu.kernels.elementwise.native import bind_program
 from tensor_cpu.kernels.indexing.native import bind_copy_into
 from tensor_cpu.kernels.views.native import bind_copy
 
@@ -164,8 +165,8 @@ def test_overlapping_memory_is_written_as_if_the_source_were_copied_first(data: 
 LARGE = [  # extents and strides of sources of several megabytes, and the method they are for
     ((1 << 20,), (1,), "runs"),
     ((1 << 20,), (0,), "spread"),
-    ((1 << 20,), (-1,), "gather"),
-    ((1 << 19,), (2,), "gather"),
+    ((1 << 20,), (-1,), "steps"),
+    ((1 << 19,), (2,), "steps"),
     ((700, 1100), (1, 700), "transpose"),
     ((1024, 1024), (1, 1024), "transpose"),
     ((1000, 1000), (-1, 1000), "transpose"),
@@ -177,8 +178,8 @@ LARGE = [  # extents and strides of sources of several megabytes, and the method
     *(((300_007, few), (1, 300_007), "interleave") for few in range(2, 8)),
     ((40, 3, 5000), (15000, 1, 3), "deinterleave"),
     ((40, 5000, 3), (15000, 1, 5000), "interleave"),
-    ((40, 3, 5000), (15000, -1, 3), "gather"),
-    ((40, 3, 5000), (20000, 1, 4), "gather"),
+    ((40, 3, 5000), (15000, -1, 3), "steps"),
+    ((40, 3, 5000), (20000, 1, 4), "steps"),
     ((1000, 1000), (0, 1), "runs"),
     ((1000, 1000), (1, 0), "spread"),
     ((2,) * 16 + (16,), (*(1 << (k + 4) for k in range(16)), 1), "runs"),
@@ -202,6 +203,33 @@ def test_large_copies_keep_every_bit(
         assert kernel is not None
         assert same_bytes(kernel(source), source), dtype
     assert LIBRARY.copy_method(extents, compact(extents), strides, "F64")[0] == method
+
+
+@pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
+def test_steps_of_any_length_keep_every_bit(instruction_set: str) -> None:
+    choose(instruction_set, 1)
+    lengths = (1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 130, 1030)
+    for dtype, step in itertools.product((Bool, F32, F64, C64), (-9, -5, -4, -3, -2, -1, 0, 2, 3, 4, 5)):
+        for place, length in enumerate(lengths):
+            first = (length - 1) * -step if step < 0 else 0
+            memory = noise(dtype, place % 3 + first + abs(step) * length + 2)[place % 3 :]
+            layout = (2, length), (1, step), first, 0
+            source = transposed(memory, layout)
+            assert same_bytes(LIBRARY.bind_copy(*layout[:2], dtype.name)(source), source), (dtype, step, length)
+            form = form_like(dtype, layout)
+            result = form_of(Bool, form.shape, CPU)
+            equal = bind_program((form, form_of(dtype, form.shape, CPU)), result, (("equal", (0, 1), result),))
+            assert equal is not None
+            with np.errstate(invalid="ignore"):
+                assert same_bytes(equal(source, source.copy()), source == source), (dtype, step, length)
+
+
+@pytest.mark.parametrize("dtype", [Bool, F32, F64])
+def test_short_runs_a_step_apart_that_is_no_multiple_of_them_keep_every_bit(dtype: DType) -> None:
+    for run, step, rows in itertools.product((2, 4, 8), (2, 3, 5, 6, 9, -2, -3, -5, -9), (15, 16, 40)):
+        layout = (rows, run), (step, 1), (rows - 1) * -step if step < 0 else 0, 0
+        source = transposed(noise(dtype, rows * abs(step) + run), layout)
+        assert same_bytes(LIBRARY.bind_copy(*layout[:2], dtype.name)(source), source), (run, step, rows)
 
 
 @pytest.mark.parametrize("direction", [1, -1])

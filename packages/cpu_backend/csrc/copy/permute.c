@@ -70,7 +70,7 @@ void copy_run(const CopyPlan *plan, const void *source, void *target) {
 bool copy_takes_long(const CopyPlan *plan) { return plan->bytes >= LONG_COPY; }
 
 const char *copy_method(const CopyPlan *plan) {
-    static const char *const NAMES[] = {"nothing",    "runs",         "spread", "transpose",
+    static const char *const NAMES[] = {"nothing",    "runs",         "spread", "steps",  "transpose",
                                         "interleave", "deinterleave", "gather", "scatter"};
     return NAMES[plan->method];
 }

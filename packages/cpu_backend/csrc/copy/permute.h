@@ -18,6 +18,7 @@
 /* One tile, without its place: offsets in bytes. */
 typedef struct {
     Index columns, rows;
+    Index column_step; /* of steps: elements from one column to the next in the source */
     const Index *column_source, *column_target, *row_source, *row_target;
 } CopyTile;
 
@@ -33,6 +34,7 @@ enum { MOST_INTERLEAVED = 7 }; /* columns or rows */
 typedef struct {
     CopyTileFunction runs[WIDTHS];         /* columns are neighbours on both sides */
     CopyTileFunction spread[WIDTHS];       /* columns are neighbours in the target and one element of the source */
+    CopyTileFunction steps[WIDTHS];        /* columns are neighbours in the target, equally far apart in the source */
     CopyTileFunction transpose[WIDTHS];    /* columns are neighbours in the target, rows in the source */
     CopyTileFunction interleave[WIDTHS];   /* few columns: the tile is one piece in the target, its rows side by side */
     CopyTileFunction deinterleave[WIDTHS]; /* few rows: the tile is one piece in the source, its columns side by side */
@@ -57,8 +59,8 @@ void copy_plan_free(CopyPlan *plan);
 void copy_run(const CopyPlan *plan, const void *source, void *target);
 bool copy_takes_long(const CopyPlan *plan);
 
-/* Name of the method that was chosen; tests and copy_method() read it: "runs", "spread", "transpose", "interleave",
- * "deinterleave", "gather", "scatter" or "nothing". */
+/* Name of the method that was chosen; tests and copy_method() read it: "runs", "spread", "steps", "transpose",
+ * "interleave", "deinterleave", "gather", "scatter" or "nothing". */
 const char *copy_method(const CopyPlan *plan);
 
 #endif

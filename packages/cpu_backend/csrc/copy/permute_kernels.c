@@ -70,18 +70,24 @@ static void free_copy_into(void *memory) {
     free(plan);
 }
 
-/* bind_copy(extents, strides, dtype): a kernel from an array with these strides to a new one without gaps. */
+/* bind_copy(extents, strides, dtype): a kernel from an array with these strides to a new one without gaps; with one more
+ * argument, the shape that the new one gets instead of the extents. */
 static PyObject *bind_copy(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    ArrayForm form;
+    ArrayForm form, result;
     StridedLayout source;
-    if (!arguments_count("bind_copy", count, 3, "extents, strides and an element type") ||
-        array_form_read(&form, arguments[0], arguments[2]) < 0 || !layout_read(&source, &form, arguments[1], form.type))
+    if (!arguments_count("bind_copy", count == 4 ? 3 : count, 3, "extents, strides and an element type") ||
+        array_form_read(&form, arguments[0], arguments[2]) < 0 ||
+        array_form_read(&result, arguments[count == 4 ? 3 : 0], arguments[2]) < 0 ||
+        !layout_read(&source, &form, arguments[1], form.type))
         return NULL;
+    if (result.size != form.size)
+        return PyErr_Format(PyExc_ValueError, "bind_copy: the shape has %lld elements, the extents %lld",
+                            (long long)result.size, (long long)form.size);
     const StridedLayout target = compact_layout(&source);
     CopyKernelPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    plan->result = form;
+    plan->result = result;
     plan->copy = copy_plan(&source, &target);
     if (plan->copy == NULL) {
         free_copy(plan);

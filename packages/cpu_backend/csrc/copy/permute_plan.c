@@ -2,8 +2,9 @@
  *
  * First the shortest description of the copy: axes of extent 1 dropped, target strides made positive, axes sorted by
  * target stride, neighbours on both sides fused into one axis, and a short run that both sides share made a wider
- * element. Then the method. Where source and target have the same fastest axis, runs of it are copied. Where they
- * differ, columns are made from the leading axes of the target and rows from those of the source, until both reach
+ * element. Then the method. Where source and target have the same fastest axis, runs of it are copied; where the source
+ * has it backwards or in small steps, so are its steps. Where they differ, columns are made from the leading axes of the
+ * target and rows from those of the source, until both reach
  * several cache lines, so that each line is fetched once however the axes are permuted: for two long axes this is the
  * classic blocked transposition, and for many axes of extents 2 and 3 the same with offset tables. (The method of
  * HPTT: Springer, Su, Bientinesi, "HPTT: a high-performance tensor transposition C++ library", 2017; tables instead of
@@ -20,6 +21,9 @@ enum {
     LONG_RUN = 64,           /* bytes that are neighbours on both sides: worth copying as a run */
     RUN_PIECE = 1 << 18,     /* bytes of a long run that are one tile */
     RUN_TILE = 1 << 14,      /* bytes of a tile of short runs */
+    LEAST_STEPS = 16,        /* elements equally far apart in the source: worth a loop of their own */
+    LONGEST_STEP = 8,        /* elements from one to the next, while a line of the source holds several */
+    STEPS_PIECE = 1 << 13,   /* bytes of them in the target that are one tile */
     SIDE = 64,               /* elements of one side of a tile that is no transposition */
     LEAST_PACKED = 16,       /* elements along the long axis, to interleave around it */
     PACKED_TILE = 6144,      /* bytes of a tile of few columns or few rows; a larger one falls out of the cache */
@@ -211,6 +215,13 @@ static CopyMethod choose(Draft *draft, Side *columns, Side *rows, Sides bytes) {
         *draft = before;
         *columns = *rows = (Side){.elements = 1};
     }
+    if (draft->rank > 0 && first->target == draft->element && first->extent >= LEAST_STEPS &&
+        magnitude(first->source) <= LONGEST_STEP * draft->element &&
+        first->source % draft->element == 0) { /* of elements made wider it may be no multiple */
+        take(draft, columns, COLUMNS, 0, STEPS_PIECE / draft->element);
+        take_fastest(draft, rows, ROWS, RUN_TILE / (columns->elements * draft->element));
+        return STEPS;
+    }
     CopyMethod method = draft->rank == 0 || first->target == draft->element ? GATHER : SCATTER;
     if (draft->rank > 0) take(draft, columns, COLUMNS, 0, 4 * SIDE);
     while (method == GATHER && columns->elements < SIDE / 4 && draft->cut[COLUMNS] < 0) {
@@ -279,6 +290,7 @@ static CopyTileFunction function_for(CopyMethod method, int width) {
         NULL,
         kernels->runs,
         kernels->spread,
+        kernels->steps,
         kernels->transpose,
         kernels->interleave,
         kernels->deinterleave,
@@ -312,7 +324,7 @@ static void add_buffer(CopyPlan *plan, Index *table) {
 }
 
 static CopyPlan *finish(const Draft *draft, CopyMethod method, const Side *columns, const Side *rows, Index size) {
-    bool tabled = method != RUNS && method != SPREAD; /* of long runs, no column is ever looked up */
+    bool tabled = method > STEPS; /* of long runs and steps, no column is ever looked up */
     Side none = {.elements = 1};
     size_t entries = (size_t)(2 * (tabled ? columns->elements : 1) + 3 * rows->elements);
     CopyPlan *plan = malloc(sizeof *plan + entries * sizeof(Index));
@@ -326,6 +338,7 @@ static CopyPlan *finish(const Draft *draft, CopyMethod method, const Side *colum
         write_tables(plan->tables, tabled ? columns : &none, &plan->tile.column_source, &plan->tile.column_target);
     place = write_tables(place, rows, &plan->tile.row_source, &plan->tile.row_target);
     plan->tile.columns = columns->elements;
+    plan->tile.column_step = columns->count > 0 ? columns->axes[0].source / draft->element : 0;
     plan->tile.rows = rows->elements;
     plan->last_columns = last_elements(draft, columns, COLUMNS);
     plan->last_rows = last_elements(draft, rows, ROWS);

@@ -13,7 +13,7 @@ typedef struct {                  /* a record of strided_walk.h */
     Index extent, source, target; /* strides in bytes */
 } CopyAxis;
 
-typedef enum { NOTHING, RUNS, SPREAD, TRANSPOSE, INTERLEAVE, DEINTERLEAVE, GATHER, SCATTER } CopyMethod;
+typedef enum { NOTHING, RUNS, SPREAD, STEPS, TRANSPOSE, INTERLEAVE, DEINTERLEAVE, GATHER, SCATTER } CopyMethod;
 
 struct CopyPlan {
     CopyMethod method;

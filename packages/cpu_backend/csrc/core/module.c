@@ -18,6 +18,7 @@ static PyMethodDef *const TOPICS[] = {
     factorization_functions,
     gemm_functions,
     joined_functions,
+    padded_functions,
     lapack_functions,
     lines_functions,
     memory_functions,

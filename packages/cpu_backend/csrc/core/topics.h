@@ -15,6 +15,7 @@ extern PyMethodDef tiny_product_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
 extern PyMethodDef joined_functions[];
+extern PyMethodDef padded_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
 extern PyMethodDef stack_functions[];

@@ -68,13 +68,23 @@ def bind_copied(
     result: Kernel | None,
     /,
 ) -> Kernel: ...
-def bind_copy(extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, /) -> Kernel: ...
+def bind_copy(
+    extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, shape: tuple[int, ...] = ..., /
+) -> Kernel: ...
 def bind_copy_into(
     extents: tuple[int, ...], target_strides: tuple[int, ...], source_strides: tuple[int, ...], dtype: str, /
 ) -> Kernel: ...
 def bind_joined(
     shape: tuple[int, ...], dtype: str, axis: int, parts: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...], /
 ) -> Kernel | None: ...
+def bind_padded(
+    shape: tuple[int, ...],
+    dtype: str,
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+    lows: tuple[int, ...],
+    /,
+) -> Kernel: ...
 def bind_convert(
     extents: tuple[int, ...],
     strides: tuple[int, ...],

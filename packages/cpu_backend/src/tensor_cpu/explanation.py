@@ -35,6 +35,7 @@ _IN_WORDS: Final = {
     "linalg.triangular_simd": "kernel with a matrix in each lane of a register",
     "linalg.variants.systems": "kernel with a matrix in each lane of a register",
     "normalization.native": "native loop along lines",
+    "padding.native": "native copy",
     "random.native": "native random numbers",
     "reduction.native": "native reduction",
     "scan.native": "native running sums",

@@ -135,7 +135,8 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "joining": {
         **dict.fromkeys(("concatenate", "stack"), Row("joining.numpy", ("joining.native",))),
-        **dict.fromkeys(("repeat", "tile", "roll"), Row("joining.numpy")),
+        **dict.fromkeys(("repeat", "tile"), Row("joining.numpy", ("joining.native",))),
+        "roll": Row("joining.numpy"),
     },
     "linalg": {
         **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "inv", "det"), _LINALG),
@@ -163,7 +164,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "normalization": dict.fromkeys(
         ("layer_norm", "rms_norm"), Row("normalization.numpy", ("normalization.native",))
     ),
-    "padding": dict.fromkeys(("pad", "pad_edge"), Row("padding")),
+    "padding": {"pad": Row("padding.numpy", ("padding.native",)), "pad_edge": Row("padding.numpy")},
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random.numpy", ("random.native",))),
     "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),

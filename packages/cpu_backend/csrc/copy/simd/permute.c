@@ -1,4 +1,4 @@
-/* The tiles of strided copies: runs, one element spread, transpositions in registers, and elements one by one.
+/* The tiles of strided copies: runs, one element spread, steps, transpositions in registers, and elements one by one.
  *
  * Source and target may be unaligned to vectors, and even to elements where several of them are moved as one.
  * Streaming stores write past the cache; they pay where the target is larger than the cache, since a line is then not
@@ -94,6 +94,7 @@ static inline void copy_bytes(char *target, const char *source, Index bytes, boo
 const CopyKernels SIMD_NAME(copy_kernels) = {
     .runs = {runs_1, runs_2, runs_4, runs_8, runs_16},
     .spread = {spread_1, spread_2, spread_4, spread_8, spread_16},
+    .steps = {steps_1, steps_2, steps_4, steps_8, steps_16},
     .transpose = {transpose_1, transpose_2, transpose_4, transpose_8, transpose_16},
     .interleave = {interleave_1, interleave_2, interleave_4, interleave_8, interleave_16},
     .deinterleave = {deinterleave_1, deinterleave_2, deinterleave_4, deinterleave_8, deinterleave_16},

@@ -2,7 +2,7 @@
  *
  * A row of a tile has one entry of row_source and row_target, a column one of column_source and column_target; but for
  * scatter, the columns of a row lie one behind the other in the target. With stream the target is written past the
- * cache, where the method can: gather and scatter cannot.
+ * cache, where the method can: steps, gather and scatter cannot.
  */
 
 static void NAME(runs)(const CopyTile *tile, const char *source, char *target, bool stream) {
@@ -27,6 +27,15 @@ static void NAME(spread)(const CopyTile *tile, const char *source, char *target,
             for (; k + LINE <= bytes; k += LINE) memcpy(to + k, line, LINE);
         for (; k < bytes; k += (Index)sizeof(T)) memcpy(to + k, line, sizeof(T));
     }
+}
+
+#include "core/simd/steps_body.h"
+
+static void NAME(steps)(const CopyTile *tile, const char *source, char *target, bool stream) {
+    (void)stream;
+    for (Index row = 0; row < tile->rows; row++)
+        NAME(copy_steps)(target + tile->row_target[row], source + tile->row_source[row], tile->columns,
+                         tile->column_step);
 }
 
 static inline void NAME(move)(const char *source, char *target) { memcpy(target, source, sizeof(T)); }

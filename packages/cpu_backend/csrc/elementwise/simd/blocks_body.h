@@ -4,11 +4,12 @@ static void NAME(fill)(T *target, T value, Index count) {
     for (Index i = 0; i < count; i++) target[i] = value;
 }
 
+#include "core/simd/steps_body.h"
+
 static void NAME(copy_strided)(T *restrict target, const T *restrict source, Index count, Index stride) {
     if (stride == 1) memcpy(target, source, (size_t)count * sizeof(T));
     else if (stride == 0) NAME(fill)(target, source[0], count);
-    else
-        for (Index i = 0; i < count; i++) target[i] = source[i * stride];
+    else NAME(copy_steps)((char *)target, (const char *)source, count, stride);
 }
 
 /* Rows lie side by side in the source: eight of them are read at once, so that lines are used whole. */

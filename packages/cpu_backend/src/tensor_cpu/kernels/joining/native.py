@@ -1,4 +1,4 @@
-"""Native copies of arrays to where they lie in one that joins them (csrc/copy)."""
+"""Native copies of arrays to where they lie in one that joins or repeats them (csrc/copy)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.joining.numpy import bind_repeat as numpys_repeat
 from tensor_cpu.kernels.params import taking_fields
+from tensor_cpu.storage import MOST_AXES, Array
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
+from tensor_runtime.ops.joining import Repeats, tile_shape
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "parts of the result's dtype"
@@ -59,6 +62,69 @@ def bind_stack(operands: tuple[Operand, ...], result: Result, axis: int, /) -> K
     return LIBRARY.bind_joined(result.shape[::-1], result.dtype.name, place, tuple(parts))
 
 
+def bind_repeat(operands: tuple[Operand, ...], result: Result, params: Repeats, /) -> Kernel | None:
+    """A copy along an axis more, of stride 0, where all elements are repeated as often; None for an empty result.
+
+    >>> import numpy as np
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> kernel = bind_repeat((form_of(I64, (2,), CPU),), form_of(I64, (4,), CPU), (0, 4))
+    >>> kernel(np.array([5, 6]), (2,)).tolist(), kernel(np.array([5, 6]), (1, 3)).tolist()
+    ([5, 5, 6, 6], [5, 6, 6, 6])
+    """
+    (form,) = operands
+    assert isinstance(form, Form) and isinstance(result, Form)
+    axis, total = params
+    if result.size == 0 or total % form.shape[axis] or form.rank == MOST_AXES:
+        return None
+    place, times = form.rank - axis, total // form.shape[axis]
+    extents, strides = form.shape[::-1], form.strides[::-1]
+    all_alike = LIBRARY.bind_copy(
+        (*extents[:place], times, *extents[place:]),
+        (*strides[:place], 0, *strides[place:]),
+        result.dtype.name,
+        result.shape[::-1],
+    )
+    one_by_one = numpys_repeat((form,), result, params)
+
+    def repeat(x: Array, numbers: tuple[int, ...]) -> Array:
+        repeated: Array = all_alike(x) if len(numbers) == 1 else one_by_one(x, numbers)
+        return repeated
+
+    return repeat
+
+
+def bind_tile(operands: tuple[Operand, ...], result: Result, repetitions: tuple[int, ...], /) -> Kernel | None:
+    """A copy with an axis of stride 0 before each that is repeated; None for an empty result, or very many axes.
+
+    >>> import numpy as np
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_tile((form_of(I64, (2,), CPU),), form_of(I64, (4,), CPU), (2,))(np.array([1, 2])).tolist()
+    [1, 2, 1, 2]
+    """
+    (form,) = operands
+    assert isinstance(form, Form) and isinstance(result, Form)
+    extents, times = tile_shape(form.shape, repetitions)
+    strides = (0,) * (len(extents) - form.rank) + form.strides
+    walked = [
+        axis
+        for number, extent, stride in zip(times[::-1], extents[::-1], strides[::-1], strict=True)
+        for axis in ((number, 0), (extent, stride))
+        if axis[0] != 1
+    ]
+    if result.size == 0 or len(walked) > MOST_AXES:
+        return None
+    return LIBRARY.bind_copy(
+        tuple(extent for extent, _ in walked),
+        tuple(stride for _, stride in walked),
+        result.dtype.name,
+        result.shape[::-1],
+    )
+
+
 def _transposed(form: Operand, result: Form) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     assert isinstance(form, Form)
     return (form.shape[::-1], form.strides[::-1]) if form.dtype is result.dtype else None
@@ -67,4 +133,6 @@ def _transposed(form: Operand, result: Form) -> tuple[tuple[int, ...], tuple[int
 BINDERS: Final[Mapping[str, NativeBinder]] = {
     "concatenate": taking_fields(bind_concatenate),
     "stack": taking_fields(bind_stack),
+    "repeat": bind_repeat,
+    "tile": taking_fields(bind_tile),
 }

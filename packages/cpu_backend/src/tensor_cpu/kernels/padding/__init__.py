@@ -1,0 +1,4 @@
+"""Values around and between elements.
+
+May import ``storage`` and ``system``.
+"""
