@@ -1,7 +1,7 @@
 /* Copies matrices for LAPACK, and looks for NaN and infinities while they are in the cache.
  *
- * F32 and C32 become doubles: every one of them is a double exactly, and results computed in doubles and rounded at
- * the end are as NumPy's. A matrix whose rows lie together in memory is read a few columns at a time, row by row.
+ * Every F32 and C32 is a double exactly, and becomes one where results shall be computed in doubles and rounded once at
+ * the end. A matrix whose rows lie together in memory is read a few columns at a time, row by row.
  */
 #include "copy/matrix_copy.h"
 
@@ -23,6 +23,22 @@ bool all_finite(const double *block, Index count) {
     return carried >> 63 == 0;
 }
 
+/* The largest magnitude of floats, as bits, which grow as numbers do: those of infinities and NaN are the largest. */
+static uint32_t largest_bits(const float *block, Index count) {
+    uint32_t largest = 0;
+    for (Index i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, block + i, sizeof bits);
+        bits &= UINT32_C(0x7fffffff);
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
+#define R double
+#define SEEN bool
+#define LOOK(block, count) all_finite(block, count)
+#define BOTH(a, b) ((a) && (b))
 #define T float
 #define WIDTH 1
 #define NAME(f) f##_f32
@@ -55,6 +71,35 @@ bool all_finite(const double *block, Index count) {
 #undef WIDTH
 #undef NAME
 
+#undef R
+#undef SEEN
+#undef LOOK
+#undef BOTH
+
+#define R float
+#define SEEN uint32_t
+#define LOOK(block, count) largest_bits(block, count)
+#define BOTH(a, b) ((a) > (b) ? (a) : (b))
+#define T float
+#define WIDTH 1
+#define NAME(f) f##_floats
+#include "copy/matrix_copy_body.h"
+#undef T
+#undef WIDTH
+#undef NAME
+
+#define T float
+#define WIDTH 2
+#define NAME(f) f##_pairs
+#include "copy/matrix_copy_body.h"
+#undef T
+#undef WIDTH
+#undef NAME
+#undef R
+#undef SEEN
+#undef LOOK
+#undef BOTH
+
 bool matrix_load(ElementType type, const char *source, Index rows, Index columns, Index row_stride, Index column_stride,
                  double *block) {
     switch (type) {
@@ -64,6 +109,21 @@ bool matrix_load(ElementType type, const char *source, Index rows, Index columns
     default: return load_c64((const double *)source, rows, columns, row_stride, column_stride, block);
     }
 }
+
+static float as_float(uint32_t bits) {
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+float matrix_load_floats(ElementType type, const char *source, Index rows, Index columns, Index row_stride,
+                         Index column_stride, float *block) {
+    const float *first = (const float *)source;
+    return as_float(type == F32 ? load_floats(first, rows, columns, row_stride, column_stride, block)
+                                : load_pairs(first, rows, columns, row_stride, column_stride, block));
+}
+
+float largest_float(const float *block, Index count) { return as_float(largest_bits(block, count)); }
 
 void matrix_round(const double *block, Index count, float *result) {
     for (Index i = 0; i < count; i++) result[i] = (float)block[i];

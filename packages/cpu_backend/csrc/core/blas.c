@@ -29,16 +29,16 @@ typedef struct {
         "z" name, offsetof(Blas, field[3])                                                                             \
     }
 
-/* Decompositions; the second name is that of the routine for complex matrices. */
+/* LAPACK; the second name is that of the routine for complex matrices. */
 #define OF_ALL(real, other, field)                                                                                     \
-    {"s" real, offsetof(Blas, all.field[0])}, {"d" real, offsetof(Blas, all.field[1])},                                \
-        {"c" other, offsetof(Blas, all.field[2])}, {                                                                   \
-        "z" other, offsetof(Blas, all.field[3])                                                                        \
+    {"s" real, offsetof(Blas, lapack.field[0])}, {"d" real, offsetof(Blas, lapack.field[1])},                          \
+        {"c" other, offsetof(Blas, lapack.field[2])}, {                                                                \
+        "z" other, offsetof(Blas, lapack.field[3])                                                                     \
     }
 #define OF_KINDS(name)                                                                                                 \
-    {"s" #name, offsetof(Blas, all.real_##name[0])}, {"d" #name, offsetof(Blas, all.real_##name[1])},                  \
-        {"c" #name, offsetof(Blas, all.complex_##name[0])}, {                                                          \
-        "z" #name, offsetof(Blas, all.complex_##name[1])                                                               \
+    {"s" #name, offsetof(Blas, lapack.real_##name[0])}, {"d" #name, offsetof(Blas, lapack.real_##name[1])},            \
+        {"c" #name, offsetof(Blas, lapack.complex_##name[0])}, {                                                       \
+        "z" #name, offsetof(Blas, lapack.complex_##name[1])                                                            \
     }
 
 static const Function FUNCTIONS[] = {
@@ -47,25 +47,18 @@ static const Function FUNCTIONS[] = {
     OF_TYPES("syrk", syrk),
     {"sdot", offsetof(Blas, sdot)},
     {"ddot", offsetof(Blas, ddot)},
-    {"dpotrf", offsetof(Blas, potrf[0])},
-    {"zpotrf", offsetof(Blas, potrf[1])},
-    {"dgetrf", offsetof(Blas, getrf[0])},
-    {"zgetrf", offsetof(Blas, getrf[1])},
-    {"dgetrs", offsetof(Blas, getrs[0])},
-    {"zgetrs", offsetof(Blas, getrs[1])},
-    {"dgesv", offsetof(Blas, gesv[0])},
-    {"zgesv", offsetof(Blas, gesv[1])},
-    {"dgetri", offsetof(Blas, getri[0])},
-    {"zgetri", offsetof(Blas, getri[1])},
-    {"dgeqrf", offsetof(Blas, geqrf[0])},
-    {"zgeqrf", offsetof(Blas, geqrf[1])},
-    {"dorgqr", offsetof(Blas, orgqr[0])},
-    {"zungqr", offsetof(Blas, orgqr[1])},
-    {"dsyevd", offsetof(Blas, syevd)},
-    {"zheevd", offsetof(Blas, heevd)},
-    {"dgesdd", offsetof(Blas, dgesdd)},
-    {"zgesdd", offsetof(Blas, zgesdd)},
+    OF_ALL("potrf", "potrf", potrf),
     OF_ALL("getrf", "getrf", getrf),
+    OF_ALL("getrs", "getrs", getrs),
+    OF_ALL("gesv", "gesv", gesv),
+    OF_ALL("getri", "getri", getri),
+    {"ssyevd", offsetof(Blas, lapack.real_syevd[0])},
+    {"dsyevd", offsetof(Blas, lapack.real_syevd[1])},
+    {"cheevd", offsetof(Blas, lapack.complex_heevd[0])},
+    {"zheevd", offsetof(Blas, lapack.complex_heevd[1])},
+    {"sstedc", offsetof(Blas, lapack.stedc[0])},
+    {"dstedc", offsetof(Blas, lapack.stedc[1])},
+    OF_KINDS(gesdd),
     OF_ALL("sytrf", "hetrf", sytrf),
     OF_ALL("geqrf", "geqrf", geqrf),
     OF_ALL("orgqr", "ungqr", orgqr),

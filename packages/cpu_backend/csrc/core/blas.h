@@ -17,31 +17,6 @@
  * only), writes the low half of info, and packs arrays of pivots twice as densely: see blas_integer(). */
 typedef int64_t BlasInt;
 
-typedef void Potrf(const char *triangle, const BlasInt *n, double *a, const BlasInt *lda, BlasInt *info);
-typedef void Getrf(const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda, BlasInt *pivots, BlasInt *info);
-typedef void Getrs(const char *transpose, const BlasInt *n, const BlasInt *columns, const double *a, const BlasInt *lda,
-                   const BlasInt *pivots, double *b, const BlasInt *ldb, BlasInt *info);
-typedef void Gesv(const BlasInt *n, const BlasInt *columns, double *a, const BlasInt *lda, BlasInt *pivots, double *b,
-                  const BlasInt *ldb, BlasInt *info);
-typedef void Getri(const BlasInt *n, double *a, const BlasInt *lda, const BlasInt *pivots, double *work,
-                   const BlasInt *work_size, BlasInt *info);
-typedef void Geqrf(const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda, double *tau, double *work,
-                   const BlasInt *work_size, BlasInt *info);
-typedef void Orgqr(const BlasInt *m, const BlasInt *n, const BlasInt *k, double *a, const BlasInt *lda,
-                   const double *tau, double *work, const BlasInt *work_size, BlasInt *info);
-typedef void Syevd(const char *vectors, const char *triangle, const BlasInt *n, double *a, const BlasInt *lda,
-                   double *values, double *work, const BlasInt *work_size, BlasInt *integers,
-                   const BlasInt *integers_size, BlasInt *info);
-typedef void Heevd(const char *vectors, const char *triangle, const BlasInt *n, double *a, const BlasInt *lda,
-                   double *values, double *work, const BlasInt *work_size, double *reals, const BlasInt *reals_size,
-                   BlasInt *integers, const BlasInt *integers_size, BlasInt *info);
-typedef void RealGesdd(const char *vectors, const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda,
-                       double *values, double *u, const BlasInt *ldu, double *vh, const BlasInt *ldvh, double *work,
-                       const BlasInt *work_size, BlasInt *integers, BlasInt *info);
-typedef void ComplexGesdd(const char *vectors, const BlasInt *m, const BlasInt *n, double *a, const BlasInt *lda,
-                          double *values, double *u, const BlasInt *ldu, double *vh, const BlasInt *ldvh, double *work,
-                          const BlasInt *work_size, double *reals, BlasInt *integers, BlasInt *info);
-
 typedef void Gemm(const char *transpose_a, const char *transpose_b, const BlasInt *m, const BlasInt *n,
                   const BlasInt *k, const void *alpha, const void *a, const BlasInt *lda, const void *b,
                   const BlasInt *ldb, const void *beta, void *c, const BlasInt *ldc);
@@ -53,8 +28,30 @@ typedef void Syrk(const char *triangle, const char *transpose, const BlasInt *n,
 typedef float FloatDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
 typedef double DoubleDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
 
-/* Decompositions in every precision. Those that take arguments of another kind for complex matrices have two types. */
+/* LAPACK in every precision. Functions that take arguments of another kind for complex matrices have two types. */
+typedef void AnyPotrf(const char *triangle, const BlasInt *n, void *a, const BlasInt *lda, BlasInt *info);
 typedef void AnyGetrf(const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda, BlasInt *pivots, BlasInt *info);
+typedef void AnyGetrs(const char *transpose, const BlasInt *n, const BlasInt *columns, const void *a,
+                      const BlasInt *lda, const BlasInt *pivots, void *b, const BlasInt *ldb, BlasInt *info);
+typedef void AnyGesv(const BlasInt *n, const BlasInt *columns, void *a, const BlasInt *lda, BlasInt *pivots, void *b,
+                     const BlasInt *ldb, BlasInt *info);
+typedef void AnyGetri(const BlasInt *n, void *a, const BlasInt *lda, const BlasInt *pivots, void *work,
+                      const BlasInt *work_size, BlasInt *info);
+typedef void RealSyevd(const char *vectors, const char *triangle, const BlasInt *n, void *a, const BlasInt *lda,
+                       void *values, void *work, const BlasInt *work_size, BlasInt *integers,
+                       const BlasInt *integers_size, BlasInt *info);
+typedef void ComplexHeevd(const char *vectors, const char *triangle, const BlasInt *n, void *a, const BlasInt *lda,
+                          void *values, void *work, const BlasInt *work_size, void *reals, const BlasInt *reals_size,
+                          BlasInt *integers, const BlasInt *integers_size, BlasInt *info);
+typedef void RealStedc(const char *vectors, const BlasInt *n, void *diagonal, void *beside, void *z, const BlasInt *ldz,
+                       void *work, const BlasInt *work_size, BlasInt *integers, const BlasInt *integers_size,
+                       BlasInt *info);
+typedef void RealGesdd(const char *vectors, const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda,
+                       void *values, void *u, const BlasInt *ldu, void *vh, const BlasInt *ldvh, void *work,
+                       const BlasInt *work_size, BlasInt *integers, BlasInt *info);
+typedef void ComplexGesdd(const char *vectors, const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda,
+                          void *values, void *u, const BlasInt *ldu, void *vh, const BlasInt *ldvh, void *work,
+                          const BlasInt *work_size, void *reals, BlasInt *integers, BlasInt *info);
 typedef void AnySytrf(const char *triangle, const BlasInt *n, void *a, const BlasInt *lda, BlasInt *pivots, void *work,
                       const BlasInt *work_size, BlasInt *info);
 typedef void AnyGeqrf(const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda, void *tau, void *work,
@@ -96,7 +93,16 @@ typedef void AnyGbsv(const BlasInt *n, const BlasInt *lower, const BlasInt *uppe
 
 /* In the order of element types: F32, F64, C32, C64. */
 typedef struct {
+    AnyPotrf *potrf[4];
     AnyGetrf *getrf[4];
+    AnyGetrs *getrs[4];
+    AnyGesv *gesv[4];
+    AnyGetri *getri[4];
+    RealSyevd *real_syevd[2];
+    ComplexHeevd *complex_heevd[2];
+    RealStedc *stedc[2];
+    RealGesdd *real_gesdd[2];
+    ComplexGesdd *complex_gesdd[2];
     AnySytrf *sytrf[4]; /* xHETRF for complex matrices, and so on */
     AnyGeqrf *geqrf[4];
     AnyOrgqr *orgqr[4];
@@ -112,28 +118,16 @@ typedef struct {
     AnyStemr *stemr[4];
     AnyOrmtr *ormtr[4];
     AnyGbsv *gbsv[4];
-} Decompositions;
+} Lapack;
 
-/* Everything that the chosen library computes for us. Of LAPACK's functions the first is for F64, the second for C64;
- * those of BLAS stand in the order of element types: F32, F64, C32, C64. */
+/* Everything that the chosen library computes for us. */
 typedef struct {
     Gemm *gemm[4];
     Gemv *gemv[4];
     Syrk *syrk[4];
     FloatDot *sdot;
     DoubleDot *ddot;
-    Potrf *potrf[2];
-    Getrf *getrf[2];
-    Getrs *getrs[2];
-    Gesv *gesv[2];
-    Getri *getri[2];
-    Geqrf *geqrf[2];
-    Orgqr *orgqr[2]; /* xUNGQR for C64 */
-    Syevd *syevd;
-    Heevd *heevd;
-    RealGesdd *dgesdd;
-    ComplexGesdd *zgesdd;
-    Decompositions all;
+    Lapack lapack;
 } Blas;
 
 /* The table, or NULL while no library has been opened. */

@@ -60,7 +60,7 @@ static bool NAME(eliminate_by_lapack)(const FactorizationPlan *plan, const Facto
     const Index m = plan->rows, n = plan->columns, k = smaller(m, n);
     BlasInt info = 0;
     if (m <= LARGEST_ELIMINATION && n <= LARGEST_ELIMINATION) return false;
-    blas_table()->all.getrf[KIND](&plan->rows, &plan->columns, a, &plan->rows, scratch->integers, &info);
+    blas_table()->lapack.getrf[KIND](&plan->rows, &plan->columns, a, &plan->rows, scratch->integers, &info);
     for (Index i = 0; i < k; i++) exchanges[i] = blas_integer(scratch->integers, i) - 1;
     if (!NAME(has_extreme_pivots)(a, m, k)) return true;
     (void)NAME(load_a)(plan, scratch, a);
@@ -98,8 +98,8 @@ static bool NAME(block_hermitian)(const FactorizationPlan *plan, const Factoriza
                                   int64_t *order, BlasInt *widths) {
     const Index n = plan->rows;
     BlasInt info = 0;
-    blas_table()->all.sytrf[KIND]("L", &plan->rows, a, &plan->rows, scratch->integers, scratch->work, &plan->work_size,
-                                  &info);
+    blas_table()->lapack.sytrf[KIND]("L", &plan->rows, a, &plan->rows, scratch->integers, scratch->work,
+                                     &plan->work_size, &info);
     if (!NAME(are_finite)(a, n * n)) return false;
     for (Index i = 0; i < n; i++) order[i] = i;
     for (Index k = 0; k < n; k += (Index)widths[k]) {
@@ -148,7 +148,7 @@ static bool NAME(ldl)(const FactorizationPlan *plan, const FactorizationScratch 
 }
 
 static bool NAME(qr_pivoted)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
-    const Decompositions *lapack = &blas_table()->all;
+    const Lapack *lapack = &blas_table()->lapack;
     const BlasInt *m = &plan->rows, *n = &plan->columns, k = smaller(plan->rows, plan->columns);
     NUMBER *a = scratch->a, *q = scratch->out[0], *r = scratch->out[1], *tau = scratch->extra;
     int64_t *order = scratch->out[2];
@@ -175,7 +175,7 @@ static bool NAME(qr_pivoted)(const FactorizationPlan *plan, const FactorizationS
 }
 
 static bool NAME(qr_complete)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
-    const Decompositions *lapack = &blas_table()->all;
+    const Lapack *lapack = &blas_table()->lapack;
     const BlasInt *m = &plan->rows, *n = &plan->columns, k = smaller(plan->rows, plan->columns);
     NUMBER *a = scratch->out[1], *q = scratch->out[0], *tau = scratch->extra;
     BlasInt info = 0;
@@ -196,19 +196,20 @@ static bool NAME(schur)(const FactorizationPlan *plan, const FactorizationScratc
     BlasInt info = 0, selected = 0;
     if (!NAME(load_a)(plan, scratch, triangle)) return false;
 #if WIDTH == 1
-    blas_table()->all.real_gees[KIND]("V", "N", NULL, n, triangle, n, &selected, values, values + *n, scratch->out[1],
-                                      n, scratch->work, &plan->work_size, scratch->integers, &info);
+    blas_table()->lapack.real_gees[KIND]("V", "N", NULL, n, triangle, n, &selected, values, values + *n,
+                                         scratch->out[1], n, scratch->work, &plan->work_size, scratch->integers, &info);
     NAME(zero_below)(triangle, *n, *n, 1);
 #else
-    blas_table()->all.complex_gees[KIND - 2]("V", "N", NULL, n, triangle, n, &selected, values, scratch->out[1], n,
-                                             scratch->work, &plan->work_size, scratch->reals, scratch->integers, &info);
+    blas_table()->lapack.complex_gees[KIND - 2]("V", "N", NULL, n, triangle, n, &selected, values, scratch->out[1], n,
+                                                scratch->work, &plan->work_size, scratch->reals, scratch->integers,
+                                                &info);
     NAME(zero_below)(triangle, *n, *n, 0);
 #endif
     return info == 0;
 }
 
 static bool NAME(hessenberg)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
-    const Decompositions *lapack = &blas_table()->all;
+    const Lapack *lapack = &blas_table()->lapack;
     const BlasInt *n = &plan->rows, one = 1;
     NUMBER *triangle = scratch->out[0], *vectors = scratch->out[1], *tau = scratch->extra;
     BlasInt info = 0;
@@ -233,9 +234,9 @@ static bool NAME(eig)(const FactorizationPlan *plan, const FactorizationScratch 
 #if WIDTH == 1
     REAL *real = scratch->extra, *imaginary = real + *n, *packed = imaginary + *n;
     REAL *values = scratch->out[0], *out = scratch->out[1];
-    blas_table()->all.real_geev[KIND]("N", right, n, scratch->a, n, real, imaginary, none, &one,
-                                      vectors ? (void *)packed : none, vectors ? n : &one, scratch->work,
-                                      &plan->work_size, &info);
+    blas_table()->lapack.real_geev[KIND]("N", right, n, scratch->a, n, real, imaginary, none, &one,
+                                         vectors ? (void *)packed : none, vectors ? n : &one, scratch->work,
+                                         &plan->work_size, &info);
     for (Index j = 0; j < *n; j++) {
         values[2 * j] = real[j];
         values[2 * j + 1] = imaginary[j];
@@ -255,9 +256,9 @@ static bool NAME(eig)(const FactorizationPlan *plan, const FactorizationScratch 
         j += is_pair;
     }
 #else
-    blas_table()->all.complex_geev[KIND - 2]("N", right, n, scratch->a, n, scratch->out[0], none, &one,
-                                             vectors ? scratch->out[1] : none, vectors ? n : &one, scratch->work,
-                                             &plan->work_size, scratch->reals, &info);
+    blas_table()->lapack.complex_geev[KIND - 2]("N", right, n, scratch->a, n, scratch->out[0], none, &one,
+                                                vectors ? scratch->out[1] : none, vectors ? n : &one, scratch->work,
+                                                &plan->work_size, scratch->reals, &info);
 #endif
     return info == 0;
 }
@@ -276,7 +277,7 @@ static bool NAME(are_orthonormal)(const NUMBER *columns, BlasInt n, BlasInt coun
 /* Some eigenvalues, by index, and their vectors: reduction to tridiagonal form, relatively robust representations.
  * Those fail for some clusters of eigenvalues without saying so. */
 static bool NAME(eigh_range)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
-    const Decompositions *lapack = &blas_table()->all;
+    const Lapack *lapack = &blas_table()->lapack;
     const BlasInt *n = &plan->rows, wanted = plan->last - plan->first + 1;
     NUMBER *a = scratch->a, *tau = scratch->extra;
     REAL *values = scratch->reals, *diagonal = values + *n, *beside = diagonal + *n, *work = beside + *n, nothing = 0;
@@ -301,7 +302,7 @@ static bool NAME(eigh_range)(const FactorizationPlan *plan, const FactorizationS
 
 /* Sizes of workspaces: LAPACK writes the best one into work[0] when it is told that there is none (-1). */
 static void NAME(query)(FactorizationPlan *plan) {
-    const Decompositions *lapack = &blas_table()->all;
+    const Lapack *lapack = &blas_table()->lapack;
     const BlasInt *m = &plan->rows, *n = &plan->columns, k = smaller(*m, *n), none = -1, one = 1;
     BlasInt info = 0, integers[2] = {0, 0};
     NUMBER best[4] = {0}, second[4] = {0}, any[4] = {0};

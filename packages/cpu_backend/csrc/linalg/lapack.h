@@ -9,11 +9,11 @@
 
 enum { MOST_RESULTS = 3 };
 
-typedef struct {
+typedef struct LapackPlan {
     Routine routine;
-    ElementType type;                      /* of the operands */
-    bool pairs;                            /* C32 and C64: pairs of doubles */
-    bool narrow;                           /* F32 and C32: computed in double precision and rounded */
+    ElementType type, computed;            /* of the operands; of the numbers on the way */
+    bool pairs;                            /* C32 and C64: pairs of real numbers */
+    bool narrow;                           /* computed in double precision and rounded */
     bool check;                            /* refuse what is not finite */
     bool is_long;                          /* worth letting other Python threads run */
     bool shared;                           /* solve: one matrix for all batches of right-hand sides */
@@ -24,39 +24,59 @@ typedef struct {
     MatrixStack a, b;
     int operand_count, result_count;
     ArrayForm results[MOST_RESULTS];
-    Index block[MOST_RESULTS];                    /* of each result: doubles for one matrix */
+    Index block[MOST_RESULTS];                    /* of each result: real numbers for one matrix */
     BlasInt work_size, reals_size, integers_size; /* what LAPACK asks for, in elements of its kind */
     size_t scratch_bytes;
-    PyObject *fallback; /* NumPy's kernel: says why LAPACK refused */
+    struct LapackPlan *wide; /* of F32 and C32: the same in double precision, for matrices that are refused; or NULL */
+    PyObject *fallback;      /* NumPy's kernel: says why LAPACK refused */
 } LapackPlan;
 
-/* Memory for one matrix at a time; laid out by scratch_layout(). */
+/* Memory for one matrix at a time; laid out by lapack_scratch(). */
 typedef struct {
-    double *a; /* a copy of the operand that the routine may destroy; nothing where the copy is made in a result */
-    double *out[MOST_RESULTS];
-    double *tau, *work, *reals;
+    void *a; /* a copy of the operand that the routine may destroy; nothing where the copy is made in a result */
+    void *out[MOST_RESULTS];
+    void *tau, *work, *reals;
     BlasInt *integers;
 } Scratch;
+
+/* Whether numbers are floats on the way. */
+static inline bool lapack_in_floats(const LapackPlan *plan) { return plan->computed == F32 || plan->computed == C32; }
+
+/* Bytes of a real number on the way. */
+static inline size_t lapack_real_bytes(const LapackPlan *plan) {
+    return lapack_in_floats(plan) ? sizeof(float) : sizeof(double);
+}
+
+/* lapack_plan.c: reads the arguments of bind_lapack(); NULL with an exception set. */
+LapackPlan *lapack_plan(PyObject *arguments, PyObject *named);
+void lapack_plan_free(void *plan);
+
+/* Floating-point operations on one matrix, roughly. */
+double lapack_work(const LapackPlan *plan);
+
+/* Lays the parts out behind one another from memory on, at multiples of 64 bytes from it; returns the bytes of all. */
+size_t lapack_scratch(const LapackPlan *plan, char *memory, Scratch *scratch);
 
 /* lapack_routines.c: asks LAPACK how much memory it wants. */
 void routine_query(LapackPlan *plan);
 
 /* Where the operand has to be copied to. */
-double *routine_input(const LapackPlan *plan, const Scratch *scratch);
+void *routine_input(const LapackPlan *plan, const Scratch *scratch);
 
 /* The result that may lie where the last operand was; -1 where the operand is scratch alone. */
 int routine_overwrites(Routine routine);
 
-/* Computes the results of one matrix; whether LAPACK succeeded. */
+/* Computes the results of one matrix, in the plan's precision; whether LAPACK succeeded. */
 bool routine_run(const LapackPlan *plan, const Scratch *scratch);
 
 /* Whether an elimination that has been run may be wrong, as LAPACK's is where the reciprocal of a pivot is infinite;
- * the same by an elimination of our own, given the matrix again, which is lost, and right-hand sides. */
+ * the same by an elimination of our own, in double precision, given the matrix again, which is lost, and right-hand
+ * sides. */
 bool routine_is_doubtful(const LapackPlan *plan, const Scratch *scratch, bool succeeded);
 bool routine_run_carefully(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges);
 
 /* solve with a shared matrix: factors it, then solves for so many columns at b. */
 bool routine_factor(const LapackPlan *plan, const Scratch *scratch);
-bool routine_substitute(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, double *b);
+bool routine_substitute(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, void *b);
 
 #endif

@@ -1,42 +1,44 @@
-/* The routines for real or complex matrices. The includer (lapack_routines.c) defines WIDTH, the number of doubles in
- * an element, KIND, 0 or 1, the place of the functions in the table (blas.h), and NAME(f), the name of a function for
- * these elements; it has included lapack.h, matrix_copy.h, <math.h> and <string.h>, and has normalise(). */
+/* The routines for one kind of numbers. The includer (lapack_routines.c) defines REAL, the type of a part, WIDTH, the
+ * number of parts of an element, KIND, the place of the functions in the table (blas.h), EXTREME_PIVOT and
+ * SQUARED_LIMIT, and NAME(f), the name of a function for these elements; it has included lapack.h, matrix_copy.h,
+ * <math.h> and <string.h>, and has normalise(). */
 
-static void NAME(zero_above_diagonal)(double *a, BlasInt n) {
-    for (BlasInt j = 1; j < n; j++) memset(a + WIDTH * n * j, 0, sizeof(double) * (size_t)(WIDTH * j));
+static void NAME(zero_above_diagonal)(REAL *a, BlasInt n) {
+    for (BlasInt j = 1; j < n; j++) memset(a + WIDTH * n * j, 0, sizeof(REAL) * (size_t)(WIDTH * j));
 }
 
-static void NAME(zero_below_diagonal)(double *a, BlasInt rows, BlasInt columns) {
+static void NAME(zero_below_diagonal)(REAL *a, BlasInt rows, BlasInt columns) {
     for (BlasInt j = 0; j < columns && j + 1 < rows; j++)
-        memset(a + WIDTH * (rows * j + j + 1), 0, sizeof(double) * (size_t)(WIDTH * (rows - j - 1)));
+        memset(a + WIDTH * (rows * j + j + 1), 0, sizeof(REAL) * (size_t)(WIDTH * (rows - j - 1)));
 }
 
 /* xPOTRF reads and writes the lower triangle only. */
 static bool NAME(cholesky)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
     NAME(zero_above_diagonal)(scratch->out[0], plan->rows);
-    blas_table()->potrf[KIND]("L", &plan->rows, scratch->out[0], &plan->rows, &info);
+    blas_table()->lapack.potrf[KIND]("L", &plan->rows, scratch->out[0], &plan->rows, &info);
     return info == 0;
 }
 
-static bool NAME(factor)(const LapackPlan *plan, const Scratch *scratch, double *a) {
+static bool NAME(factor)(const LapackPlan *plan, const Scratch *scratch, REAL *a) {
     BlasInt info = 0;
-    blas_table()->getrf[KIND](&plan->rows, &plan->rows, a, &plan->rows, scratch->integers, &info);
+    blas_table()->lapack.getrf[KIND](&plan->rows, &plan->rows, a, &plan->rows, scratch->integers, &info);
     return info == 0;
 }
 
 /* Whether a pivot of a factored matrix, or one before a pivot of zero, is so small or large that LAPACK's elimination
  * may be wrong. */
-static bool NAME(has_extreme_pivot)(const double *a, BlasInt n) {
+static bool NAME(has_extreme_pivot)(const REAL *a, BlasInt n, double limit) {
     for (BlasInt j = 0; j < n; j++) {
         double size = 0.0;
-        for (int part = 0; part < WIDTH; part++) size += fabs(a[WIDTH * (n + 1) * j + part]);
+        for (int part = 0; part < WIDTH; part++) size += fabs((double)a[WIDTH * (n + 1) * j + part]);
         if (size == 0.0) continue;
-        if (!(size > 0x1p-900 && size < 0x1p900)) return true;
+        if (!(size > 1.0 / limit && size < limit)) return true;
     }
     return false;
 }
 
+#ifdef CAREFUL
 static bool NAME(run_carefully)(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges) {
     switch (plan->routine) {
     case SOLVE:
@@ -46,42 +48,46 @@ static bool NAME(run_carefully)(const LapackPlan *plan, const Scratch *scratch, 
     default: CAREFUL(det)(a, plan->rows, scratch->out[0], exchanges); return true;
     }
 }
+#endif
 
-static bool NAME(substitute)(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, double *b) {
+static bool NAME(substitute)(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, REAL *b) {
     BlasInt info = 0;
-    blas_table()->getrs[KIND]("N", &plan->rows, &columns, scratch->a, &plan->rows, scratch->integers, b, &plan->rows,
-                              &info);
+    blas_table()->lapack.getrs[KIND]("N", &plan->rows, &columns, scratch->a, &plan->rows, scratch->integers, b,
+                                     &plan->rows, &info);
     return info == 0;
 }
 
 static bool NAME(solve)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
     const BlasInt *n = &plan->rows;
-    blas_table()->gesv[KIND](n, &plan->right, scratch->a, n, scratch->integers, scratch->out[0], n, &info);
+    blas_table()->lapack.gesv[KIND](n, &plan->right, scratch->a, n, scratch->integers, scratch->out[0], n, &info);
     return info == 0;
 }
 
 static bool NAME(inv)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
-    if (!NAME(factor)(plan, scratch, scratch->out[0]) || NAME(has_extreme_pivot)(scratch->out[0], plan->rows))
+    if (!NAME(factor)(plan, scratch, scratch->out[0]) ||
+        NAME(has_extreme_pivot)(scratch->out[0], plan->rows, EXTREME_PIVOT))
         return false; /* the factors stay: see routine_is_doubtful() */
-    blas_table()->getri[KIND](&plan->rows, scratch->out[0], &plan->rows, scratch->integers, scratch->work,
-                              &plan->work_size, &info);
+    blas_table()->lapack.getri[KIND](&plan->rows, scratch->out[0], &plan->rows, scratch->integers, scratch->work,
+                                     &plan->work_size, &info);
     return info == 0;
 }
 
 /* The product of the diagonal of U, with the sign of the permutation. Its exponent is kept apart, so that partial
  * products neither overflow nor vanish (as in LINPACK's xGEDI). */
 static bool NAME(det)(const LapackPlan *plan, const Scratch *scratch) {
-    double *result = scratch->out[0], mantissa[2] = {1.0, 0.0};
+    const REAL *factors = scratch->a;
+    REAL *result = scratch->out[0];
+    double mantissa[2] = {1.0, 0.0};
     Index exponent = 0;
     bool odd = false;
-    memset(result, 0, WIDTH * sizeof *result);
+    memset(result, 0, sizeof(REAL) * WIDTH);
     if (!NAME(factor)(plan, scratch, scratch->a)) return true; /* an exact zero on the diagonal */
     for (BlasInt i = 0; i < plan->rows; i++) {
         odd ^= blas_integer(scratch->integers, i) != i + 1;
         double pivot[2] = {0.0, 0.0};
-        memcpy(pivot, scratch->a + WIDTH * (plan->rows + 1) * i, sizeof *pivot * WIDTH);
+        for (int part = 0; part < WIDTH; part++) pivot[part] = (double)factors[WIDTH * (plan->rows + 1) * i + part];
         exponent += normalise(pivot);
         if (WIDTH == 1) {
             mantissa[0] *= pivot[0];
@@ -93,19 +99,18 @@ static bool NAME(det)(const LapackPlan *plan, const Scratch *scratch) {
         exponent += normalise(mantissa);
     }
     int shift = exponent > 4096 ? 4096 : exponent < -4096 ? -4096 : (int)exponent; /* beyond: infinite or zero */
-    for (int part = 0; part < WIDTH; part++) result[part] = ldexp(odd ? -mantissa[part] : mantissa[part], shift);
+    for (int part = 0; part < WIDTH; part++) result[part] = (REAL)ldexp(odd ? -mantissa[part] : mantissa[part], shift);
     return true;
 }
 
 /* xGEQRF leaves R on and above the diagonal, and below it the reflectors, from which xORGQR makes Q. A tall matrix is
- * factored where Q will be, a wide one where R will be; the other half is copied. Where R is not finite, NumPy's kernel
- * shall judge: MKL's xGEQRF makes NaN from complex subnormal numbers. */
+ * factored where Q will be, a wide one where R will be; the other half is copied. */
 static bool NAME(qr)(const LapackPlan *plan, const Scratch *scratch) {
-    const Blas *blas = blas_table();
+    const Lapack *lapack = &blas_table()->lapack;
     BlasInt info = 0, rows = plan->rows, columns = plan->columns, shorter = plan->shorter;
-    double *q = scratch->out[0], *r = scratch->out[1];
+    REAL *q = scratch->out[0], *r = scratch->out[1];
     bool tall = rows >= columns;
-    blas->geqrf[KIND](&rows, &columns, tall ? q : r, &rows, scratch->tau, scratch->work, &plan->work_size, &info);
+    lapack->geqrf[KIND](&rows, &columns, tall ? q : r, &rows, scratch->tau, scratch->work, &plan->work_size, &info);
     if (info != 0) return false;
     if (tall) {
         for (BlasInt j = 0; j < columns; j++)
@@ -114,19 +119,66 @@ static bool NAME(qr)(const LapackPlan *plan, const Scratch *scratch) {
         memcpy(q, r, sizeof *q * (size_t)(WIDTH * rows * rows));
     }
     NAME(zero_below_diagonal)(r, shorter, shorter);
-    blas->orgqr[KIND](&rows, &shorter, &shorter, q, &rows, scratch->tau, scratch->work, &plan->work_size, &info);
-    return info == 0 && (!plan->check || all_finite(r, WIDTH * shorter * columns));
+    lapack->orgqr[KIND](&rows, &shorter, &shorter, q, &rows, scratch->tau, scratch->work, &plan->work_size, &info);
+    return info == 0;
 }
+
+#if WIDTH == 2
+/* Its workspace of complex numbers; that of real numbers and integers is xHEEVD's. */
+static BlasInt NAME(size_by_real)(const LapackPlan *plan) {
+    const Lapack *lapack = &blas_table()->lapack;
+    BlasInt info = 0, none = -1, n = plan->rows;
+    REAL reduced[2] = {0}, turned[2] = {0}, any[2] = {0};
+    lapack->sytrd[KIND]("L", &n, any, &n, any, any, any, reduced, &none, &info);
+    lapack->ormtr[KIND]("L", "L", "N", &n, &n, any, &n, any, any, &n, turned, &none, &info);
+    const double most = (double)(reduced[0] > turned[0] ? reduced[0] : turned[0]);
+    return n + n * n + (BlasInt)(most * (1.0 + 0x1p-22));
+}
+
+/* Whether xHEEVD would leave the matrix unscaled. */
+static bool NAME(is_moderate)(const REAL *a, BlasInt n) {
+    double largest = 0.0;
+    for (BlasInt j = 0; j < n; j++)
+        for (BlasInt i = 2 * j; i < 2 * n; i++) {
+            const double size = fabs((double)a[2 * n * j + i]);
+            largest = size > largest ? size : largest;
+        }
+    return largest > 1.0 / SQUARED_LIMIT && largest < SQUARED_LIMIT;
+}
+
+/* What xHEEVD does, but that the eigenvectors of the tridiagonal matrix, which are real, are computed as real ones. */
+static bool NAME(eigh_by_real)(const LapackPlan *plan, const Scratch *scratch) {
+    const Lapack *lapack = &blas_table()->lapack;
+    BlasInt info = 0, n = plan->rows;
+    REAL *tau = scratch->work, *turned = tau + 2 * n, *work = turned + 2 * n * n;
+    REAL *beside = scratch->reals, *z = beside + n, *reals = z + n * n, *vectors = scratch->out[1];
+    BlasInt work_size = plan->work_size - n - n * n, reals_size = plan->reals_size - n - n * n;
+    lapack->sytrd[KIND]("L", &n, vectors, &n, scratch->out[0], beside, tau, work, &work_size, &info);
+    if (info != 0) return false;
+    lapack->stedc[KIND - 2]("I", &n, scratch->out[0], beside, z, &n, reals, &reals_size, scratch->integers,
+                            &plan->integers_size, &info);
+    if (info != 0) return false;
+    for (BlasInt i = 0; i < n * n; i++) {
+        turned[2 * i] = z[i];
+        turned[2 * i + 1] = 0;
+    }
+    lapack->ormtr[KIND]("L", "L", "N", &n, &n, vectors, &n, tau, turned, &n, work, &work_size, &info);
+    memcpy(vectors, turned, sizeof(REAL) * 2 * (size_t)(n * n));
+    return info == 0;
+}
+#endif
 
 static bool NAME(eigh)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0, n = plan->rows;
-    double *values = scratch->out[0], *vectors = scratch->out[1];
+    REAL *values = scratch->out[0], *vectors = scratch->out[1];
 #if WIDTH == 1
-    blas_table()->syevd("V", "L", &n, vectors, &n, values, scratch->work, &plan->work_size, scratch->integers,
-                        &plan->integers_size, &info);
+    blas_table()->lapack.real_syevd[KIND]("V", "L", &n, vectors, &n, values, scratch->work, &plan->work_size,
+                                          scratch->integers, &plan->integers_size, &info);
 #else
-    blas_table()->heevd("V", "L", &n, vectors, &n, values, scratch->work, &plan->work_size, scratch->reals,
-                        &plan->reals_size, scratch->integers, &plan->integers_size, &info);
+    if (n >= LEAST_BY_REAL && NAME(is_moderate)(vectors, n)) return NAME(eigh_by_real)(plan, scratch);
+    blas_table()->lapack.complex_heevd[KIND - 2]("V", "L", &n, vectors, &n, values, scratch->work, &plan->work_size,
+                                                 scratch->reals, &plan->reals_size, scratch->integers,
+                                                 &plan->integers_size, &info);
 #endif
     return info == 0;
 }
@@ -134,13 +186,14 @@ static bool NAME(eigh)(const LapackPlan *plan, const Scratch *scratch) {
 static bool NAME(svd)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
     const BlasInt *rows = &plan->rows, *columns = &plan->columns, *shorter = &plan->shorter;
-    double *u = scratch->out[0], *values = scratch->out[1], *vh = scratch->out[2];
+    REAL *u = scratch->out[0], *values = scratch->out[1], *vh = scratch->out[2];
 #if WIDTH == 1
-    blas_table()->dgesdd("S", rows, columns, scratch->a, rows, values, u, rows, vh, shorter, scratch->work,
-                         &plan->work_size, scratch->integers, &info);
+    blas_table()->lapack.real_gesdd[KIND]("S", rows, columns, scratch->a, rows, values, u, rows, vh, shorter,
+                                          scratch->work, &plan->work_size, scratch->integers, &info);
 #else
-    blas_table()->zgesdd("S", rows, columns, scratch->a, rows, values, u, rows, vh, shorter, scratch->work,
-                         &plan->work_size, scratch->reals, scratch->integers, &info);
+    blas_table()->lapack.complex_gesdd[KIND - 2]("S", rows, columns, scratch->a, rows, values, u, rows, vh, shorter,
+                                                 scratch->work, &plan->work_size, scratch->reals, scratch->integers,
+                                                 &info);
 #endif
     return info == 0;
 }
@@ -148,11 +201,12 @@ static bool NAME(svd)(const LapackPlan *plan, const Scratch *scratch) {
 static bool NAME(eigvalsh)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0, n = plan->rows;
 #if WIDTH == 1
-    blas_table()->syevd("N", "L", &n, scratch->a, &n, scratch->out[0], scratch->work, &plan->work_size,
-                        scratch->integers, &plan->integers_size, &info);
+    blas_table()->lapack.real_syevd[KIND]("N", "L", &n, scratch->a, &n, scratch->out[0], scratch->work,
+                                          &plan->work_size, scratch->integers, &plan->integers_size, &info);
 #else
-    blas_table()->heevd("N", "L", &n, scratch->a, &n, scratch->out[0], scratch->work, &plan->work_size, scratch->reals,
-                        &plan->reals_size, scratch->integers, &plan->integers_size, &info);
+    blas_table()->lapack.complex_heevd[KIND - 2]("N", "L", &n, scratch->a, &n, scratch->out[0], scratch->work,
+                                                 &plan->work_size, scratch->reals, &plan->reals_size, scratch->integers,
+                                                 &plan->integers_size, &info);
 #endif
     return info == 0;
 }
@@ -160,44 +214,47 @@ static bool NAME(eigvalsh)(const LapackPlan *plan, const Scratch *scratch) {
 static bool NAME(svdvals)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0, one = 1;
     const BlasInt *rows = &plan->rows, *columns = &plan->columns;
-    double none[2];
+    REAL none[2];
 #if WIDTH == 1
-    blas_table()->dgesdd("N", rows, columns, scratch->a, rows, scratch->out[0], none, &one, none, &one, scratch->work,
-                         &plan->work_size, scratch->integers, &info);
+    blas_table()->lapack.real_gesdd[KIND]("N", rows, columns, scratch->a, rows, scratch->out[0], none, &one, none, &one,
+                                          scratch->work, &plan->work_size, scratch->integers, &info);
 #else
-    blas_table()->zgesdd("N", rows, columns, scratch->a, rows, scratch->out[0], none, &one, none, &one, scratch->work,
-                         &plan->work_size, scratch->reals, scratch->integers, &info);
+    blas_table()->lapack.complex_gesdd[KIND - 2]("N", rows, columns, scratch->a, rows, scratch->out[0], none, &one,
+                                                 none, &one, scratch->work, &plan->work_size, scratch->reals,
+                                                 scratch->integers, &info);
 #endif
     return info == 0;
 }
 
 /* Sizes of workspaces: LAPACK writes the best one into work[0] when it is told that there is none (-1). */
 static void NAME(query)(LapackPlan *plan) {
-    const Blas *blas = blas_table();
+    const Lapack *lapack = &blas_table()->lapack;
     BlasInt info = 0, none = -1, integers[2] = {0, 0}, *rows = &plan->rows, *columns = &plan->columns;
     BlasInt shorter = plan->shorter;
-    double best[4] = {0}, second[4] = {0}, reals[2] = {0}, any[4] = {0};
+    const double rounding = sizeof(REAL) == sizeof(float) ? 0x1p-22 : 0.0; /* a large size is no float */
+    REAL best[4] = {0}, second[4] = {0}, reals[2] = {0}, any[4] = {0};
     switch (plan->routine) {
     case SOLVE:
     case DET: plan->integers_size = *rows; break;
     case INV:
-        blas->getri[KIND](rows, any, rows, integers, best, &none, &info);
+        lapack->getri[KIND](rows, any, rows, integers, best, &none, &info);
         plan->integers_size = *rows;
         break;
     case QR:
-        blas->geqrf[KIND](rows, columns, any, rows, any, best, &none, &info);
-        blas->orgqr[KIND](rows, &shorter, &shorter, any, rows, any, second, &none, &info);
+        lapack->geqrf[KIND](rows, columns, any, rows, any, best, &none, &info);
+        lapack->orgqr[KIND](rows, &shorter, &shorter, any, rows, any, second, &none, &info);
         if (second[0] > best[0]) best[0] = second[0];
         break;
     case EIGVALSH:
     case EIGH: {
         const char *vectors = plan->routine == EIGH ? "V" : "N";
 #if WIDTH == 1
-        blas->syevd(vectors, "L", rows, any, rows, any, best, &none, integers, &none, &info);
+        lapack->real_syevd[KIND](vectors, "L", rows, any, rows, any, best, &none, integers, &none, &info);
 #else
-        blas->heevd(vectors, "L", rows, any, rows, any, best, &none, reals, &none, integers, &none, &info);
+        lapack->complex_heevd[KIND - 2](vectors, "L", rows, any, rows, any, best, &none, reals, &none, integers, &none,
+                                        &info);
 #endif
-        plan->reals_size = (BlasInt)reals[0];
+        plan->reals_size = (BlasInt)((double)reals[0] * (1.0 + rounding));
         plan->integers_size = blas_integer(integers, 0);
         break;
     }
@@ -205,10 +262,11 @@ static void NAME(query)(LapackPlan *plan) {
     case SVD: {
         const char *vectors = plan->routine == SVD ? "S" : "N";
 #if WIDTH == 1
-        blas->dgesdd(vectors, rows, columns, any, rows, any, any, rows, any, &shorter, best, &none, integers, &info);
+        lapack->real_gesdd[KIND](vectors, rows, columns, any, rows, any, any, rows, any, &shorter, best, &none,
+                                 integers, &info);
 #else
-        blas->zgesdd(vectors, rows, columns, any, rows, any, any, rows, any, &shorter, best, &none, reals, integers,
-                     &info);
+        lapack->complex_gesdd[KIND - 2](vectors, rows, columns, any, rows, any, any, rows, any, &shorter, best, &none,
+                                        reals, integers, &info);
         const BlasInt longer = *rows > *columns ? *rows : *columns;
         plan->reals_size = 5 * shorter * shorter + 7 * shorter; /* from the documentation: no query tells it */
         if (plan->reals_size < 2 * longer * shorter + 2 * shorter * shorter + shorter)
@@ -219,7 +277,13 @@ static void NAME(query)(LapackPlan *plan) {
     }
     default: break;
     }
-    plan->work_size = (BlasInt)best[0];
+    plan->work_size = (BlasInt)((double)best[0] * (1.0 + rounding));
+#if WIDTH == 2
+    if (plan->routine == EIGH && *rows >= LEAST_BY_REAL) {
+        const BlasInt size = NAME(size_by_real)(plan);
+        if (size > plan->work_size) plan->work_size = size;
+    }
+#endif
 }
 
 static bool NAME(run)(const LapackPlan *plan, const Scratch *scratch) {

@@ -11,6 +11,13 @@
 
 static const double LARGE = 0x1p200, SMALL = 0x1p-200; /* products of two in between are far from the limits */
 
+/* A pivot beyond such a number, or its reciprocal, is doubtful; squares of the roots of Cholesky are pivots. */
+#define EXTREME_FLOAT 0x1p90
+#define EXTREME_DOUBLE 0x1p900
+#define EXTREME_ROOT 0x1p50
+
+enum { LEAST_BY_REAL = 33 }; /* rows of complex matrices whose eigenvectors are turned from real ones */
+
 /* Scales two parts towards 1 when the larger lies beyond those limits; returns the power of two that was taken out. */
 static Index normalise(double *parts) {
     double real = fabs(parts[0]), imaginary = fabs(parts[1]), size = real > imaginary ? real : imaginary;
@@ -22,32 +29,76 @@ static Index normalise(double *parts) {
     return exponent;
 }
 
+#define REAL float
+#define EXTREME_PIVOT EXTREME_FLOAT
+#define SQUARED_LIMIT 0x1p45
 #define WIDTH 1
 #define KIND 0
-#define NAME(f) f##_real
+#define NAME(f) f##_f32
+#include "linalg/lapack_body.h"
+#undef REAL
+#undef EXTREME_PIVOT
+#undef SQUARED_LIMIT
+#undef WIDTH
+#undef KIND
+#undef NAME
+
+#define REAL double
+#define EXTREME_PIVOT EXTREME_DOUBLE
+#define SQUARED_LIMIT 0x1p400
+#define WIDTH 1
+#define KIND 1
+#define NAME(f) f##_f64
 #define CAREFUL(f) careful_##f##_f64
 #include "linalg/lapack_body.h"
+#undef REAL
+#undef EXTREME_PIVOT
+#undef SQUARED_LIMIT
 #undef WIDTH
 #undef KIND
 #undef NAME
 #undef CAREFUL
 
+#define REAL float
+#define EXTREME_PIVOT EXTREME_FLOAT
+#define SQUARED_LIMIT 0x1p45
 #define WIDTH 2
-#define KIND 1
-#define NAME(f) f##_complex
+#define KIND 2
+#define NAME(f) f##_c32
+#include "linalg/lapack_body.h"
+#undef REAL
+#undef EXTREME_PIVOT
+#undef SQUARED_LIMIT
+#undef WIDTH
+#undef KIND
+#undef NAME
+
+#define REAL double
+#define EXTREME_PIVOT EXTREME_DOUBLE
+#define SQUARED_LIMIT 0x1p400
+#define WIDTH 2
+#define KIND 3
+#define NAME(f) f##_c64
 #define CAREFUL(f) careful_##f##_c64
 #include "linalg/lapack_body.h"
+#undef REAL
+#undef EXTREME_PIVOT
+#undef SQUARED_LIMIT
 #undef WIDTH
 #undef KIND
 #undef NAME
 #undef CAREFUL
 
-void routine_query(LapackPlan *plan) {
-    if (plan->pairs) query_complex(plan);
-    else query_real(plan);
-}
+/* The function for the kind of numbers that a plan computes in. */
+#define OF_KIND(plan, function, ...)                                                                                   \
+    ((plan)->computed == F32   ? function##_f32(__VA_ARGS__)                                                           \
+     : (plan)->computed == F64 ? function##_f64(__VA_ARGS__)                                                           \
+     : (plan)->computed == C32 ? function##_c32(__VA_ARGS__)                                                           \
+                               : function##_c64(__VA_ARGS__))
 
-double *routine_input(const LapackPlan *plan, const Scratch *scratch) {
+void routine_query(LapackPlan *plan) { OF_KIND(plan, query, plan); }
+
+void *routine_input(const LapackPlan *plan, const Scratch *scratch) {
     switch (plan->routine) {
     case CHOLESKY:
     case INV: return scratch->out[0];
@@ -68,26 +119,31 @@ int routine_overwrites(Routine routine) {
     }
 }
 
-bool routine_run(const LapackPlan *plan, const Scratch *scratch) {
-    return plan->pairs ? run_complex(plan, scratch) : run_real(plan, scratch);
-}
+bool routine_run(const LapackPlan *plan, const Scratch *scratch) { return OF_KIND(plan, run, plan, scratch); }
 
 bool routine_factor(const LapackPlan *plan, const Scratch *scratch) {
-    return plan->pairs ? factor_complex(plan, scratch, scratch->a) : factor_real(plan, scratch, scratch->a);
+    return OF_KIND(plan, factor, plan, scratch, scratch->a);
 }
 
-bool routine_substitute(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, double *b) {
-    return plan->pairs ? substitute_complex(plan, scratch, columns, b) : substitute_real(plan, scratch, columns, b);
+bool routine_substitute(const LapackPlan *plan, const Scratch *scratch, BlasInt columns, void *b) {
+    return OF_KIND(plan, substitute, plan, scratch, columns, b);
 }
 
 bool routine_is_doubtful(const LapackPlan *plan, const Scratch *scratch, bool succeeded) {
-    if (plan->routine == INV && succeeded) return false; /* the inverse stands where the factors were */
-    if (plan->routine != SOLVE && plan->routine != INV && plan->routine != DET) return false;
-    const double *factors = plan->routine == INV ? scratch->out[0] : scratch->a;
-    return plan->pairs ? has_extreme_pivot_complex(factors, plan->rows) : has_extreme_pivot_real(factors, plan->rows);
+    const double extreme_pivot = lapack_in_floats(plan) ? EXTREME_FLOAT : EXTREME_DOUBLE;
+    switch (plan->routine) {
+    case CHOLESKY:
+        return lapack_in_floats(plan) && OF_KIND(plan, has_extreme_pivot, scratch->out[0], plan->rows, EXTREME_ROOT);
+    case INV:
+        if (succeeded) return false; /* the inverse stands where the factors were */
+        return OF_KIND(plan, has_extreme_pivot, scratch->out[0], plan->rows, extreme_pivot);
+    case SOLVE:
+    case DET: return OF_KIND(plan, has_extreme_pivot, scratch->a, plan->rows, extreme_pivot);
+    default: return false;
+    }
 }
 
 bool routine_run_carefully(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges) {
-    return plan->pairs ? run_carefully_complex(plan, scratch, a, exchanges)
-                       : run_carefully_real(plan, scratch, a, exchanges);
+    return plan->pairs ? run_carefully_c64(plan, scratch, a, exchanges)
+                       : run_carefully_f64(plan, scratch, a, exchanges);
 }

@@ -26,8 +26,8 @@ static bool NAME(solve_banded)(const FactorizationPlan *plan, const Factorizatio
     NAME(spread_band)(band, n, lower, upper);
     if (solved) {
         BlasInt info = 0;
-        blas_table()->all.gbsv[KIND](&plan->order, &plan->first, &plan->last, &plan->right, band, &height,
-                                     scratch->integers, x, &plan->order, &info);
+        blas_table()->lapack.gbsv[KIND](&plan->order, &plan->first, &plan->last, &plan->right, band, &height,
+                                        scratch->integers, x, &plan->order, &info);
         if (info != 0) return false;
         for (Index j = 0; solved && j < n; j++)
             solved = !NAME(has_extreme_pivots)(band + lower + upper + j * height, n, 1);

@@ -137,6 +137,7 @@ def bind_lapack(
     check: bool,
     fallback: Callable[..., Any],
     overwrite: bool = False,
+    in_floats: bool = False,
 ) -> Kernel: ...
 def bind_factorization(
     routine: str,

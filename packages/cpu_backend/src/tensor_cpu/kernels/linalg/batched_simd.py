@@ -22,6 +22,7 @@ from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.linalg import drivers, least_squares
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import minute_powers, scaled, side_powers
+from tensor_cpu.kernels.linalg.lapack import LARGEST_IN_LANES
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -30,18 +31,9 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "batches of small matrices, of up to 64 rows, that fill the lanes of a register"
-LARGEST: Final[Mapping[str, int]] = {
-    "cholesky": 64,
-    "det": 64,
-    "eigh": 64,
-    "eigvalsh": 64,
-    "inv": 64,
-    "qr": 64,
-    "slogdet": 64,
-    "solve": 64,
-    "svd": 64,
-    "svdvals": 64,
-}
+LARGEST: Final[Mapping[str, int]] = dict.fromkeys(
+    ("cholesky", "det", "eigh", "eigvalsh", "inv", "qr", "slogdet", "solve", "svd", "svdvals"), LARGEST_IN_LANES
+)
 """Rows or columns of the largest matrices for which lanes are faster than LAPACK."""
 
 _LONGEST: Final = 64

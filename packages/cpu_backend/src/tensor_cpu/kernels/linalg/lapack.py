@@ -1,6 +1,8 @@
 """Native linear algebra: loops over LAPACK, in place on the column-major blocks of the results (csrc/linalg).
 
-NumPy's kernel of the same operation stands behind each: whatever LAPACK refuses is given to it, and it raises.
+NumPy's kernel of the same operation stands behind each: whatever LAPACK refuses is given to it, and it raises. F32 and
+C32 are computed in floats, and in doubles where floats do not do, or where batches of such matrices are computed in
+lanes of doubles: a matrix has one precision, however many there are.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ _Strides = tuple[int, ...]
 
 
 TAKES: Final = "matrices with elements, of one floating dtype"
+LARGEST_IN_LANES: Final = 64
+"""Rows or columns of the largest matrices of which batches are computed in lanes."""
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel | None:
@@ -82,6 +86,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         check=check,
         fallback=drivers.bind(name, operands, result, check, driver),
+        in_floats=max(a.shape[:2]) > LARGEST_IN_LANES,
     )
 
 

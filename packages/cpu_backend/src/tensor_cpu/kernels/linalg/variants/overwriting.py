@@ -1,8 +1,8 @@
 """Decompositions and solutions in the memory of operands that are given up, kernels ``NAME_overwriting``.
 
 LAPACK works in place. Operands are copied as ever where that would not pay or would be wrong: small matrices, which
-kernels in lanes are faster for, F32 and C32, which are computed in double precision, layouts other than compact, and
-systems of very large or very small numbers, whose elimination may have to begin anew.
+kernels in lanes are faster for, F32 and C32, which may have to be computed in double precision, layouts other than
+compact, and systems of very large or very small numbers, whose elimination may have to begin anew.
 """
 
 from __future__ import annotations
