@@ -12,17 +12,18 @@
 #include "linalg/simd/linalg_columns.h"
 #include "linalg/simd/linalg_triangular.h"
 #include "linalg/simd/linalg_single.h"
+#include "linalg/simd/linalg_closed.h"
 
 const LaneKernels SIMD_NAME(linalg_lu_complex) = {
     .width = LANES,
     .number_bytes = sizeof(Number),
     .routines = {[SOLVE] = solve,
                  [INV] = inv,
-                 [DET] = det,
+                 [DET] = determinants,
                  [SLOGDET] = slogdet,
                  [FORWARD] = forward,
                  [BACKWARD] = backward,
                  [FORWARD_TRANSPOSED] = forward_transposed,
                  [BACKWARD_TRANSPOSED] = backward_transposed},
-    .singles = {[SOLVE] = solve_single, [INV] = inv_single, [DET] = det_single, [SLOGDET] = slogdet_single},
+    .singles = {[SOLVE] = solve_single, [INV] = inv_single, [DET] = determinants_single, [SLOGDET] = slogdet_single},
 };

@@ -55,9 +55,10 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
         dtype's range become infinite or zero, the factors on the way do not.
 
         A matrix that is singular on paper need not have a pivot of zero once multipliers are rounded: [[0.1, 0.3],
-        [0.2, 0.6]] may have one, or one of about a rounding unit. The CPU backend rounds each step of an elimination of
-        up to 64 rows, without fused products, so that the answer depends neither on the processor nor on the batch;
-        larger matrices go to LAPACK, whose answer is its own. For the rank, look at the singular values.
+        [0.2, 0.6]] may have one, or one of about a rounding unit. The CPU backend computes two and three rows by their
+        formula, from products that are exact, and rounds each step of an elimination of up to 64 rows, without fused
+        products, so that the answer depends neither on the processor nor on the batch; larger matrices go to LAPACK,
+        whose answer is its own. For the rank, look at the singular values.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -65,7 +66,8 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
-    Source: LAPACK xGETRF; Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §14.6.
+    Source: LAPACK xGETRF; Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., §14.6; Ogita, Rump and
+    Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005).
 
     >>> import tensor_runtime as tr
     >>> det(tr.tensor([[2.0, 0.0], [0.0, 4.0]])).to_numpy().round(12).tolist()
