@@ -3,7 +3,7 @@
  * A minor is the sum of its products to about two rounding units, whatever cancels (Ogita, Rump and Oishi 2005, Accurate
  * sum and dot product, algorithm 5.3), so a determinant errs no more than by the backward errors of an elimination: some
  * rounding units of the sizes of three elements, each times its minor. Products of floats are exact doubles as they are.
- * Matrices with parts far from 1 are eliminated instead.
+ * Where products are so far from 1 that parts of them may be lost, matrices are eliminated instead.
  */
 
 enum { LARGEST_CLOSED_SIDE = 3 };
@@ -22,97 +22,97 @@ INLINE Lane lost_part(Lane x, Lane y, Lane product) {
 #endif
 }
 
+/* Of products, and what it lost by rounding; and the sum of their sizes, which no cancellation hides. */
 typedef struct {
-    Lane sum, lost;
+    Lane sum, lost, size;
 } ProductSum;
 
 INLINE ProductSum product_of(Lane x, Lane y, bool narrow) {
     const Lane product = x * y;
-    return (ProductSum){product, narrow ? broadcast(0.0) : lost_part(x, y, product)};
+    return (ProductSum){product, narrow ? broadcast(0.0) : lost_part(x, y, product), size_of(product)};
 }
 
 INLINE ProductSum with_product(ProductSum so_far, Lane x, Lane y, bool narrow, bool rough) {
     const ProductSum next = product_of(x, y, narrow);
-    const Lane sum = so_far.sum + next.sum;
-    if (rough) return (ProductSum){sum, so_far.lost};
+    const Lane sum = so_far.sum + next.sum, size = so_far.size + next.size;
+    if (rough) return (ProductSum){sum, so_far.lost, size};
     const Lane added = sum - so_far.sum; /* Knuth's sum of two */
     const Lane lost = (so_far.sum - (sum - added)) + (next.sum - added);
-    return (ProductSum){sum, so_far.lost + (lost + next.lost)};
+    return (ProductSum){sum, so_far.lost + (lost + next.lost), size};
 }
 
-INLINE Lane total(ProductSum sum) { return sum.sum + sum.lost; }
+typedef struct {
+    Number value;
+    Lane size; /* of its terms */
+} Determinant;
 
 /* a d - b c; a rough one of floats adds exact products, each sum rounded. */
-INLINE Number minor_of(Number a, Number b, Number c, Number d, bool narrow, bool rough) {
+INLINE Determinant minor_of(Number a, Number b, Number c, Number d, bool narrow, bool rough) {
     const Lane *const as = (const Lane *)&a, *const bs = (const Lane *)&b;
     const Lane *const cs = (const Lane *)&c, *const ds = (const Lane *)&d;
     enum { IM = PARTS - 1 };
-    Number result;
-    Lane *const parts = (Lane *)&result;
+    Determinant minor;
+    Lane *const parts = (Lane *)&minor.value;
     ProductSum real = with_product(product_of(as[0], ds[0], narrow), -bs[0], cs[0], narrow, rough);
     if (PARTS == 2) {
         real = with_product(with_product(real, -as[IM], ds[IM], narrow, rough), bs[IM], cs[IM], narrow, rough);
         ProductSum imaginary = with_product(product_of(as[0], ds[IM], narrow), -bs[0], cs[IM], narrow, rough);
         imaginary = with_product(with_product(imaginary, as[IM], ds[0], narrow, rough), -bs[IM], cs[0], narrow, rough);
-        parts[IM] = total(imaginary);
+        parts[IM] = imaginary.sum + imaginary.lost;
+        real.size += imaginary.size;
     }
-    parts[0] = total(real);
-    return result;
+    parts[0] = real.sum + real.lost;
+    minor.size = real.size;
+    return minor;
 }
 
-INLINE Number closed_determinant(const Number *a, int n, bool narrow) {
+INLINE Determinant closed_determinant(const Number *a, int n, bool narrow) {
     const bool rough = narrow && (PARTS == 1 || n == 2); /* two exact products; or enough for floats */
     if (n == 2) return minor_of(a[0], a[2], a[1], a[3], narrow, rough);
-    const Number first = minor_of(a[4], a[7], a[5], a[8], narrow, rough);
-    const Number second = minor_of(a[3], a[6], a[5], a[8], narrow, rough);
-    const Number third = minor_of(a[3], a[6], a[4], a[7], narrow, rough);
-    return add_product(subtract_product(times(a[0], first), a[1], second), a[2], third);
+    const Determinant first = minor_of(a[4], a[7], a[5], a[8], narrow, rough);
+    const Determinant second = minor_of(a[3], a[6], a[5], a[8], narrow, rough);
+    const Determinant third = minor_of(a[3], a[6], a[4], a[7], narrow, rough);
+    const Number sum = subtract_product(times(a[0], first.value), a[1], second.value);
+    const Lane sizes[] = {rough_size(a[0]), rough_size(a[1]), rough_size(a[2])};
+    const Lane size = sizes[0] * first.size + sizes[1] * second.size + sizes[2] * third.size;
+    const Mask large = greater(sizes[0] + sizes[1] + sizes[2], broadcast(0x1p300));
+    return (Determinant){add_product(sum, a[2], third.value), narrow ? size : pick(large, broadcast(INFINITY), size)};
 }
 
-/* The matrices with parts so large or small, beside zeros, that products of three and what they lose may leave the range;
- * floats are none. */
-INLINE Mask are_far_from_one(const Number *a, int count) {
-    const Lane *const parts = (const Lane *)a;
-    Lane largest = broadcast(0.0), smallest = broadcast(-1.0); /* less than nothing */
-    for (int i = 0; i < count * PARTS; i++) {
-        const Lane size = size_of(parts[i]);
-        largest = larger(largest, size);
-        smallest = larger(smallest, pick(equal(size, broadcast(0.0)), broadcast(-1.0), -size));
-    }
-    return greater(largest, broadcast(0x1p300)) | greater(smallest, broadcast(-0x1p-300));
+/* The matrices whose products are so large or small that some, or what they lose, may have left the range, or which are
+ * not finite; zero is a small one. Of floats no others leave it. */
+INLINE Mask are_doubtful(Lane size, bool narrow) {
+    const Lane least = broadcast(narrow ? -1.0 : 0x1p-600), most = broadcast(narrow ? 0x1p1000 : 0x1p900);
+    return complement(greater(size, least)) | complement(greater(most, size));
 }
 
-/* By elimination. */
-static __attribute__((noinline)) bool eliminated_determinant(const LaneProblem *problem, const char *from, Index bytes,
-                                                             int n, Number *result) {
+/* By elimination, where they are doubtful; false where one is not finite, or minute. */
+static __attribute__((noinline)) bool eliminate_doubtful(const LaneProblem *problem, const char *from, Mask doubtful,
+                                                         Number *result) {
+    const int n = problem->rows;
+    const Index bytes = matrix_bytes(problem, n, n);
     Number a[LARGEST_CLOSED_SIDE * LARGEST_CLOSED_SIDE];
     Lane swaps[LARGEST_CLOSED_SIDE];
-    (void)load_numbers(problem, from, bytes, a, n * n);
+    if (any(load_numbers(problem, from, bytes, a, n * n))) return false;
     lu_group(a, swaps, n);
     if (are_minute(problem, from, bytes, a[0], n * n)) return false;
-    *result = lu_product_group(a, n, swaps, n);
+    *result = choose(doubtful, lu_product_group(a, n, swaps, n), *result);
     return true;
 }
 
 INLINE bool closed_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                           int n, bool narrow) {
     const Index bytes = matrix_bytes(problem, n, n), result_bytes = matrix_bytes(problem, 1, 1);
-    Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         const char *const from = operands[0] + group * LANES * bytes;
         Number a[LARGEST_CLOSED_SIDE * LARGEST_CLOSED_SIDE];
         load_as((Lane *)a, from, bytes, n * n * PARTS, narrow);
-        bad |= not_finite((Lane *)a, n * n * PARTS);
-        Number result = closed_determinant(a, n, narrow);
-        const Mask far = narrow ? no_lane() : are_far_from_one(a, n * n);
-        if (any(far)) {
-            Number eliminated;
-            if (!eliminated_determinant(problem, from, bytes, n, &eliminated)) return false;
-            result = choose(far, eliminated, result);
-        }
-        store_rows(results[0] + group * LANES * result_bytes, &result, LANES, narrow);
+        Determinant found = closed_determinant(a, n, narrow);
+        const Mask doubtful = are_doubtful(found.size, narrow);
+        if (any(doubtful) && !eliminate_doubtful(problem, from, doubtful, &found.value)) return false;
+        store_rows(results[0] + group * LANES * result_bytes, &found.value, LANES, narrow);
     }
-    return !any(bad);
+    return true;
 }
 
 /* Determinants of groups, and of so many single matrices with the same bits. */
@@ -142,12 +142,9 @@ static bool determinants_single(const LaneProblem *problem, const char *const *o
         for (int i = 0; i < n * n * PARTS; i++)
             ((Lane *)a)[i] =
                 broadcast(problem->narrow ? (double)((const float *)from[0])[i] : ((const double *)from[0])[i]);
-        if (any(not_finite((Lane *)a, n * n * PARTS))) return false;
-        if (!problem->narrow && any(are_far_from_one(a, n * n))) {
-            if (!det_single(problem, from, to, 1, room)) return false;
-        } else {
-            store_one(problem, to[0], closed_determinant(a, n, problem->narrow));
-        }
+        const Determinant found = closed_determinant(a, n, problem->narrow);
+        if (!any(are_doubtful(found.size, problem->narrow))) store_one(problem, to[0], found.value);
+        else if (!det_single(problem, from, to, 1, room)) return false;
     }
     return true;
 }
