@@ -136,8 +136,9 @@ static bool determinants_single(const LaneProblem *problem, const char *const *o
     if (n < 2 || n > LARGEST_CLOSED_SIDE) return det_single(problem, operands, results, count, room);
     const Index bytes = matrix_bytes(problem, n, n), result_bytes = matrix_bytes(problem, 1, 1);
     for (Index matrix = 0; matrix < count; matrix++) {
-        const char *const from[] = {operands[0] + matrix * bytes};
-        char *const to[] = {results[0] + matrix * result_bytes};
+        const char *const first = operands[0] + matrix * bytes, *const from[] = {first,
+                                                                                 first}; /* the second is unused */
+        char *const place = results[0] + matrix * result_bytes, *const to[] = {place, place};
         Number a[LARGEST_CLOSED_SIDE * LARGEST_CLOSED_SIDE];
         for (int i = 0; i < n * n * PARTS; i++)
             ((Lane *)a)[i] =
