@@ -200,7 +200,7 @@ def test_uploads_take_their_bytes_at_once_and_downloads_give_them_when_they_are_
     assert (api.done(stream), api.passed(after), taken) == (False, False, bytearray(3))
     api.synchronize(stream)
     assert (api.done(stream), api.passed(after), taken) == (True, True, bytearray(b"abc"))
-    assert not api._staged
+    assert not api._staging.streams()
 
 
 def test_copies_go_between_devices_which_were_let_meet(machine: Machine, api: CupyApi) -> None:

@@ -20,6 +20,7 @@ from tensor_core.errors import BackendError
 from tensor_gpu.cuda.compiler import compiled
 from tensor_gpu.cuda.report import cupy_installed
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
+from tensor_gpu.cuda.staging import Staging
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
 from tensor_gpu.device.program import Argument, HostMemory, Program
 from tensor_runtime.placement import MemoryKind
@@ -148,7 +149,9 @@ class CupyApi:
         self._live: list[dict[int, tuple[Any, int]]] = [{} for _ in self._properties]
         self._dropped: deque[tuple[int, int, Sequence[Any]]] = deque()
         self._leaving: list[tuple[int, int, list[Any]]] = []
-        self._staged: dict[CudaStream, deque[tuple[Any, Any, bytearray | None]]] = {}
+        self._staging: Staging[Any] = Staging(
+            self.cuda.alloc_pinned_memory, self._event, lambda event: bool(event.done)
+        )
         self._functions: dict[tuple[str, str, int], Any] = {}
         self._lock = threading.RLock()
         self._let_devices_meet()
@@ -243,33 +246,37 @@ class CupyApi:
         """Wait, without the interpreter's lock."""
         with self.cuda.Device(stream.ordinal):
             stream.native.synchronize()
-        self._land(stream)
+        self._staging.land(stream)
 
     def done(self, stream: Any, /) -> bool:
         """Whether all has run."""
         done = bool(stream.native.done)
-        self._land(stream)
+        self._staging.land(stream)
         return done
 
     def passed(self, event: Any, /) -> bool:
         """Whether the stream has gone past the event."""
         passed = bool(event.native.done)
-        self._land(event.stream)
+        self._staging.land(event.stream)
         return passed
 
     def upload(self, stream: Any, target: int, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy of bytes that are taken now, into memory that the device reads by itself."""
-        given = np.frombuffer(source, np.uint8)
-        staged = self.cuda.alloc_pinned_memory(given.nbytes)
-        np.frombuffer(staged, np.uint8, given.nbytes)[:] = given
-        self._copy(stream, target, staged.ptr, given.nbytes, self.runtime.memcpyHostToDevice)
-        self._stage(stream, staged, None)
+        kind = self.runtime.memcpyHostToDevice
+
+        def submit(address: int, start: int, nbytes: int) -> None:
+            self._copy(stream, target + start, address, nbytes, kind)
+
+        self._staging.upload(stream, source, submit)
 
     def download(self, stream: Any, source: int, target: bytearray, /) -> None:
         """Submit a copy to such memory; whoever sees that it has run takes it from there."""
-        staged = self.cuda.alloc_pinned_memory(len(target))
-        self._copy(stream, staged.ptr, source, len(target), self.runtime.memcpyDeviceToHost)
-        self._stage(stream, staged, target)
+        kind = self.runtime.memcpyDeviceToHost
+
+        def submit(address: int, start: int, nbytes: int) -> None:
+            self._copy(stream, address, source + start, nbytes, kind)
+
+        self._staging.download(stream, target, submit)
 
     def copy(self, stream: Any, target: int, source: int, nbytes: int, /) -> None:
         """Submit a copy; CUDA's addresses are one space and tell the devices."""
@@ -343,28 +350,11 @@ class CupyApi:
         with self.cuda.Device(stream.ordinal):
             self.runtime.memcpyAsync(target, source, nbytes, kind, stream.native.ptr)
 
-    def _event(self, stream: CudaStream) -> Any:
+    def _event(self, stream: Any) -> Any:
         with self.cuda.Device(stream.ordinal):
             event = self.cuda.Event(disable_timing=True)
             event.record(stream.native)
             return event
-
-    def _stage(self, stream: CudaStream, staged: Any, target: bytearray | None) -> None:
-        """Keep host memory that the device reads or writes until a stream has gone past this point."""
-        with self._lock:
-            self._staged.setdefault(stream, deque()).append((self._event(stream), staged, target))
-            self._land(stream)
-
-    def _land(self, stream: CudaStream) -> None:
-        """Give downloads that have run to their targets, and staging memory back."""
-        with self._lock:
-            waiting = self._staged.get(stream, deque())
-            while waiting and waiting[0][0].done:
-                _, staged, target = waiting.popleft()
-                if target is not None:
-                    target[:] = np.frombuffer(staged, np.uint8, len(target)).data
-            if not waiting:
-                self._staged.pop(stream, None)
 
     def _collect(self, *, wait: bool) -> None:
         """Take back the memory that nobody will use any more."""
@@ -380,8 +370,8 @@ class CupyApi:
             if all(event.done for event in events):
                 self._leaving.remove(one)
                 del self._live[ordinal][address]
-        for stream in tuple(self._staged):
-            self._land(stream)
+        for stream in self._staging.streams():
+            self._staging.land(stream)
 
 
 def _packed(argument: Argument) -> np.int64 | np.float64:

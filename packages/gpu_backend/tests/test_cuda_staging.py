@@ -1,0 +1,81 @@
+"""Host memory of transfers stays until they have run, and downloads land then; on streams that are lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tensor_gpu.cuda.staging import Staging
+
+
+class Memory(bytearray):
+    """Host memory, whose address is its number."""
+
+    ptr: int
+
+
+class Device:
+    """Copies that run when they are told to; a point in a stream is how many were submitted before."""
+
+    def __init__(self) -> None:
+        self.made: list[Memory] = []
+        self.submitted: list[Callable[[], None]] = []
+        self.ran = 0
+        self.memory = bytearray(range(64))
+        self.staging = Staging(self.pin, lambda stream: len(self.submitted), lambda point: point <= self.ran)
+
+    def pin(self, nbytes: int) -> Memory:
+        self.made.append(Memory(nbytes))
+        self.made[-1].ptr = len(self.made) - 1
+        return self.made[-1]
+
+    def run(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.submitted[self.ran]()
+            self.ran += 1
+
+    def upload(self, source: bytes | bytearray, target: int) -> None:
+        def submit(address: int, start: int, nbytes: int) -> None:
+            def work() -> None:
+                self.memory[target + start : target + start + nbytes] = self.made[address][:nbytes]
+
+            self.submitted.append(work)
+
+        self.staging.upload("s", source, submit)
+
+    def download(self, source: int, target: bytearray) -> None:
+        def submit(address: int, start: int, nbytes: int) -> None:
+            def work() -> None:
+                self.made[address][:nbytes] = self.memory[source + start : source + start + nbytes]
+
+            self.submitted.append(work)
+
+        self.staging.download("s", target, submit)
+
+
+@pytest.fixture
+def device() -> Device:
+    return Device()
+
+
+def test_what_is_uploaded_is_taken_at_once(device: Device) -> None:
+    given = bytearray(b"abc")
+    device.upload(given, 5)
+    given[:] = b"xyz"
+    device.run()
+
+    assert device.memory[4:9] == b"\x04abc\x08"
+
+
+def test_downloads_land_in_their_order_when_they_have_run(device: Device) -> None:
+    first, second = bytearray(2), bytearray(3)
+    device.download(7, first)
+    device.download(1, second)
+    device.run()
+    device.staging.land("s")
+    assert (first, second, device.staging.streams()) == (b"\x07\x08", bytes(3), ("s",))
+    device.run()
+    device.staging.land("s")
+
+    assert (second, device.staging.streams()) == (b"\x01\x02\x03", ())
