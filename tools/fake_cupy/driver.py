@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -14,11 +15,21 @@ from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
 
 PINNED: Final = 1 << 40  # host memory that devices reach lies from here on
 CAPABILITY: Final = (9, 0)
+NOT_READY: Final = 600
+ERRORS: Final = {NOT_READY: "cudaErrorNotReady", 700: "cudaErrorIllegalAddress"}
 Call = tuple[str, tuple[Any, ...]]
 
 
 class FakeError(RuntimeError):
     """Stands for the errors of CuPy's modules, and for what the fake finds wrong."""
+
+
+class FakeRuntimeError(FakeError):
+    """``CUDARuntimeError``: made of the number of an error."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"{ERRORS[status]}: as the fake was told")
+        self.status = status
 
 
 class Pinned(bytearray):
@@ -43,7 +54,9 @@ class Machine:
         self.current_streams: list[Stream] = []
         self.defaults = [self.scheduler.new_stream(ordinal) for ordinal in range(devices)]
         self.streams: dict[int, SimulatedStream] = {id(one): one for one in self.defaults}
+        self.events: WeakValueDictionary[int, Event] = WeakValueDictionary()
         self.pinned: list[Pinned] = []
+        self.failed = 0  # the number of an error that each query answers
         machine = self
 
         class BoundStream(Stream):
@@ -104,7 +117,7 @@ class Machine:
 class Runtime:
     """``cupy_backends.cuda.api.runtime``."""
 
-    CUDARuntimeError = FakeError
+    CUDARuntimeError = FakeRuntimeError
     memcpyHostToDevice = 1
     memcpyDeviceToHost = 2
     memcpyDefault = 4
@@ -134,6 +147,14 @@ class Runtime:
 
     def deviceEnablePeerAccess(self, peerDevice: int) -> None:
         self._machine.note("deviceEnablePeerAccess", self._machine.current[-1], peerDevice)
+
+    def streamQuery(self, stream: int) -> int:
+        machine = self._machine
+        return machine.failed or (0 if machine.scheduler.done(machine.streams[stream]) else NOT_READY)
+
+    def eventQuery(self, event: int) -> int:
+        native = self._machine.events[event].native
+        return self._machine.failed or (0 if native is not None and native.passed else NOT_READY)
 
     def memcpyAsync(self, dst: int, src: int, size: int, kind: int, stream: int) -> None:
         machine = self._machine
@@ -186,8 +207,8 @@ class Stream:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left."""
-        return self._machine.scheduler.done(self.native)
+        """Whether nothing is left, and nothing has failed."""
+        return self._machine.runtime.streamQuery(self.ptr) == 0
 
     def synchronize(self) -> None:
         """Run what is left."""
@@ -204,8 +225,9 @@ class Event:
     """``cupy.cuda.Event``."""
 
     def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+        self._machine, self.ptr = machine, id(self)
         self.native: SimulatedEvent | None = None
+        machine.events[self.ptr] = self
 
     def record(self, stream: Stream) -> None:
         """Be the point after what is submitted."""
@@ -213,8 +235,8 @@ class Event:
 
     @property
     def done(self) -> bool:
-        """Whether it has passed."""
-        return self.native is not None and self.native.passed
+        """Whether it has passed, and nothing has failed."""
+        return self._machine.runtime.eventQuery(self.ptr) == 0
 
     def synchronize(self) -> None:
         """Run until it has passed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -201,6 +201,29 @@ def test_uploads_take_their_bytes_at_once_and_downloads_give_them_when_they_are_
     api.synchronize(stream)
     assert (api.done(stream), api.passed(after), taken) == (True, True, bytearray(b"abc"))
     assert not api._staging.streams()
+
+
+def test_a_failure_is_told_by_whoever_asks_whether_work_is_done(machine: Machine, api: CupyApi) -> None:
+    stream, address, taken = api.new_stream(0), api.allocate(0, 8), bytearray(8)
+    api.download(stream, address, taken)
+    event = api.record(stream)
+    api.release(0, address, (stream,))
+    machine.failed = 700
+    assert not stream.native.done  # CuPy's own answer, which says nothing of the failure
+
+    asked: list[Callable[[], object]] = [
+        lambda: api.done(stream),
+        lambda: api.passed(event),
+        lambda: api.allocate(0, 8),
+        lambda: api.download(stream, address, taken),
+    ]
+    for ask in asked:
+        with pytest.raises(BackendError, match=r"^cuda: what was submitted has failed: cudaErrorIllegalAddress: "):
+            ask()
+    machine.failed = 0
+    assert (api.done(stream), api.passed(event)) == (False, False)
+    api.synchronize(stream)
+    assert api.passed(event)
 
 
 def test_copies_go_between_devices_which_were_let_meet(machine: Machine, api: CupyApi) -> None:

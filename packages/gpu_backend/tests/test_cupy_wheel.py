@@ -135,6 +135,14 @@ def test_streams_events_and_staging_memory_are_made_as_we_make_them() -> None:
     assert issubclass(cupy.cuda.memory.OutOfMemoryError, MemoryError)
 
 
+def test_queries_answer_with_a_number_and_raise_nothing() -> None:
+    from cupy_backends.cuda.api import runtime
+
+    assert type(runtime.streamQuery(0)) is int
+    for number, name in driver.ERRORS.items():
+        assert str(runtime.CUDARuntimeError(number)).startswith(f"{name}: ")
+
+
 def test_a_launch_takes_our_arguments_and_fails_for_want_of_a_driver_only() -> None:
     function = cupy.cuda.Function.__new__(cupy.cuda.Function)
     with pytest.raises(TypeError, match="Unsupported type"):

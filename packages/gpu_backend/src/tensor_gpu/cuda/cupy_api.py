@@ -25,6 +25,8 @@ from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, S
 from tensor_gpu.device.program import Argument, HostMemory, Program
 from tensor_runtime.placement import MemoryKind
 
+NOT_READY: Final = 600
+"""cudaErrorNotReady: what is asked for has not run yet, and nothing is wrong."""
 _PROBED: Final = 20260
 
 
@@ -149,9 +151,7 @@ class CupyApi:
         self._live: list[dict[int, tuple[Any, int]]] = [{} for _ in self._properties]
         self._dropped: deque[tuple[int, int, Sequence[Any]]] = deque()
         self._leaving: list[tuple[int, int, list[Any]]] = []
-        self._staging: Staging[Any] = Staging(
-            self.cuda.alloc_pinned_memory, self._event, lambda event: bool(event.done)
-        )
+        self._staging: Staging[Any] = Staging(self.cuda.alloc_pinned_memory, self._event, self._passed)
         self._functions: dict[tuple[str, str, int], Any] = {}
         self._lock = threading.RLock()
         self._let_devices_meet()
@@ -250,13 +250,14 @@ class CupyApi:
 
     def done(self, stream: Any, /) -> bool:
         """Whether all has run."""
-        done = bool(stream.native.done)
+        with self.cuda.Device(stream.ordinal):  # a default stream is the current device's
+            done = self._has_run(self.runtime.streamQuery(stream.native.ptr))
         self._staging.land(stream)
         return done
 
     def passed(self, event: Any, /) -> bool:
         """Whether the stream has gone past the event."""
-        passed = bool(event.native.done)
+        passed = self._passed(event.native)
         self._staging.land(event.stream)
         return passed
 
@@ -356,6 +357,22 @@ class CupyApi:
             event.record(stream.native)
             return event
 
+    def _passed(self, event: Any) -> bool:
+        return self._has_run(self.runtime.eventQuery(event.ptr))
+
+    def _has_run(self, status: int) -> bool:
+        """What a query of CUDA says; CuPy's own ``done`` takes a failure for what is not ready, and so never ends.
+
+        Raises:
+            BackendError: what was submitted has failed.
+        """
+        if status not in (0, NOT_READY):
+            raise BackendError(
+                f"{self.name}: what was submitted has failed: {self.runtime.CUDARuntimeError(status)}; most failures "
+                "stay until the process ends: start it again"
+            )
+        return status == 0
+
     def _collect(self, *, wait: bool) -> None:
         """Take back the memory that nobody will use any more."""
         while self._dropped:
@@ -367,7 +384,7 @@ class CupyApi:
             if wait:
                 for event in events:
                     event.synchronize()
-            if all(event.done for event in events):
+            if all(map(self._passed, events)):
                 self._leaving.remove(one)
                 del self._live[ordinal][address]
         for stream in self._staging.streams():
