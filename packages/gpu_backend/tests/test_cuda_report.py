@@ -13,8 +13,8 @@ import tensor_gpu.cuda.backend as entry
 import tensor_runtime as tr
 from tensor_core.errors import BackendUnavailableError
 from tensor_gpu.backend import DeviceBackend
-from tensor_gpu.cuda.cupy_api import CupyProbe
 from tensor_gpu.cuda.info import info
+from tensor_gpu.cuda.cupy_api import CupyProbe
 from tensor_gpu.cuda.report import ACCELERATORS, NOT_INSTALLED, VISIBLE, DeviceReport, Probe, examine
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_runtime.backends.discovery import Candidate
@@ -72,6 +72,16 @@ MISSING: dict[str, tuple[dict[str, Any], str]] = {
         "importing CuPy failed: ImportError: libcudart is odd; pip list names every cupy package: leave one of them, "
         "and pip install --force-reinstall it",
     ),
+    "driver that fails": (
+        {"driver": RuntimeError("cudaErrorSystemDriverMismatch: versions differ")},
+        "the NVIDIA driver does not tell its version: RuntimeError: cudaErrorSystemDriverMismatch: versions differ; "
+        "nvidia-smi says whether it works, and after an update of the driver the machine has to be started again",
+    ),
+    "runtime that fails": (
+        {"runtime": RuntimeError("libcudart cannot\nbe loaded")},
+        "CuPy does not tell the CUDA that it was built for: RuntimeError: libcudart cannot be loaded; python -c "
+        "'import cupy; cupy.show_config()' says what it finds, and pip install --force-reinstall brings it anew",
+    ),
     "driver": (
         {"driver": 0},
         "there is no NVIDIA driver; install one that knows CUDA 12 (as root, ubuntu-drivers install, or apt-get "
@@ -116,6 +126,13 @@ def test_what_is_missing_is_named_with_what_mends_it(answers: dict[str, Any], me
 
 def test_where_nothing_is_missing_the_report_says_what_there_is() -> None:
     assert examine(Machine(devices=2)) == DeviceReport("14.2.0", 12040, 12090, 2)
+
+
+def test_what_was_found_before_something_is_missing_stays_in_the_report() -> None:
+    failed = RuntimeError("it failed")
+
+    assert examine(Machine(driver=failed))[:3] == ("14.2.0", 0, 0)
+    assert examine(Machine(runtime=failed))[:3] == ("14.2.0", 12040, 0)
 
 
 def test_a_misspelt_accelerator_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,10 +95,15 @@ def examine(probe: Probe, /) -> DeviceReport:
     """
     if not probe.installed():
         return DeviceReport(missing=(NOT_INSTALLED,))
+    found, tell = DeviceReport(), _not_imported
     try:
-        found = DeviceReport(probe.load(), probe.driver(), probe.runtime())
+        found = found._replace(cupy=probe.load())
+        tell = _silent_driver
+        found = found._replace(driver=probe.driver())
+        tell = _silent_runtime
+        found = found._replace(runtime=probe.runtime())
     except Exception as error:
-        return DeviceReport(missing=(_not_imported(error),))
+        return found._replace(missing=(tell(error),))
     if not found.driver:
         return found._replace(missing=(_no_driver(found.runtime),))
     count, refusal = _count(probe)
@@ -136,6 +141,20 @@ def _not_imported(error: Exception) -> str:
     if ACCELERATORS in os.environ and isinstance(error, ValueError):
         return f"{told}; unset {ACCELERATORS}, which is {os.environ[ACCELERATORS]!r}"
     return f"{told}; pip list names every cupy package: leave one of them, and pip install --force-reinstall it"
+
+
+def _silent_driver(error: Exception) -> str:
+    return (
+        f"the NVIDIA driver does not tell its version: {_line(error)}; nvidia-smi says whether it works, and after an "
+        "update of the driver the machine has to be started again"
+    )
+
+
+def _silent_runtime(error: Exception) -> str:
+    return (
+        f"CuPy does not tell the CUDA that it was built for: {_line(error)}; python -c 'import cupy; "
+        "cupy.show_config()' says what it finds, and pip install --force-reinstall brings it anew"
+    )
 
 
 def _no_driver(runtime: int) -> str:
