@@ -16,7 +16,11 @@ from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
 PINNED: Final = 1 << 40  # host memory that devices reach lies from here on
 CAPABILITY: Final = (9, 0)
 NOT_READY: Final = 600
-ERRORS: Final = {NOT_READY: "cudaErrorNotReady", 700: "cudaErrorIllegalAddress"}
+ERRORS: Final = {
+    NOT_READY: "cudaErrorNotReady",
+    700: "cudaErrorIllegalAddress",
+    704: "cudaErrorPeerAccessAlreadyEnabled",
+}
 Call = tuple[str, tuple[Any, ...]]
 
 
@@ -56,6 +60,7 @@ class Machine:
         self.streams: dict[int, SimulatedStream] = {id(one): one for one in self.defaults}
         self.events: WeakValueDictionary[int, Event] = WeakValueDictionary()
         self.pinned: list[Pinned] = []
+        self.met: set[tuple[int, int]] = set()  # devices that another library let meet
         self.failed = 0  # the number of an error that each query answers
         machine = self
 
@@ -146,7 +151,10 @@ class Runtime:
         return 1
 
     def deviceEnablePeerAccess(self, peerDevice: int) -> None:
-        self._machine.note("deviceEnablePeerAccess", self._machine.current[-1], peerDevice)
+        pair = self._machine.current[-1], peerDevice
+        if pair in self._machine.met:
+            raise FakeRuntimeError(704)
+        self._machine.note("deviceEnablePeerAccess", *pair)
 
     def streamQuery(self, stream: int) -> int:
         machine = self._machine
@@ -155,6 +163,10 @@ class Runtime:
     def eventQuery(self, event: int) -> int:
         native = self._machine.events[event].native
         return self._machine.failed or (0 if native is not None and native.passed else NOT_READY)
+
+    def deviceSynchronize(self) -> None:
+        self._machine.note("deviceSynchronize", self._machine.current[-1])
+        self._machine.scheduler.finish()
 
     def memcpyAsync(self, dst: int, src: int, size: int, kind: int, stream: int) -> None:
         machine = self._machine
@@ -273,11 +285,15 @@ class Pool:
 
 
 class Module:
-    """``cupy.cuda.Module``; its code is the source."""
+    """``cupy.cuda.Module``; its code is the source. It is unloaded when it and its functions are gone."""
 
     def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+        self._machine, self._ordinal = machine, machine.current[-1]
         self._source = ""
+
+    def __del__(self) -> None:
+        if self._source:
+            self._machine.note("unload", self._ordinal, self._machine.current[-1])
 
     def load(self, cubin: bytes) -> None:
         """Take the code."""
@@ -287,10 +303,11 @@ class Module:
     def get_function(self, name: str) -> Callable[..., None]:
         """An entry, whose launch does what the program means that has this source."""
         found = next(one for one in known_programs() if (one.source, one.entry) == (self._source, name))
-        machine = self._machine
+        machine, module = self._machine, self
 
         def launched(grid: tuple[int], block: tuple[int], args: Sequence[Any], shared_mem: int, stream: Stream) -> None:
             machine.note("launch", name, grid, block, args)
+            assert module._source
             if not all(type(one) in (np.int64, np.float64) for one in args):
                 raise FakeError(f"{name} is launched with {args}")
             given = tuple(one.item() for one in args)
@@ -301,6 +318,6 @@ class Module:
 
 def known_programs() -> list[program.Program]:
     """Every program that was made, and the one that probes devices."""
-    from tensor_gpu.cuda.cupy_api import PROBE
+    from tensor_gpu.cuda.probe import PROBE
 
     return [PROBE, *program._MADE.values()]

@@ -14,7 +14,7 @@ import tensor_runtime as tr
 from tensor_core.errors import BackendUnavailableError
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.cuda.info import info
-from tensor_gpu.cuda.cupy_api import CupyProbe
+from tensor_gpu.cuda.probe import CupyProbe
 from tensor_gpu.cuda.report import ACCELERATORS, NOT_INSTALLED, VISIBLE, DeviceReport, Probe, examine
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_runtime.backends.discovery import Candidate

@@ -13,17 +13,19 @@ import tensor_linalg as tl
 import tensor_runtime as tr
 from fake_cupy.driver import Machine
 from fake_cupy.libraries import WORKSPACE, modules
-from tensor_core.dtypes import C64, F32, F64
+from tensor_core.dtypes import C64, F32, F64, I64
 from tensor_core.errors import BackendError
-from tensor_gpu.cuda.cupy_api import PROBE, CupyApi, CupyProbe
+from tensor_gpu.cuda.cupy_api import CupyApi
 from tensor_gpu.cuda.exchange import CudaBackend
+from tensor_gpu.cuda.functions import Functions
+from tensor_gpu.cuda.probe import PROBE, CupyProbe
 from tensor_gpu.cuda.report import examine
 from tensor_gpu.device.api import Gemm, Launch, Solver, Stack
-from tensor_gpu.device.program import Program
+from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.source import OPTIONS
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.errors import NotPositiveDefiniteError, SingularMatrixError
-from tensor_runtime.placement import DeviceKind, Placement, as_placement
+from tensor_runtime.placement import DeviceKind, MemoryKind, Placement, as_placement
 from tensor_runtime.testing.conformance_parts.devices import DevicesConformance
 
 
@@ -49,6 +51,34 @@ def place(shared: Machine) -> Iterator[str]:
     registry.unregister("fake")
 
 
+@made_once
+def writing(number: int) -> Program:
+    def work(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
+        memory.view(int(arguments[0]), I64, (1,), (1,))[...] = number
+
+    return Program("write", f'extern "C" __global__ void write(long long* x) {{ x[0] = {number}; }}', work)
+
+
+def test_the_programs_used_last_stay_and_others_are_unloaded_when_their_device_has_run(
+    machine: Machine, api: CupyApi
+) -> None:
+    api._functions = Functions(api._load, lambda ordinal: machine.runtime.deviceSynchronize(), most=2)
+    programs = [writing(number) for number in range(3)]
+    stream, address = api.new_stream(1), api.allocate(1, 8)
+    for number in (0, 1, 0, 2, 0, 1):
+        api.launch(stream, Launch(programs[number], 1, 1, (address,)))
+    taken = bytearray(8)
+    api.download(stream, address, taken)
+    api.synchronize(stream)
+
+    assert int.from_bytes(taken, "little") == 1
+    assert machine.noted("load", "deviceSynchronize", "unload") == [
+        *[("load", (1,))] * 3,
+        *[("deviceSynchronize", (1,)), ("unload", (1, 1))],  # of 1, as 0 was used after it
+        *[("load", (1,)), ("deviceSynchronize", (1,)), ("unload", (1, 1))],  # of 2
+    ]
+
+
 def test_a_machine_with_everything_passes_its_report(machine: Machine) -> None:
     class Probe(CupyProbe):
         def installed(self) -> bool:
@@ -59,6 +89,7 @@ def test_a_machine_with_everything_passes_its_report(machine: Machine) -> None:
             return self.modules.version
 
     assert examine(Probe()).message == ""
+    assert not machine.noted("deviceEnablePeerAccess")
     assert machine.noted("launch")[0][1][:3] == ("probe", (1,), (1,))
 
 
@@ -226,20 +257,26 @@ def test_a_failure_is_told_by_whoever_asks_whether_work_is_done(machine: Machine
     assert api.passed(event)
 
 
-def test_copies_go_between_devices_which_were_let_meet(machine: Machine, api: CupyApi) -> None:
-    assert machine.noted("deviceEnablePeerAccess") == [
-        ("deviceEnablePeerAccess", (0, 1)),
-        ("deviceEnablePeerAccess", (1, 0)),
-    ]
+@pytest.mark.parametrize("met", [set(), {(1, 0)}, {(0, 1), (1, 0)}])
+def test_devices_are_let_meet_at_the_first_copy_between_them(
+    machine: Machine, api: CupyApi, met: set[tuple[int, int]]
+) -> None:
+    machine.met = met
     stream, here, there, taken = api.new_stream(1), api.allocate(0, 4), api.allocate(1, 4), bytearray(4)
     other = api.new_stream(0)
     api.fill(other, here, 7, 4)
+    api.copy(other, api.allocate(0, 4), here, 4)
     api.wait(stream, api.record(other))
-    api.copy(stream, there, here, 4)
+    assert machine.noted("deviceEnablePeerAccess") == []
+    for _ in range(2):
+        api.copy(stream, there, here, 4)
     api.download(stream, there, taken)
     api.synchronize(stream)
 
     assert taken == bytes([7] * 4)
+    enabled = {arguments for _, arguments in machine.noted("deviceEnablePeerAccess")}
+    assert enabled == {(0, 1), (1, 0)} - met
+    assert len(machine.noted("deviceEnablePeerAccess")) == len(enabled)
 
 
 def test_memory_goes_when_its_users_have_run_and_is_waited_for_only_where_none_is_left(
@@ -259,6 +296,13 @@ def test_memory_goes_when_its_users_have_run_and_is_waited_for_only_where_none_i
     ]
     with pytest.raises(MemoryError, match="no 700000 bytes left"):
         api.allocate(0, 700_000)
+
+
+def test_memory_of_another_kind_is_refused(machine: Machine, api: CupyApi) -> None:
+    assert api.memory(1).used == 0
+    with pytest.raises(BackendError, match=r"^cuda:1 has no Managed memory; it has Device$"):
+        api.allocate_in(MemoryKind.Managed, 1, 8)
+    assert (api.memory(1).used, api.allocate_in(MemoryKind.Device, 1, 8) >> 45) == (0, 2)
 
 
 def test_a_handle_belongs_to_one_stream_and_one_thread_and_goes_with_the_stream(machine: Machine, api: CupyApi) -> None:

@@ -29,7 +29,7 @@ from tensor_core.slices import SliceSpec
 from tensor_core.views import reverse_view, slice_view, transpose_view
 from tensor_gpu.cuda import backend as entry
 from tensor_gpu.cuda.compiler import compiled
-from tensor_gpu.cuda.cupy_api import PROBE, CupyProbe
+from tensor_gpu.cuda.probe import PROBE, CupyProbe
 from tensor_gpu.cuda.report import ACCELERATORS
 
 cupy: Any = pytest.importorskip("cupy", reason="CuPy is not installed: `make test-cupy` installs it")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tensor_core.errors import BackendUnavailableError
-from tensor_gpu.cuda.cupy_api import CupyApi, CupyProbe
+from tensor_gpu.cuda.cupy_api import CupyApi
 from tensor_gpu.cuda.exchange import CudaBackend
+from tensor_gpu.cuda.probe import CupyProbe
 from tensor_gpu.cuda.report import examine
 from tensor_runtime.placement import DeviceKind, GpuBackendKind
 

@@ -15,27 +15,19 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tensor_core.dtypes import I64
 from tensor_core.errors import BackendError
 from tensor_gpu.cuda.compiler import compiled
-from tensor_gpu.cuda.report import cupy_installed
+from tensor_gpu.cuda.functions import Functions
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
 from tensor_gpu.cuda.staging import Staging
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
-from tensor_gpu.device.program import Argument, HostMemory, Program
+from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.placement import MemoryKind
 
 NOT_READY: Final = 600
 """cudaErrorNotReady: what is asked for has not run yet, and nothing is wrong."""
-_PROBED: Final = 20260
-
-
-def _probed(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
-    memory.view(int(arguments[0]), I64, (1,), (1,))[...] = _PROBED
-
-
-PROBE: Final = Program("probe", f'extern "C" __global__ void probe(long long* x) {{ x[0] = {_PROBED}; }}', _probed)
-"""Writes a number, to see whether a device does."""
+ALREADY_ENABLED: Final = 704
+"""cudaErrorPeerAccessAlreadyEnabled: by another library."""
 
 
 class Modules(NamedTuple):
@@ -46,63 +38,24 @@ class Modules(NamedTuple):
     runtime: Any  # cupy_backends.cuda.api.runtime
     libs: Any  # cupy_backends.cuda.libs, whose modules open their libraries when they are asked for
 
+    @classmethod
+    def imported(cls) -> Modules:
+        """CuPy, imported now; whatever its import raises passes."""
+        import cupy
+        from cupy_backends.cuda import libs
+        from cupy_backends.cuda.api import runtime
 
-def _imported() -> Modules:
-    """CuPy, imported now; whatever its import raises passes."""
-    import cupy
-    from cupy_backends.cuda import libs
-    from cupy_backends.cuda.api import runtime
+        return cls(cupy.__version__, cupy.cuda, runtime, libs)
 
-    return Modules(cupy.__version__, cupy.cuda, runtime, libs)
+    def loaded(self, program: Program, capability: tuple[int, int], /) -> Any:
+        """What launches a program on the current device; it is unloaded when nobody holds this any more.
 
-
-class CupyProbe:
-    """``report.Probe`` of this machine.
-
-    >>> CupyProbe().installed() in (True, False)
-    True
-    """
-
-    def __init__(self) -> None:
-        self.modules: Modules
-
-    def installed(self) -> bool:
-        """Whether there is a CuPy to import."""
-        return cupy_installed()
-
-    def load(self) -> str:
-        """Import it."""
-        self.modules = _imported()
-        return self.modules.version
-
-    def driver(self) -> int:
-        """The newest CUDA that the driver knows."""
-        return int(self.modules.runtime.driverGetVersion())
-
-    def runtime(self) -> int:
-        """The CUDA that CuPy was built for."""
-        return int(self.modules.runtime.runtimeGetVersion())
-
-    def devices(self) -> int:
-        """How many there are."""
-        return int(self.modules.runtime.getDeviceCount())
-
-    def library(self, name: str, /) -> None:
-        """Open a library; NVRTC is opened by its first call."""
-        found = getattr(self.modules.libs, name)
-        if name == "nvrtc":
-            found.getVersion()
-
-    def launch(self) -> None:
-        """Compile, run and read back a kernel of one element."""
-        api, taken = CupyApi(self.modules), bytearray(8)
-        stream, address = api.new_stream(0), api.allocate(0, 8)
-        api.launch(stream, Launch(PROBE, 1, 1, (address,)))
-        api.download(stream, address, taken)
-        api.synchronize(stream)
-        found = int.from_bytes(taken, "little")
-        if found != _PROBED:
-            raise BackendError(f"it wrote {found}, not {_PROBED}")
+        Raises:
+            BackendError: it does not compile for this capability.
+        """
+        module = self.cuda.Module()
+        module.load(compiled(self.libs.nvrtc, program, capability))
+        return module.get_function(program.entry)
 
 
 class CudaStream:
@@ -145,6 +98,7 @@ class CupyApi:
     name: Final = "cuda"
 
     def __init__(self, found: Modules) -> None:
+        self._modules = found
         self.cuda, self.runtime, self.libs = found.cuda, found.runtime, found.libs
         self._properties = [self._properties_of(ordinal) for ordinal in range(self.runtime.getDeviceCount())]
         self._pool = self.cuda.MemoryPool()
@@ -152,27 +106,15 @@ class CupyApi:
         self._dropped: deque[tuple[int, int, Sequence[Any]]] = deque()
         self._leaving: list[tuple[int, int, list[Any]]] = []
         self._staging: Staging[Any] = Staging(self.cuda.alloc_pinned_memory, self._event, self._passed)
-        self._functions: dict[tuple[str, str, int], Any] = {}
+        self._functions = Functions(self._load, lambda ordinal: self.runtime.deviceSynchronize())
+        self._met: set[tuple[int, int]] = set()
         self._lock = threading.RLock()
-        self._let_devices_meet()
 
     def _properties_of(self, ordinal: int) -> DeviceProperties:
         facts = self.runtime.getDeviceProperties(ordinal)
         return DeviceProperties(
             facts["name"].decode(), int(facts["totalGlobalMem"]), (int(facts["major"]), int(facts["minor"]))
         )
-
-    def _let_devices_meet(self) -> None:
-        """Let each device reach the memory of those that it can reach; copies go over the host elsewhere."""
-        count = range(len(self._properties))
-        for one, other in ((one, other) for one in count for other in count if one != other):
-            with self.cuda.Device(one):
-                if self.runtime.deviceCanAccessPeer(one, other):
-                    try:
-                        self.runtime.deviceEnablePeerAccess(other)
-                    except self.runtime.CUDARuntimeError as error:
-                        if "PeerAccessAlreadyEnabled" not in str(error):
-                            raise
 
     def devices(self) -> Sequence[DeviceProperties]:
         """The devices, in CUDA's order."""
@@ -193,8 +135,13 @@ class CupyApi:
             return address
 
     def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:
-        """Memory of the device, the only kind that the properties name."""
-        assert kind is MemoryKind.Device
+        """Memory of the device, the only kind that the properties name.
+
+        Raises:
+            BackendError: another kind.
+        """
+        if kind is not MemoryKind.Device:
+            raise BackendError(f"{self.name}:{ordinal} has no {kind.name} memory; it has Device")
         return self.allocate(ordinal, nbytes)
 
     def rest(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
@@ -281,6 +228,8 @@ class CupyApi:
 
     def copy(self, stream: Any, target: int, source: int, nbytes: int, /) -> None:
         """Submit a copy; CUDA's addresses are one space and tell the devices."""
+        if len(self._properties) > 1:
+            self._let_meet(self.ordinal_of(target), self.ordinal_of(source))
         self._copy(stream, target, source, nbytes, self.runtime.memcpyDefault)
 
     def fill(self, stream: Any, target: int, byte: int, nbytes: int, /) -> None:
@@ -291,7 +240,7 @@ class CupyApi:
     def launch(self, stream: Any, launch: Launch, /) -> None:
         """Submit a program, which is compiled for the device when it runs there first."""
         with self.cuda.Device(stream.ordinal):
-            function = self._function(launch.program, stream.ordinal)
+            function = self._functions.of(launch.program, stream.ordinal)
             packed = tuple(map(_packed, launch.arguments))
             function((launch.blocks,), (launch.threads,), packed, 0, stream.native)
 
@@ -338,18 +287,25 @@ class CupyApi:
             found = stream.handles[key] = _Handle(getattr(self.libs, library))
         return found.value
 
-    def _function(self, program: Program, ordinal: int) -> Any:
-        key = program.source, program.entry, ordinal
-        function = self._functions.get(key)
-        if function is None:
-            module = self.cuda.Module()
-            module.load(compiled(self.libs.nvrtc, program, self._properties[ordinal].compute_capability))
-            function = self._functions[key] = module.get_function(program.entry)
-        return function
+    def _load(self, program: Program, ordinal: int) -> Any:
+        return self._modules.loaded(program, self._properties[ordinal].compute_capability)
 
     def _copy(self, stream: CudaStream, target: int, source: int, nbytes: int, kind: int) -> None:
         with self.cuda.Device(stream.ordinal):
             self.runtime.memcpyAsync(target, source, nbytes, kind, stream.native.ptr)
+
+    def _let_meet(self, one: int, other: int) -> None:
+        """Let two devices reach each other's memory if they can; copies between others go over the host."""
+        with self._lock:
+            for here, there in {(one, other), (other, one)} - self._met:
+                with self.cuda.Device(here):
+                    if here != there and self.runtime.deviceCanAccessPeer(here, there):
+                        try:
+                            self.runtime.deviceEnablePeerAccess(there)
+                        except self.runtime.CUDARuntimeError as error:
+                            if error.status != ALREADY_ENABLED:
+                                raise
+                self._met.add((here, there))
 
     def _event(self, stream: Any) -> Any:
         with self.cuda.Device(stream.ordinal):
