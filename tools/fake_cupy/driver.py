@@ -17,6 +17,7 @@ PINNED: Final = 1 << 40  # host memory that devices reach lies from here on
 CAPABILITY: Final = (9, 0)
 NOT_READY: Final = 600
 ERRORS: Final = {
+    2: "cudaErrorMemoryAllocation",
     NOT_READY: "cudaErrorNotReady",
     700: "cudaErrorIllegalAddress",
     704: "cudaErrorPeerAccessAlreadyEnabled",
@@ -59,7 +60,9 @@ class Machine:
         self.defaults = [self.scheduler.new_stream(ordinal) for ordinal in range(devices)]
         self.streams: dict[int, SimulatedStream] = {id(one): one for one in self.defaults}
         self.events: WeakValueDictionary[int, Event] = WeakValueDictionary()
-        self.pinned: list[Pinned] = []
+        self.pinned: WeakValueDictionary[int, Pinned] = WeakValueDictionary()  # it goes when nobody holds it
+        self._next_pinned = PINNED
+        self.pinned_most = 1 << 30  # bytes of it at a time
         self.met: set[tuple[int, int]] = set()  # devices that another library let meet
         self.failed = 0  # the number of an error that each query answers
         machine = self
@@ -109,13 +112,17 @@ class Machine:
         """Bytes of any device, or of host memory that devices reach."""
         if address >= 1 << 44:
             return self.memories[device_of(address)].bytes_at(address, nbytes)
-        (found,) = (one for one in self.pinned if one.ptr <= address < one.ptr + len(one))
+        (found,) = (one for one in self.pinned.values() if one.ptr <= address < one.ptr + len(one))
         return np.frombuffer(found, np.uint8)[address - found.ptr :][:nbytes]
 
     def _pin(self, size: int) -> Pinned:
+        self.note("alloc_pinned_memory", size)
+        if sum(map(len, self.pinned.values())) + size > self.pinned_most:
+            raise FakeRuntimeError(2)
         fresh = Pinned(b"\xcd" * size)
-        fresh.ptr = self.pinned[-1].ptr + len(self.pinned[-1]) + 256 if self.pinned else PINNED
-        self.pinned.append(fresh)
+        fresh.ptr = self._next_pinned
+        self._next_pinned += size + 256
+        self.pinned[fresh.ptr] = fresh
         return fresh
 
 

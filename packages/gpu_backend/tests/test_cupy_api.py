@@ -14,13 +14,14 @@ import tensor_runtime as tr
 from fake_cupy.driver import Machine
 from fake_cupy.libraries import WORKSPACE, modules
 from tensor_core.dtypes import C64, F32, F64, I64
-from tensor_core.errors import BackendError
+from tensor_core.errors import BackendError, OutOfMemoryError
 from tensor_gpu.cuda.cupy_api import CupyApi
 from tensor_gpu.cuda.exchange import CudaBackend
 from tensor_gpu.cuda.functions import Functions
 from tensor_gpu.cuda.probe import PROBE, CupyProbe
 from tensor_gpu.cuda.report import examine
 from tensor_gpu.device.api import Gemm, Launch, Solver, Stack
+from tensor_gpu.device.pool import DeviceMemoryError
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.source import OPTIONS
 from tensor_runtime.backends.registry import registry
@@ -294,8 +295,66 @@ def test_memory_goes_when_its_users_have_run_and_is_waited_for_only_where_none_i
         "wait for event",
         "free_all_blocks",
     ]
-    with pytest.raises(MemoryError, match="no 700000 bytes left"):
+    with pytest.raises(
+        DeviceMemoryError, match=r"^cuda:0: 700000 bytes were asked for, 700008 of 1048576 are"
+    ) as caught:
         api.allocate(0, 700_000)
+    assert caught.value.fields == {"asked": 700_000, "used": 700_008, "limit": 1 << 20}
+
+
+def test_large_transfers_go_in_pieces_of_which_few_are_pinned_at_a_time(
+    machine: Machine, api: CupyApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api._staging, "_piece", 100)
+    monkeypatch.setattr(api._staging, "_most", 250)
+    machine.pinned_most = 250
+    given, taken = np.random.default_rng(0).bytes(1010), bytearray(1010)
+    stream, address = api.new_stream(0), api.allocate(0, 1010)
+    api.upload(stream, address, given)
+    api.download(stream, address, taken)
+    api.synchronize(stream)
+
+    assert taken == given
+    assert [size for _, (size,) in machine.noted("alloc_pinned_memory")] == [*[100] * 10, 10] * 2
+    assert not machine.pinned
+
+
+def test_a_lack_of_pinned_memory_is_waited_for_and_then_told(machine: Machine, api: CupyApi) -> None:
+    machine.pinned_most = 10
+    one, other = api.new_stream(0), api.new_stream(1)
+    here, there, taken = api.allocate(0, 8), api.allocate(1, 8), bytearray(8)
+    api.upload(one, here, b"abcdefgh")
+    api.download(other, there, taken)  # after the first has run
+    assert (api.done(one), machine.noted("wait for event")) == (True, [("wait for event", ())])
+
+    api.synchronize(other)
+    with pytest.raises(
+        DeviceMemoryError, match=r"^11 bytes of pinned memory of the host were asked for, and transfers"
+    ):
+        api.upload(one, here, bytes(11))
+
+
+def test_a_lack_of_memory_anywhere_is_an_error_of_our_tree(shared: Machine, place: str) -> None:
+    x = tr.ones(64)
+    there = tr.to(x, place)
+    shared.pinned_most, before = 256, shared.pinned_most
+    try:
+        for move in (lambda: tr.to(x, place), lambda: tr.to(there, "cpu"), lambda: tr.download(there, wait=False)):
+            with pytest.raises(
+                OutOfMemoryError, match="512 bytes of pinned memory of the host were asked for"
+            ) as caught:
+                move()
+            assert caught.value.asked == 512
+    finally:
+        shared.pinned_most = before
+    assert tr.to(there, "cpu").tolist() == [1.0] * 64
+
+
+def test_a_workspace_that_finds_no_memory_is_told_with_what_is_in_use(api: CupyApi) -> None:
+    stream, address = api.new_stream(0), api.allocate(0, (1 << 20) - 1024)  # guards take 512
+    call = Solver("geqrf", F64, (1, 1), (Stack(address, 1, 1),) * 2, address + 32, 1)
+    with pytest.raises(DeviceMemoryError, match="were asked for, 1047552 of 1048576 are in use"):
+        api.solver(stream, call)
 
 
 def test_memory_of_another_kind_is_refused(machine: Machine, api: CupyApi) -> None:

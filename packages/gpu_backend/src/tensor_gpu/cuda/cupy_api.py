@@ -21,9 +21,12 @@ from tensor_gpu.cuda.functions import Functions
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
 from tensor_gpu.cuda.staging import Staging
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
+from tensor_gpu.device.pool import DeviceMemoryError
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.placement import MemoryKind
 
+NO_MEMORY: Final = 2
+"""cudaErrorMemoryAllocation, which CuPy raises as an error of its own where memory of the host is pinned."""
 NOT_READY: Final = 600
 """cudaErrorNotReady: what is asked for has not run yet, and nothing is wrong."""
 ALREADY_ENABLED: Final = 704
@@ -105,7 +108,7 @@ class CupyApi:
         self._live: list[dict[int, tuple[Any, int]]] = [{} for _ in self._properties]
         self._dropped: deque[tuple[int, int, Sequence[Any]]] = deque()
         self._leaving: list[tuple[int, int, list[Any]]] = []
-        self._staging: Staging[Any] = Staging(self.cuda.alloc_pinned_memory, self._event, self._passed)
+        self._staging: Staging[Any] = Staging(self._pin, self._event, self._passed, lambda event: event.synchronize())
         self._functions = Functions(self._load, lambda ordinal: self.runtime.deviceSynchronize())
         self._met: set[tuple[int, int]] = set()
         self._lock = threading.RLock()
@@ -121,7 +124,11 @@ class CupyApi:
         return self._properties
 
     def allocate(self, ordinal: int, nbytes: int, /) -> int:
-        """Memory of a pool of our own; where there is none left, what is about to be released is waited for."""
+        """Memory of a pool of our own; where there is none left, what is about to be released is waited for.
+
+        Raises:
+            DeviceMemoryError: there is none after that either.
+        """
         with self._lock, self.cuda.Device(ordinal):
             self._collect(wait=False)
             try:
@@ -129,10 +136,22 @@ class CupyApi:
             except MemoryError:
                 self._collect(wait=True)
                 self._pool.free_all_blocks()
-                pointer = self._pool.malloc(nbytes)
+                pointer = self._last_try(ordinal, nbytes)
             address = int(pointer.ptr)
             self._live[ordinal][address] = pointer, nbytes
             return address
+
+    def _last_try(self, ordinal: int, nbytes: int) -> Any:
+        try:
+            return self._pool.malloc(nbytes)
+        except MemoryError as error:
+            used, total = self.memory(ordinal)
+            raise DeviceMemoryError(
+                f"{self.name}:{ordinal}: {nbytes} bytes were asked for, {used} of {total} are in use: {error}",
+                asked=nbytes,
+                used=used,
+                limit=total,
+            ) from error
 
     def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:
         """Memory of the device, the only kind that the properties name.
@@ -312,6 +331,14 @@ class CupyApi:
             event = self.cuda.Event(disable_timing=True)
             event.record(stream.native)
             return event
+
+    def _pin(self, nbytes: int) -> Any:
+        try:
+            return self.cuda.alloc_pinned_memory(nbytes)
+        except self.runtime.CUDARuntimeError as error:
+            if error.status != NO_MEMORY:
+                raise
+            raise MemoryError(str(error)) from error
 
     def _passed(self, event: Any) -> bool:
         return self._has_run(self.runtime.eventQuery(event.ptr))
