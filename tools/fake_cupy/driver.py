@@ -64,6 +64,7 @@ class Machine:
         self._next_pinned = PINNED
         self.pinned_most = 1 << 30  # bytes of it at a time
         self.met: set[tuple[int, int]] = set()  # devices that another library let meet
+        self.capability = CAPABILITY
         self.failed = 0  # the number of an error that each query answers
         machine = self
 
@@ -147,7 +148,7 @@ class Runtime:
         return len(self._machine.memories)
 
     def getDeviceProperties(self, device: int) -> dict[str, Any]:
-        major, minor = CAPABILITY
+        major, minor = self._machine.capability
         memory = self._machine.memories[device]
         return {"name": b"a fake", "totalGlobalMem": memory.capacity, "major": major, "minor": minor}
 

@@ -292,10 +292,15 @@ class Nvrtc:
     """``cupy_backends.cuda.libs.nvrtc``: code is its source."""
 
     NVRTCError = FakeError
+    _ARCHITECTURES = (80, 86, 90)
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._sources: dict[int, str] = {}
+        self._chosen: dict[int, str] = {}
+
+    def getSupportedArchs(self) -> list[int]:
+        return list(self._ARCHITECTURES)
 
     def getVersion(self) -> tuple[int, int]:
         return 12, 9
@@ -310,8 +315,17 @@ class Nvrtc:
         self._machine.note("compileProgram", *options)
         if 'extern "C" __global__' not in self._sources[prog]:
             raise FakeError("NVRTC_ERROR_COMPILATION (6)")
+        chosen = options[-1].partition("=")[2]
+        if chosen not in (f"{kind}_{number}" for kind in ("sm", "compute") for number in self._ARCHITECTURES):
+            raise FakeError("NVRTC_ERROR_INVALID_OPTION (5)")
+        self._chosen[prog] = chosen
+
+    def getPTX(self, prog: int) -> bytes:
+        return self._sources[prog].encode()
 
     def getCUBIN(self, prog: int) -> bytes:
+        if not self._chosen[prog].startswith("sm_"):
+            raise FakeError("NVRTC_ERROR_INVALID_INPUT (3)")
         return self._sources[prog].encode()
 
     def getProgramLog(self, prog: int) -> str:

@@ -12,7 +12,7 @@ import pytest
 import tensor_linalg as tl
 import tensor_runtime as tr
 from fake_cupy.driver import Machine
-from fake_cupy.libraries import WORKSPACE, modules
+from fake_cupy.libraries import WORKSPACE, Nvrtc, modules
 from tensor_core.dtypes import C64, F32, F64, I64
 from tensor_core.errors import BackendError, OutOfMemoryError
 from tensor_gpu.cuda.cupy_api import CupyApi
@@ -50,6 +50,40 @@ def place(shared: Machine) -> Iterator[str]:
     tr.register_backend("fake", CudaBackend(CupyApi(modules(shared)), DeviceKind.other("fake"), device_type=99))
     yield "fake:1"
     registry.unregister("fake")
+
+
+@pytest.mark.parametrize(
+    ("capability", "told", "asked"),
+    [
+        ((8, 6), True, "sm_86"),
+        ((12, 0), True, "compute_90"),
+        ((8, 9), True, "compute_86"),  # in a gap of what the compiler knows
+        ((12, 0), False, "compute_90"),
+        ((8, 0), False, "sm_80"),
+    ],
+)
+def test_a_device_that_the_compiler_does_not_know_gets_code_that_its_driver_compiles_on(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], told: bool, asked: str
+) -> None:
+    if not told:
+        monkeypatch.delattr(Nvrtc, "getSupportedArchs")
+        monkeypatch.setattr(Nvrtc, "_ARCHITECTURES", (80, 90))
+    machine.capability = capability
+    api, taken = CupyApi(modules(machine)), bytearray(8)
+    stream, address = api.new_stream(0), api.allocate(0, 8)
+    api.launch(stream, Launch(writing(7), 1, 1, (address,)))
+    api.download(stream, address, taken)
+    api.synchronize(stream)
+
+    assert machine.noted("compileProgram")[0][1][-1] == f"--gpu-architecture={asked}"
+    assert int.from_bytes(taken, "little") == 7
+
+
+def test_a_device_that_is_too_old_for_the_compiler_is_refused(machine: Machine) -> None:
+    machine.capability = (3, 5)
+    api = CupyApi(modules(machine))
+    with pytest.raises(BackendError, match=r"write does not compile for sm_35: NVRTC_ERROR_INVALID_OPTION \(5\)"):
+        api.launch(api.new_stream(0), Launch(writing(7), 1, 1, (0,)))
 
 
 @made_once

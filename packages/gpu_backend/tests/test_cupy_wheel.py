@@ -175,6 +175,8 @@ def test_the_compiler_makes_device_code_as_we_ask_for_it(libs: Any) -> None:
     except Exception as error:
         pytest.skip(f"NVRTC cannot be opened: {error}")
     assert compiled(libs.nvrtc, PROBE, (9, 0)).startswith(b"\x7fELF")
+    newest = max(libs.nvrtc.getSupportedArchs())
+    assert f".target sm_{newest}\n".encode() in compiled(libs.nvrtc, PROBE, (newest // 10 + 1, 0))
     with pytest.raises(BackendError, match="does not compile for sm_90"):
         compiled(libs.nvrtc, type(PROBE)("bad", "nonsense", PROBE.meaning), (9, 0))
 
