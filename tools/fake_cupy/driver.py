@@ -75,9 +75,15 @@ class Machine:
                 machine.streams[id(native)] = native
                 super().__init__(machine, native)
 
-        class BoundExternal(Stream):
-            def __init__(self, ptr: int, device_id: int = -1) -> None:
-                super().__init__(machine, machine.defaults[device_id] if ptr <= 2 else machine.streams[ptr])
+            @classmethod
+            def from_external(cls, obj: Any) -> BoundStream:
+                version, ptr = obj.__cuda_stream__()
+                assert version == 0
+                found = cls.__new__(cls)
+                Stream.__init__(
+                    found, machine, machine.defaults[machine.current[-1]] if ptr <= 2 else machine.streams[ptr]
+                )
+                return found
 
         class BoundEvent(Event):
             def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
@@ -86,7 +92,6 @@ class Machine:
         self.cuda = SimpleNamespace(
             Device=lambda device: Device(machine, device),
             Stream=BoundStream,
-            ExternalStream=BoundExternal,
             Event=BoundEvent,
             MemoryPool=lambda allocator=None: Pool(machine),
             Module=lambda: Module(machine),
@@ -211,7 +216,7 @@ class Device:
 
 
 class Stream:
-    """``cupy.cuda.Stream`` and ``ExternalStream``."""
+    """``cupy.cuda.Stream``."""
 
     def __init__(self, machine: Machine, native: SimulatedStream) -> None:
         self._machine, self.native, self.ptr = machine, native, id(native)

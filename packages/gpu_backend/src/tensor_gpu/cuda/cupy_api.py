@@ -72,6 +72,16 @@ class CudaStream:
         self.handles: dict[tuple[str, int], _Handle] = {}  # of libraries, by their names and the threads
 
 
+class LentStream(NamedTuple):
+    """Another library's queue by its handle, as CUDA's protocol of streams has it; CuPy does not destroy it."""
+
+    handle: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Version of the protocol, and address."""
+        return 0, self.handle
+
+
 class CudaEvent(NamedTuple):
     """A point in a stream."""
 
@@ -189,7 +199,7 @@ class CupyApi:
     def stream_of(self, ordinal: int, handle: int, /) -> CudaStream:
         """Another library's queue; 0 is CUDA's default stream."""
         with self.cuda.Device(ordinal):
-            return CudaStream(self.cuda.ExternalStream(handle, ordinal), ordinal)
+            return CudaStream(self.cuda.Stream.from_external(LentStream(handle)), ordinal)
 
     def ordinal_of(self, address: int, /) -> int:
         """The device on which memory of any library lies."""
