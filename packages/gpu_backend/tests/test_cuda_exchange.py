@@ -149,5 +149,66 @@ def test_what_runs_backwards_is_lent_as_a_copy_or_not_at_all(backend: CudaBacken
         backend.lend_dlpack(array, form, 0, None, None)
 
 
+def test_the_interface_tells_where_memory_is_and_which_stream_writes_it(backend: CudaBackend) -> None:
+    array, form = ours(backend)
+    facts = backend.lend_cuda_interface(array, form)
+
+    assert facts == {
+        "shape": (2, 2),
+        "typestr": "<f8",
+        "data": (array.address, False),
+        "strides": (8, 16),
+        "stream": backend.api.handle(array.allocation.writer),
+        "version": 3,
+    }
+    lent = SimpleNamespace(__cuda_array_interface__=facts)
+    borrowed = backend.borrow(lent, False) or pytest.fail("nothing was borrowed")
+    assert (borrowed[0].address, borrowed[1]) == (array.address, form)
+    assert elements(backend, borrowed) == [[1.0, 2.0], [3.0, 4.0]]
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "told"),
+    [
+        ((2, 2), (-1, 2), ((-8, 16), False)),
+        ((2, 3), (1, 0), ((8, 0), True)),  # elements that are repeated must not be written
+        ((), (), ((), False)),
+    ],
+)
+def test_the_interface_tells_strides_in_bytes_and_what_must_not_be_written(
+    backend: CudaBackend, shape: tuple[int, ...], strides: tuple[int, ...], told: tuple[tuple[int, ...], bool]
+) -> None:
+    array, whole = ours(backend)
+    facts: Any = backend.lend_cuda_interface(array.moved(1), form_of(F64, shape, whole.placement, strides))
+
+    assert (facts["strides"], facts["data"]) == (told[0], (array.address + 8, told[1]))
+    assert facts["shape"] == shape
+
+
+def test_the_interface_tells_no_address_of_nothing_and_no_stream_of_what_none_wrote(backend: CudaBackend) -> None:
+    array, form = ours(backend)
+    none: Any = backend.lend_cuda_interface(array, form_of(F64, (0, 2), form.placement))
+    assert none["data"] == (0, False)
+
+    theirs = Theirs(backend)
+    borrowed = backend.borrow(theirs, False) or pytest.fail("nothing was borrowed")
+    assert backend.lend_cuda_interface(*borrowed)["stream"] is None
+
+
+def test_memory_that_the_interface_told_of_is_used_again_after_the_default_stream(backend: CudaBackend) -> None:
+    (array, form), api, taken = ours(backend), backend.api, bytearray(32)
+    facts: Any = backend.lend_cuda_interface(array, form)
+    consumer = api.stream_of(1, 1)
+    api.wait(consumer, api.record(api.stream_of(1, facts["stream"])))
+    api.download(consumer, facts["data"][0], taken)
+    del array
+    executor = backend.executor(form.placement)
+    executor.fill(executor.empty(form), 0, 32)
+    executor.synchronize()
+    api.synchronize(consumer)
+
+    assert np.frombuffer(taken).tolist() == [1.0, 3.0, 2.0, 4.0]
+
+
 def test_what_names_no_memory_is_left_alone(backend: CudaBackend) -> None:
     assert backend.borrow([1.0], None) is None

@@ -14,7 +14,7 @@ import tensor_runtime as tr
 from fake_cupy.driver import Machine
 from fake_cupy.libraries import WORKSPACE, Nvrtc, modules
 from tensor_core.dtypes import C64, F32, F64, I64
-from tensor_core.errors import BackendError, OutOfMemoryError
+from tensor_core.errors import BackendError, MissingAttributeError, OutOfMemoryError
 from tensor_gpu.cuda.cupy_api import CupyApi
 from tensor_gpu.cuda.exchange import CudaBackend
 from tensor_gpu.cuda.functions import Functions
@@ -382,6 +382,19 @@ def test_a_lack_of_memory_anywhere_is_an_error_of_our_tree(shared: Machine, plac
     finally:
         shared.pinned_most = before
     assert tr.to(there, "cpu").tolist() == [1.0] * 64
+
+
+def test_tensors_have_the_interface_of_cuda_where_there_are_such_devices(place: str) -> None:
+    x = tr.to(tr.tensor([[1, 2], [3, 4]]), place)
+    facts = x[::-1].__cuda_array_interface__
+
+    assert (facts["shape"], facts["typestr"], facts["strides"], facts["version"]) == ((2, 2), "<i8", (-8, 16), 3)
+    for elsewhere in (tr.ones(2), tr.ones(2, placement="sim:0"), tr.ones(2, placement="meta")):
+        assert not hasattr(elsewhere, "__cuda_array_interface__")
+    with pytest.raises(
+        MissingAttributeError, match=r"no attribute '__cuda_array_interface__' on cpu; accepted: tensors"
+    ):
+        _ = tr.ones(2).__cuda_array_interface__
 
 
 def test_a_workspace_that_finds_no_memory_is_told_with_what_is_in_use(api: CupyApi) -> None:

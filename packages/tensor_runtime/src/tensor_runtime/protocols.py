@@ -225,6 +225,10 @@ class DeviceBackend(PlacedBackend[A], Protocol[A]):
         """A DLPack capsule of the same memory, ready for work on the consumer's stream; arguments as ``__dlpack__``."""
         ...
 
+    def lend_cuda_interface(self, array: A, form: Form, /) -> dict[str, object]:
+        """What ``__cuda_array_interface__``, version 3, tells of the same memory."""
+        ...
+
     def begin_upload(self, source: HostTensor[Any], form: Form, /) -> Underway[A]:
         """As :meth:`Backend.upload`, in the background; ``source`` may change as soon as it returns."""
         ...

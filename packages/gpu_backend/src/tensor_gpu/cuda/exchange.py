@@ -1,4 +1,4 @@
-"""Memory of devices of CUDA from other libraries, and for them: DLPack both ways, and ``__cuda_array_interface__``.
+"""Memory of devices of CUDA from other libraries, and for them: DLPack and ``__cuda_array_interface__``, both ways.
 
 Nothing is copied unless it has to be, and the host waits for nothing: streams wait for each other.
 """
@@ -13,10 +13,11 @@ from tensor_core.errors import ArgumentError, DTypeError, ExchangeError, shorten
 from tensor_core.host.dlpack.borrowing import take_device_capsule
 from tensor_core.host.dlpack.lending import export_device_capsule, is_unversioned
 from tensor_core.host.interchange import check_address
-from tensor_core.layout import TensorLayout
+from tensor_core.layout import TensorLayout, is_injective
 from tensor_core.shapes import canonical_strides
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.cuda.cupy_api import CupyApi
+from tensor_gpu.device.api import Stream
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
@@ -40,6 +41,7 @@ ELEMENT_TYPES: Final[Mapping[str, DType]] = {
     "|b1": Bool,
 }
 """Element types by their names in ``__cuda_array_interface__``."""
+_NAMES: Final[Mapping[DType, str]] = {dtype: name for name, dtype in ELEMENT_TYPES.items()}
 
 Borrowed = tuple[DType, TensorLayout, int, bool, object]
 """Element type, shape and strides, address of the first element, whether it must not be written, what holds it."""
@@ -56,6 +58,7 @@ class CudaBackend(DeviceBackend):
         super().__init__(api, kind)
         self.cupy = api
         self._device_type = device_type
+        self._defaults: dict[int, Stream] = {}
 
     def dlpack_device(self, placement: Placement, /) -> tuple[int, int]:
         """DLPack's name of a device."""
@@ -83,6 +86,12 @@ class CudaBackend(DeviceBackend):
 
     def _executor_of(self, ordinal: int) -> Executor:
         return self.executor(self._place(ordinal))
+
+    def _default_stream(self, ordinal: int) -> Stream:
+        found = self._defaults.get(ordinal)
+        return (
+            self._defaults.setdefault(ordinal, self.api.stream_of(ordinal, DEFAULT_STREAM)) if found is None else found
+        )
 
     def _place(self, ordinal: int) -> Placement:
         return Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal))
@@ -144,6 +153,23 @@ class CudaBackend(DeviceBackend):
             unversioned=is_unversioned(max_version),
             copied=bool(backwards or copy),
         )
+
+    def lend_cuda_interface(self, array: DeviceArray, form: Form, /) -> dict[str, object]:
+        """What ``__cuda_array_interface__`` tells of the same memory; strides that run backwards stay so.
+
+        Nobody tells the stream that will use it. It waits for CUDA's default stream, as most do, or else its work has
+        to be done before the tensor goes.
+        """
+        layout, writer = TensorLayout(form.shape, form.strides), array.allocation.writer
+        array.allocation.users.add(self._default_stream(array.allocation.ordinal))
+        return {
+            "shape": form.shape,
+            "typestr": _NAMES[form.dtype],
+            "data": (array.address if form.size else 0, not is_injective(layout)),
+            "strides": tuple(stride * form.dtype.itemsize for stride in form.strides),
+            "stream": None if writer is None else self.api.handle(writer) or DEFAULT_STREAM,
+            "version": 3,
+        }
 
 
 def described(facts: Mapping[str, Any], owner: object, /) -> Borrowed:

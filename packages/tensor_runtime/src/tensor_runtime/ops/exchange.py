@@ -1,4 +1,4 @@
-"""Exchange with other libraries through DLPack: ``from_dlpack``, and what a tensor answers to theirs.
+"""Exchange with other libraries: ``from_dlpack``, and what a tensor answers to their protocols, DLPack above all.
 
 Host memory is exchanged by what ``tensor_core`` knows of DLPack; of a backend it takes no more than ``lend`` and
 ``borrow``. Memory of devices is the business of their backends (``ops.device_data``).
@@ -6,12 +6,14 @@ Host memory is exchanged by what ``tensor_core`` knows of DLPack; of a backend i
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
-from tensor_core.errors import PlacementError
+from tensor_core.errors import MissingAttributeError, PlacementError
 from tensor_core.host.dlpack.lending import HOST, is_unversioned, must_copy
 from tensor_core.host.tensor import HostTensorView
 from tensor_core.layout import TensorLayout, is_injective
+from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.ops.device_data import device_told, lent_by_device
 from tensor_runtime.ops.host_data import as_tensor, lent_by_dlpack
@@ -122,3 +124,37 @@ def device_of(x: Tensor, /) -> tuple[int, int]:
             placement=form.placement,
         )
     return HOST
+
+
+def cuda_interface(x: Tensor, /) -> dict[str, object]:
+    """What tells other libraries where the elements are on a device of CUDA: ``__cuda_array_interface__``, version 3.
+
+    The memory is shared, and is there as long as the tensor is; whoever reads it lets the stream named wait. Work on a
+    stream that does not wait for CUDA's default stream has to be done before the tensor goes.
+
+    Raises:
+        MissingAttributeError: the tensor is not on such a device, so that ``hasattr`` is False.
+
+    >>> hasattr(tensor([1.0]), "__cuda_array_interface__")
+    False
+    """
+    form, array = unwrap("__cuda_array_interface__", x)
+    backend: Any = registry.backend_for(form.placement)
+    if not hasattr(backend, "lend_cuda_interface"):
+        raise MissingAttributeError(
+            f"'{type(x).__name__}' object has no attribute '__cuda_array_interface__' on {form.placement}; accepted: "
+            "tensors on devices of CUDA",
+            name="__cuda_array_interface__",
+        )
+    told: dict[str, object] = call_translated(
+        "__cuda_array_interface__", form, backend.lend_cuda_interface, array, form
+    )
+    return told
+
+
+ANSWERS: Final[Mapping[str, Any]] = {
+    "__dlpack__": lend_capsule,
+    "__dlpack_device__": device_of,
+    "__cuda_array_interface__": property(cuda_interface, doc="Where the elements are on a device of CUDA."),
+}
+"""Attributes of tensors that other libraries look for."""

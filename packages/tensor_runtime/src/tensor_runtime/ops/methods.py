@@ -23,7 +23,7 @@ from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, native_calls, reduction
 from tensor_runtime.ops.arrangement import swapaxes
 from tensor_runtime.ops.creation import buffer_of, to_numpy
-from tensor_runtime.ops.exchange import device_of, lend_capsule
+from tensor_runtime.ops.exchange import ANSWERS
 from tensor_runtime.ops.in_place import in_place_operators
 from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
 from tensor_runtime.ops.numpy_names import array_function, array_ufunc, attributes, masked_data
@@ -321,8 +321,7 @@ METHODS: Final[dict[str, Any]] = {
     "device": property(lambda x: x.placement, doc="The placement, under the array API standard's name."),
     "to_device": _to_device,
     "__array_namespace__": _array_namespace,
-    "__dlpack__": lend_capsule,
-    "__dlpack_device__": device_of,
+    **ANSWERS,
     "__array_ufunc__": array_ufunc,
     "__array_function__": array_function,
     "__dir__": attributes,

@@ -272,5 +272,5 @@ def _of(dtype: DType, form: Form) -> Form:
 
 _HIDDEN: Final = frozenset({"bind_sequence", "native_call", "begin_upload", "transfer", "borrow", "borrow_dlpack"})
 """Optional methods that give arrays; the runtime does without them."""
-_OF_ARRAYS: Final = frozenset({"download", "begin_download", "lend", "lend_dlpack"})
+_OF_ARRAYS: Final = frozenset({"download", "begin_download", "lend", "lend_dlpack", "lend_cuda_interface"})
 """Methods that are given an array first."""
