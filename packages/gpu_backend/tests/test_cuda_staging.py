@@ -98,3 +98,14 @@ def test_no_more_than_a_limit_waits_and_no_more_is_waited_for(device: Device) ->
     device.run(3)
     device.staging.land("s")
     assert taken == bytes(range(3, 24))
+
+
+def test_a_copy_whose_point_cannot_be_noted_leaves_nothing_behind(device: Device) -> None:
+    def record(stream: object) -> int:
+        raise RuntimeError("the device is lost")
+
+    staging = Staging(device.pin, record, lambda point: True, device.wait, piece=4, most=10)
+    with pytest.raises(RuntimeError, match="the device is lost"):
+        staging.download("s", bytearray(3), lambda address, start, nbytes: None)
+    assert staging.streams() == ()
+    staging.land("s")

@@ -162,7 +162,8 @@ class Staging(Generic[E]):
 
     def _keep(self, stream: Stream, memory: Pinned, nbytes: int, target: memoryview | None) -> None:
         with self._lock:
+            piece = _Piece(self._record(stream), memory, nbytes, target)  # may fail, and leaves no empty queue then
             queue = self._waiting.setdefault(stream, _Queue())
-            queue.pieces.append(_Piece(self._record(stream), memory, nbytes, target))
+            queue.pieces.append(piece)
             queue.nbytes += nbytes
             self.land(stream)
