@@ -1,8 +1,12 @@
-"""An exactly zero pivot is found alike by every instruction set, in every batch, and by a textbook elimination."""
+"""An exactly zero pivot is found alike by every instruction set, in every batch, and by a textbook elimination.
+
+Determinants of two and three rows are a formula of exact products: of whole numbers they are exact.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import product
 from math import frexp
 from typing import Any
@@ -91,17 +95,18 @@ def test_the_verdict_is_that_of_an_elimination_without_fused_products(side: int,
     expected = verdicts(matrices, dtype)
     assert sum(expected) > 500  # and of side 3 a few are not found: what is found is a pivot of zero, not the rank
     tensor = tr.cast(tr.asarray(np.asfortranarray(matrices)), dtype)
-    determinants = tl.det(tensor).to_numpy()
-    assert [value == 0 for value in determinants] == expected
+    assert not tl.det(tensor).to_numpy().any()
     for k in range(0, matrices.shape[-1], 5):
         one = tensor[..., k]
         assert refused(tl.inv, one) is refused(tl.solve, one, one) is expected[k]
 
 
-@pytest.mark.parametrize("side", [2, 3])
+@pytest.mark.parametrize("side", [4, 5])
 def test_determinants_have_the_bits_of_the_textbook(side: int) -> None:
     rng = np.random.default_rng(side)
-    matrices = np.concatenate([singular_matrices(side), rng.standard_normal((side, side, 2000))], axis=-1)
+    singular = rng.integers(-3, 4, (side, side, 1000)).astype(float)
+    singular[-1] = singular[:-1].sum(axis=0)
+    matrices = np.concatenate([singular, rng.standard_normal((side, side, 2000))], axis=-1)
     expected = [eliminated(matrices[..., k])[1] for k in range(matrices.shape[-1])]
     np.testing.assert_array_equal(tl.det(tr.asarray(np.asfortranarray(matrices))).to_numpy(), expected)
 
@@ -115,7 +120,9 @@ def places() -> Iterator[tuple[int, int]]:
 @pytest.mark.parametrize("matrix", [[[3, 3], [1, 1]], [[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[0.1, 0.3], [0.2, 0.6]]])
 def test_a_singular_matrix_is_found_anywhere_in_batches_of_any_length(matrix: list[list[float]]) -> None:
     singular = np.array(matrix, dtype=np.float64)
-    expected, determinant = eliminated(singular)
+    expected, _ = eliminated(singular)
+    exact = [Fraction(x) for x in singular.ravel().tolist()]
+    determinant = 0.0 if len(matrix) == 3 else float(exact[0] * exact[3] - exact[1] * exact[2])
     for count, position in places():
         batch = np.repeat(np.eye(len(matrix))[..., None], count, axis=-1)
         batch[..., position] = singular

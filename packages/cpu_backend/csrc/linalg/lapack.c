@@ -57,11 +57,11 @@ static bool load(const LapackPlan *plan, const MatrixStack *stack, const char *f
 
 /* Whether results may be given away: floats that are not finite might be as doubles. From subnormal numbers xGEQRF of
  * MKL makes NaN, which NumPy's kernel shall judge. */
-static bool are_sound(const LapackPlan *plan, const Scratch *scratch, Index matrices) {
+static bool are_sound(const LapackPlan *plan, const Scratch *scratch) {
     if (!lapack_in_floats(plan))
         return plan->routine != QR || !plan->check || all_finite(scratch->out[1], plan->block[1]);
     for (int i = 0; i < plan->result_count && plan->routine != DET; i++)
-        if (!isfinite(largest_float(scratch->out[i], plan->block[i] * matrices))) return false;
+        if (!isfinite(largest_float(scratch->out[i], plan->block[i]))) return false;
     return true;
 }
 
@@ -94,34 +94,44 @@ static bool run_one(Call *call, const LapackPlan *plan, Scratch *scratch, Index 
         for (int i = 0; i < plan->result_count; i++) scratch->out[i] = result_at(call, plan, i, number);
     if (plan->overwrite) {
         scratch->a = call->own;
-        return routine_run(plan, scratch) && are_sound(plan, scratch, 1);
+        return routine_run(plan, scratch) && are_sound(plan, scratch);
     }
     if (!load(plan, &plan->a, call->a, number, plan->columns, routine_input(plan, scratch))) return false;
     if (plan->routine == SOLVE && !load(plan, &plan->b, call->b, number, plan->right, scratch->out[0])) return false;
     bool fine = routine_run(plan, scratch);
     if (routine_is_doubtful(plan, scratch, fine))
         fine = !lapack_in_floats(plan) && run_carefully(call, plan, scratch, number);
-    if (!fine || !are_sound(plan, scratch, 1)) return false;
+    if (!fine || !are_sound(plan, scratch)) return false;
     if (plan->narrow)
         for (int i = 0; i < plan->result_count; i++)
             matrix_round(scratch->out[i], plan->block[i], (float *)call->results[i] + plan->block[i] * number);
     return true;
 }
 
-/* One matrix for all right-hand sides: factored once, and all columns solved for at once. */
+static Index run_range(Call *call, const LapackPlan *plan, Index begin, Index end);
+
+/* One matrix for all right-hand sides: factored once, and all columns solved for at once. In floats, batches of columns
+ * that shall be refused, or leave the range, are solved for alone, in doubles. */
 static bool run_shared(Call *call, const LapackPlan *plan, Scratch *scratch, Index number) {
     if (!plan->narrow) scratch->out[0] = call->results[0];
+    const bool in_floats = lapack_in_floats(plan);
     const size_t stride = lapack_real_bytes(plan) * (size_t)plan->block[0];
-    bool fine = load(plan, &plan->a, call->a, number, plan->columns, scratch->a);
-    for (Index side = 0; fine && side < plan->count; side++)
-        fine = load(plan, &plan->b, call->b, side, plan->right, (char *)scratch->out[0] + stride * (size_t)side);
-    if (!fine) return false;
-    fine = routine_factor(plan, scratch);
-    if (routine_is_doubtful(plan, scratch, fine))
-        fine = !lapack_in_floats(plan) && run_carefully(call, plan, scratch, number);
+    if (!load(plan, &plan->a, call->a, number, plan->columns, scratch->a)) return false;
+    for (Index side = 0; side < plan->count; side++) {
+        char *const block = (char *)scratch->out[0] + stride * (size_t)side;
+        const bool fine = load(plan, &plan->b, call->b, side, plan->right, block);
+        if (!fine && !in_floats) return false;
+        if (!fine) *(float *)block = NAN; /* and so is what is found */
+    }
+    bool fine = routine_factor(plan, scratch);
+    if (routine_is_doubtful(plan, scratch, fine)) fine = !in_floats && run_carefully(call, plan, scratch, number);
     else fine = fine && routine_substitute(plan, scratch, plan->right * plan->count, scratch->out[0]);
-    if (!fine || !are_sound(plan, scratch, plan->count)) return false;
+    if (!fine) return false;
     if (plan->narrow) matrix_round(scratch->out[0], plan->block[0] * plan->count, (float *)call->results[0]);
+    for (Index side = 0; in_floats && side < plan->count; side++)
+        if (!isfinite(largest_float((float *)scratch->out[0] + plan->block[0] * side, plan->block[0])) &&
+            run_range(call, plan->alone, side, side + 1) == side)
+            return false;
     return true;
 }
 

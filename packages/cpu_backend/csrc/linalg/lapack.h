@@ -27,8 +27,9 @@ typedef struct LapackPlan {
     Index block[MOST_RESULTS];                    /* of each result: real numbers for one matrix */
     BlasInt work_size, reals_size, integers_size; /* what LAPACK asks for, in elements of its kind */
     size_t scratch_bytes;
-    struct LapackPlan *wide; /* of F32 and C32: the same in double precision, for matrices that are refused; or NULL */
-    PyObject *fallback;      /* NumPy's kernel: says why LAPACK refused */
+    struct LapackPlan *wide;  /* of F32 and C32: the same in double precision, for matrices that are refused; or NULL */
+    struct LapackPlan *alone; /* of a shared matrix: that for one batch of right-hand sides; or NULL */
+    PyObject *fallback;       /* NumPy's kernel: says why LAPACK refused */
 } LapackPlan;
 
 /* Memory for one matrix at a time; laid out by lapack_scratch(). */

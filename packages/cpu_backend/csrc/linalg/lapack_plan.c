@@ -183,22 +183,25 @@ static bool plan_read(LapackPlan *plan, PyObject *arguments, PyObject *named) {
     return results_read(plan, forms);
 }
 
+/* With the memory that its routine wants. */
+static void complete(LapackPlan *plan) {
+    Scratch unused;
+    routine_query(plan);
+    plan->scratch_bytes = lapack_scratch(plan, NULL, &unused) + sizeof(double); /* never none */
+}
+
 /* The same in double precision. */
-static LapackPlan *widened(const LapackPlan *plan) {
+static LapackPlan *widened(const LapackPlan *plan, bool shared) {
     LapackPlan *wide = malloc(sizeof *wide);
     if (wide == NULL) return NULL;
     *wide = *plan;
     Py_INCREF(wide->fallback);
     wide->computed = plan->type == F32 ? F64 : C64;
     wide->narrow = true;
+    wide->shared = shared;
+    wide->wide = wide->alone = NULL;
+    complete(wide);
     return wide;
-}
-
-/* With the memory that its routine wants. */
-static void complete(LapackPlan *plan) {
-    Scratch unused;
-    routine_query(plan);
-    plan->scratch_bytes = lapack_scratch(plan, NULL, &unused) + sizeof(double); /* never none */
 }
 
 LapackPlan *lapack_plan(PyObject *arguments, PyObject *named) {
@@ -210,19 +213,18 @@ LapackPlan *lapack_plan(PyObject *arguments, PyObject *named) {
     }
     complete(plan);
     if (!lapack_in_floats(plan)) return plan;
-    plan->wide = widened(plan);
-    if (plan->wide == NULL) {
-        lapack_plan_free(plan);
-        return (LapackPlan *)PyErr_NoMemory();
-    }
-    complete(plan->wide);
-    return plan;
+    plan->wide = widened(plan, plan->shared);
+    if (plan->wide != NULL && plan->shared) plan->alone = widened(plan, false);
+    if (plan->wide != NULL && (plan->alone != NULL || !plan->shared)) return plan;
+    lapack_plan_free(plan);
+    return (LapackPlan *)PyErr_NoMemory();
 }
 
 void lapack_plan_free(void *plan) {
     LapackPlan *held = plan;
     if (held == NULL) return;
     lapack_plan_free(held->wide);
+    lapack_plan_free(held->alone);
     Py_XDECREF(held->fallback);
     free(held);
 }

@@ -54,11 +54,12 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
         logarithm of the result. Exactly 0 where a pivot is exactly zero; 1 for a 0 x 0 matrix; values beyond the
         dtype's range become infinite or zero, the factors on the way do not.
 
-        A matrix that is singular on paper need not have a pivot of zero once multipliers are rounded: [[0.1, 0.3],
-        [0.2, 0.6]] may have one, or one of about a rounding unit. The CPU backend computes two and three rows by their
-        formula, from products that are exact, and rounds each step of an elimination of up to 64 rows, without fused
-        products, so that the answer depends neither on the processor nor on the batch; larger matrices go to LAPACK,
-        whose answer is its own. For the rank, look at the singular values.
+        A matrix that is singular on paper need not have a pivot of zero once multipliers are rounded. The CPU backend
+        computes two and three rows by their formula, from products that are exact: whole numbers give whole numbers,
+        and [[0.1, 0.3], [0.2, 0.6]], whose elements are not quite those decimals, about a rounding unit. It rounds each
+        step of an elimination of up to 64 rows, without fused products, so that the answer depends neither on the
+        processor nor on the batch; larger matrices go to LAPACK, whose answer is its own. For the rank, look at the
+        singular values.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
