@@ -116,7 +116,7 @@ def test_the_shells_of_this_machine_read_the_script(shell: str, tmp_path: Path) 
 
 ASKED: list[tuple[list[str], list[str]]] = [
     (["ironstride", "co"], ["contract", "convert", "completion"]),
-    (["ironstride", "svd", "--r"], ["--rows"]),
+    (["ironstride", "svd", "--r"], ["--rows", "--raw"]),
     (["ironstride", "plan", "--objective", ""], ["time", "flops", "size"]),
     (["ironstride", "completion", "f"], ["fish"]),
     (["ironstride", "--v"], ["--version"]),

@@ -89,6 +89,25 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["convert", "unsigned.npy", "new.npy", "--dtype", "I32", "--name", "a"], "no tensor 'a'"),
         (["convert", "many.npz", "new.npy"], "choose it by --name: 'a', 'b', 'c', 'd'"),
         (["convert", "many.npz", "new.npy", "--name", "e"], "no tensor 'e'; its tensors: 'a', 'b', 'c', 'd'"),
+        (["convert", "rows.npy", "new.bin"], "the new file: 'new.bin' ends in '.bin'; accepted: .npy, .npz"),
+        (["info", "raw.bin"], 'the ending ".bin" says no format; accepted: .npy, .npz, .safetensors, .h5'),
+        (["info", "raw.bin"], "a raw file, elements and nothing else, takes --raw F64 --shape 2x3 --order F"),
+        (["info", "raw"], "does not start as an .npy file does"),
+        (["info", "raw"], "a name without an ending stands for .npy: --format says which it is"),
+        (["info", "raw.bin", "--format", "raw"], "format is 'raw'; accepted: 'npy'"),
+        (["info", "raw.bin", "--format", "npz"], "no ZIP archive"),
+        (["info", "raw.bin", "--raw", "F64", "--format", "npy"], "a raw file has no format; give one of the two"),
+        (["info", "raw.bin", "--raw", "F64"], "--raw F64 takes --shape, such as --shape 2x3"),
+        (["info", "raw.bin", "--raw", "F16", "--shape", "6"], "--raw: found 'F16'; accepted: our dtypes, and bfloat16"),
+        (["info", "raw.bin", "--raw", "F64", "--shape", "2x3"], "--shape 2x3 takes --order: F column-major"),
+        (["info", "raw.bin", "--raw", "F64", "--shape", "2xx3"], 'found "2xx3"; accepted: a shape'),
+        (["info", "raw.bin", "--raw", "F64", "--shape", "7"], "F64 (7,) takes 56 bytes, and 48 are there"),
+        (["info", "raw.bin", "--raw", "F64", "--shape", "6", "--offset", "8"], "takes 48 bytes, and 40 are there"),
+        (["info", "raw.bin", "--raw", "F64", "--shape", "6", "--offset", "99"], "takes 48 bytes, and 0 are there"),
+        (["svd", "raw.bin", "--raw", "F64", "--shape", "2"], "takes 16 bytes, and 48 are there; --offset says where"),
+        (["convert", "raw.bin", "new.npy", "--raw", "Bool", "--shape", "48"], "neither 0 nor 1"),
+        (["convert", "raw.bin", "new.npy", "--raw", "uint8", "--shape", "48"], "dtype='I32' converts them"),
+        (["svd", "rows.npy", "--offset", "0"], "--offset 0 describes a raw file; --raw F64 says that it is one"),
         (["convert", "rows.npy", "new.npy", "--dtype", "I64"], "--dtype I64: F64 can lose values there; --cast"),
         (["convert", "rows.npy", "new.npy", "--dtype", "F16"], "F16"),
         (["convert", "rows.npy", "rows.npy"], "is the file that is read"),
@@ -107,6 +126,8 @@ def test_errors_are_one_line_and_change_nothing(
     (folder / "bad.npy").write_bytes(b"nothing")
     (folder / "bad.npz").write_bytes(b"nothing")
     (folder / "short.npy").write_bytes((folder / "rows.npy").read_bytes()[:-8])
+    for name in ("raw.bin", "raw"):
+        np.arange(6.0).tofile(name)
     np.save("unsigned.npy", np.arange(3, dtype=np.uint16))
     np.save("infinite.npy", np.full((2, 2), np.inf))
     before = sorted((file.name, file.read_bytes()) for file in folder.iterdir())
@@ -116,7 +137,17 @@ def test_errors_are_one_line_and_change_nothing(
     assert sorted((file.name, file.read_bytes()) for file in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("arguments", [["svd", "x.npy", "--rows", "a"], ["svd", "x.npy", "--cutoff", "-1"], ["info"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["svd", "x.npy", "--rows", "a"],
+        ["svd", "x.npy", "--cutoff", "-1"],
+        ["info"],
+        ["info", "x.bin", "--offset", "-1"],
+        ["info", "x.bin", "--order", "A"],
+        ["info", "x.bin", "--byteorder", "middle"],
+    ],
+)
 def test_arguments_that_cannot_be_read_end_with_status_2(
     capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
@@ -160,6 +191,59 @@ def test_elements_of_other_types_are_told_and_converted(folder: Path, capsys: py
     assert capsys.readouterr().out.splitlines()[-1].split() == ["-", "float16", "2x3", "row-major", "12", "B"]
     assert main(["convert", "half.npy", "whole.npy", "--dtype", "F32"]) == 0
     assert np.array_equal(np.load("whole.npy"), np.arange(6, dtype=np.float32).reshape(2, 3))
+
+
+@pytest.mark.parametrize(("order", "said"), [("F", "column-major"), ("C", "row-major")])
+def test_info_of_a_raw_file_tells_what_the_options_say(
+    folder: Path, capsys: pytest.CaptureFixture[str], order: str, said: str
+) -> None:
+    Path("raw.bin").write_bytes(bytes(96))
+
+    assert main(["info", "raw.bin", "--raw", "complex64", "--shape", "3x4", "--order", order, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["tensors"]
+    assert (found["name"], found["dtype"], found["shape"], found["order"]) == ("", "C32", [3, 4], said)
+
+    assert main(["info", "raw.bin", "--raw", "float16", "--shape", "5", "--offset", "86"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["-", "float16", "5", "either", "10", "B"]
+    assert main(["info", "raw.bin", "--raw", "I64", "--shape", "()", "--offset", "0"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split() == ["-", "I64", "(int64)", "()", "either", "8", "B"]
+
+
+def test_convert_reads_raw_files_of_either_order_and_byte_order(folder: Path) -> None:
+    rows = np.load("rows.npy")
+    Path("record.bin").write_bytes(b"size" + rows.tobytes("F") + b"size")  # as Fortran writes records
+    rows.astype(">f4").tofile("big.bin")
+
+    raw = ["--shape", "4x6", "--raw"]
+    assert main(["convert", "record.bin", "a.npy", *raw, "F64", "--order", "F", "--offset", "4"]) == 0
+    assert main(["convert", "big.bin", "b.npy", *raw, "F32", "--order", "C", "--byteorder", "big"]) == 0
+    rows.astype(np.uint8).T.tofile("c.bin")
+    assert main(["convert", "c.bin", "c.npz", *raw, "uint8", "--order", "F", "--dtype", "I32", "--name", ""]) == 0
+
+    assert np.array_equal(np.load("a.npy"), rows)
+    assert np.array_equal(np.load("b.npy"), rows.astype(np.float32))
+    assert np.array_equal(np.load("c.npz")["tensor"], rows.astype(np.int32))
+
+
+def test_svd_of_a_raw_file_is_that_of_its_tensor(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.diag([3.0, 4.0]).tofile("raw.bin")
+
+    assert main(["svd", "raw.bin", "--raw", "F64", "--shape", "2x2", "--order", "C", "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out)["singular_values"] == [4.0, 3.0]
+
+
+@pytest.mark.parametrize(("file", "format"), [("rows.npy", "npy"), ("many.npz", "npz")])
+def test_format_says_what_an_ending_does_not(
+    folder: Path, capsys: pytest.CaptureFixture[str], file: str, format: str
+) -> None:
+    assert main(["info", file, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["tensors"]
+    for name in ("model.weights", "model"):
+        Path(file).replace(name)
+        assert main(["info", name, "--format", format, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["tensors"] == said
+        file = name
 
 
 def test_convert_changes_the_dtype_and_loses_only_what_it_may(folder: Path) -> None:

@@ -114,11 +114,14 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
     info = command(
         "info",
         "what is in a file of tensors",
-        "Name, dtype, shape, order and size of every tensor of a file. Elements are read where its format needs that.",
+        """Name, dtype, shape, order and size of every tensor of a file. Elements are read where its format needs that.
+        Of a raw file, the options are compared with its size.""",
         "ironstride info weights.npz",
+        "ironstride info a.bin --raw F64 --shape 200x300 --order F",
         "ironstride info x.npy --json",
     )
     info.add_argument("file", metavar="FILE", type=Path, help="its ending says the format")
+    _add_reading(info)
     _add_json(info)
 
     convert = command(
@@ -128,12 +131,14 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
         could be lost, unless --cast says that they may. The new file appears whole or not at all.""",
         "ironstride convert weights.npz first.npy --name layer1",
         "ironstride convert x.npy single.npy --dtype F32 --cast",
+        "ironstride convert record.bin x.npy --raw F64 --shape 200x300 --order F --offset 4   # of Fortran",
     )
     convert.add_argument("source", metavar="A", type=Path, help="the file to read")
     convert.add_argument("target", metavar="B", type=Path, help="the file to write; one that is there is replaced")
     _add_name(convert)
     convert.add_argument("--dtype", metavar="NAME", help="of the new file, such as F32 or complex128")
     convert.add_argument("--cast", action="store_true", help="to that dtype even if values are lost")
+    _add_reading(convert)
     _add_json(convert)
 
     svd = command(
@@ -151,6 +156,7 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
     )
     svd.add_argument("--cutoff", metavar="ERROR", type=_error, help="find the least rank with this relative error")
     svd.add_argument("--plot", metavar="FILE.svg", type=Path, help="draw the spectrum (.svg, .png or .pdf)")
+    _add_reading(svd)
     _add_json(svd)
 
 
@@ -207,6 +213,24 @@ def _add_name(command: argparse.ArgumentParser) -> None:
     command.add_argument("--name", metavar="NAME", help="this tensor of a file that holds several")
 
 
+def _add_reading(command: argparse.ArgumentParser) -> None:
+    """What the ending of a name does not say of the file that is read."""
+    group = command.add_argument_group(
+        "a file whose ending says nothing",
+        "Raw files hold elements and nothing else, as Fortran, C and Julia write them: --raw, --shape and --order.",
+    )
+    group.add_argument("--format", metavar="NAME", help="npy, npz, safetensors, hdf5, mat, mat73 or zarr")
+    group.add_argument(
+        "--raw", metavar="DTYPE", help="a raw file of such elements: F64, complex64, float16, uint8, ..."
+    )
+    group.add_argument("--shape", metavar="2x3", help="of the tensor in a raw file; () is that of rank 0")
+    group.add_argument("--order", choices=("F", "C"), help="F column-major (Fortran, Julia), C row-major (C, NumPy)")
+    group.add_argument(
+        "--offset", metavar="BYTES", type=_bytes, help="where the elements begin; then more may follow them, too"
+    )
+    group.add_argument("--byteorder", choices=("little", "big"), help="of the elements in a raw file (little)")
+
+
 def _add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, on one line")
 
@@ -260,6 +284,13 @@ def _seconds(text: str) -> float:
     number = float(text)
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"found {text}; accepted: a number of seconds above 0")
+    return number
+
+
+def _bytes(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"found {text}; accepted: a number of bytes, 0 or more")
     return number
 
 

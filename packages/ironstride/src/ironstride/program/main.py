@@ -15,9 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from ironstride.program.arguments import DONE, REFUSED, parser_of
+
+if TYPE_CHECKING:
+    from ironstride.program.commands.reading import Reading
 
 MISSED: Final = 1
 INTERRUPTED: Final = 130
@@ -159,12 +162,13 @@ def _bench(arguments: argparse.Namespace) -> int:
 def _info(arguments: argparse.Namespace) -> int:
     from ironstride.program.commands.info import info
 
-    return _guarded(arguments.file, lambda: info(arguments.file, arguments.json))
+    return _guarded(arguments.file, lambda: info(arguments.file, _reading(arguments), arguments.json))
 
 
 def _convert(arguments: argparse.Namespace) -> int:
     from ironstride.program.commands.conversion import Conversion, convert
 
+    arguments.reading = _reading(arguments)
     asked = Conversion(**{field.name: getattr(arguments, field.name) for field in fields(Conversion)})
     return _guarded(asked.source, lambda: convert(asked))
 
@@ -172,8 +176,16 @@ def _convert(arguments: argparse.Namespace) -> int:
 def _svd(arguments: argparse.Namespace) -> int:
     from ironstride.program.commands.spectrum import Asked, svd
 
+    arguments.reading = _reading(arguments)
     asked = Asked(**{field.name: getattr(arguments, field.name) for field in fields(Asked)})
     return _guarded(asked.file, lambda: svd(asked))
+
+
+def _reading(arguments: argparse.Namespace) -> Reading:
+    """What the options say of the file that is read."""
+    from ironstride.program.commands.reading import Reading
+
+    return Reading(**{field.name: getattr(arguments, field.name) for field in fields(Reading)})
 
 
 def _completion(arguments: argparse.Namespace) -> int:

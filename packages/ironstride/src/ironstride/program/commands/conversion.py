@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import tensor_runtime as tr
+from ironstride.program.commands.reading import Reading
 from ironstride.program.commands.tensor_files import check_writable, choose, read_all, write_all
 from ironstride.program.output_paths import OutputPathError, check_output_path, make_folder
 from tensor_core.dtypes import as_dtype
@@ -27,6 +28,7 @@ class Conversion:
     dtype: str | None = None
     cast: bool = False
     json: bool = False
+    reading: Reading = field(default_factory=Reading)
 
 
 def convert(asked: Conversion) -> bool:
@@ -49,7 +51,7 @@ def convert(asked: Conversion) -> bool:
     check_writable("the new file", asked.target)
     if asked.target.exists() and asked.target.samefile(asked.source):
         raise OutputPathError(f"{asked.target} is the file that is read; give the new one another name")
-    found = read_all(asked.source, None if asked.dtype is None else as_dtype(asked.dtype))
+    found = read_all(asked.source, asked.reading, None if asked.dtype is None else as_dtype(asked.dtype))
     tensors = found if asked.name is None else {asked.name: choose(found, asked.name)}
     if asked.dtype is not None:
         tensors = {name: _in_dtype(x, asked.dtype, asked.cast) for name, x in tensors.items()}

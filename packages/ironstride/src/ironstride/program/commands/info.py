@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ironstride.program.commands.reading import Reading
 from ironstride.program.commands.tensor_files import Listed, listed
 from ironstride.program.network_file import printable
 from ironstride.program.units import table
 from tensor_core.formatting import readable_bytes
 
 
-def info(file: Path, as_json: bool) -> bool:
+def info(file: Path, reading: Reading, as_json: bool) -> bool:
     """Print name, dtype, shape, order and size of every tensor of a file.
 
     Returns:
@@ -24,11 +25,11 @@ def info(file: Path, as_json: bool) -> bool:
     >>> import tensor_runtime as tr
     >>> file = Path(tempfile.mkdtemp()) / "x.npy"
     >>> tr.save(file, tr.ones((2, 3)))
-    >>> info(file, True)  # doctest: +ELLIPSIS
+    >>> info(file, Reading(), True)  # doctest: +ELLIPSIS
     {"file": "...x.npy", "bytes": 48, "tensors": [{"name": "", "dtype": "F64", "numpy": "float64", "shape": [2, 3], ...
     True
     """
-    found = listed(file)
+    found = listed(file, reading)
     total = sum(one.nbytes for one in found.values())
     if as_json:
         tensors = [_document(name, one) for name, one in found.items()]

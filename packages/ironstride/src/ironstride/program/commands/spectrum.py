@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import tensor_linalg as tl
 import tensor_runtime as tr
 from ironstride.pictures.spectra import entropy, plot_spectrum, rank_for, truncation_errors
 from ironstride.program.commands.info import shape_text
+from ironstride.program.commands.reading import Reading
 from ironstride.program.commands.tensor_files import choose, read_all
 from ironstride.program.output_paths import check_output_path, make_folder
 from ironstride.program.units import table
@@ -35,6 +36,7 @@ class Asked:
     cutoff: float | None = None
     plot: Path | None = None
     json: bool = False
+    reading: Reading = field(default_factory=Reading)
 
 
 class AxesError(TensorError, ValueError):
@@ -68,7 +70,7 @@ def svd(asked: Asked) -> bool:
     if asked.plot is not None:
         check_output_path("--plot", asked.plot, drawing.FORMATS)
         drawing.require_matplotlib()
-    x = choose(read_all(asked.file), asked.name)
+    x = choose(read_all(asked.file, asked.reading), asked.name)
     values, shape = spectrum(x, asked.rows)
     errors = truncation_errors(values)
     rank = None if asked.cutoff is None else rank_for(errors, asked.cutoff)

@@ -1,4 +1,4 @@
-"""Tensors in files, as the commands read and write them: every format of `tensor_runtime`, by the ending of the name.
+"""Tensors in files, as the commands read and write them: every format of `tensor_runtime`, by ending or by option.
 
 The one tensor of a file without names is called "".
 """
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import tensor_runtime as tr
-from tensor_core.dtypes import DType
+from ironstride.program.commands.reading import ENDINGS, Reading
+from ironstride.program.output_paths import OutputPathError
+from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import LoadError, TensorError, shortened
 from tensor_core.files.blocks import Entry, block_of
 from tensor_core.files.element_types import ElementType
@@ -19,7 +21,7 @@ from tensor_core.files.source import Source
 from tensor_core.shapes import element_count
 from tensor_runtime.io import zarr
 from tensor_runtime.io.blocks import tensor_of
-from tensor_runtime.io.formats import FORMATS, read
+from tensor_runtime.io.formats import FORMATS
 from tensor_runtime.io.zarr_metadata import ArrayFacts
 
 COLUMN_MAJOR: Final = "column-major"
@@ -46,7 +48,7 @@ class Listed(NamedTuple):
     nbytes: int
 
 
-def listed(file: Path) -> dict[str, Listed]:
+def listed(file: Path, reading: Reading) -> dict[str, Listed]:
     """What is in a file, by name; no element is read.
 
     Raises:
@@ -55,20 +57,21 @@ def listed(file: Path) -> dict[str, Listed]:
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "x.npy"
     >>> tr.save(file, tr.ones((2, 3)))
-    >>> listed(file)[""].order
+    >>> listed(file, Reading())[""].order
     'column-major'
     """
-    if _is_zarr(file):
+    if reading.format_of(file) == "zarr":
         return {name: _of_folder(facts) for name, facts in zarr.listed(str(file)).items()}
-    with read(str(file), "info", None, None) as (_, found):
+    with reading.opened(file) as (_, found):
         return {name: _described(entry.element, entry.shape, entry.order) for name, entry in found.items()}
 
 
-def read_all(file: Path, dtype: DType | None = None) -> dict[str, tr.Tensor]:
+def read_all(file: Path, reading: Reading, dtype: DType | None = None) -> dict[str, tr.Tensor]:
     """Every tensor of a file by its name; elements stay in the file until they are used, where its format allows that.
 
     Args:
         file: in any format.
+        reading: which one, where its ending does not say it.
         dtype: what elements that are none of the seven types are converted to; of no effect on the others.
 
     Raises:
@@ -77,15 +80,15 @@ def read_all(file: Path, dtype: DType | None = None) -> dict[str, tr.Tensor]:
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "x.npy"
     >>> tr.save(file, tr.ones((2, 3)))
-    >>> read_all(file)[""].shape
+    >>> read_all(file, Reading())[""].shape
     (2, 3)
     """
-    if _is_zarr(file):
+    if reading.format_of(file) == "zarr":
         return {
             name: _from_folder(str(file), name, dtype if facts.element.own is None else None)
             for name, facts in zarr.listed(str(file)).items()
         }
-    with read(str(file), "load", None, None) as (source, found):
+    with reading.opened(file) as (source, found):
         return {name: _tensor(source, entry, dtype) for name, entry in found.items()}
 
 
@@ -111,11 +114,12 @@ def check_writable(option: str, file: Path) -> None:
     """Refuse an ending that no format has, before any work is done.
 
     Raises:
-        ArgumentError: with the endings that there are.
+        OutputPathError: with the endings that there are.
 
     >>> check_writable("B", Path("x.npz"))
     """
-    format_of(option, str(file), None, FORMATS)
+    if file.suffix and file.suffix.lower() not in FORMATS:
+        raise OutputPathError(f"{option}: {str(file)!r} ends in {file.suffix!r}; accepted: {ENDINGS}")
 
 
 def write_all(file: Path, tensors: Mapping[str, tr.Tensor]) -> None:
@@ -140,10 +144,6 @@ def write_all(file: Path, tensors: Mapping[str, tr.Tensor]) -> None:
         tr.save(file, {name or UNNAMED: x for name, x in tensors.items()})
 
 
-def _is_zarr(file: Path) -> bool:
-    return format_of("info", str(file), None, FORMATS) == "zarr"
-
-
 def _described(element: ElementType, shape: tuple[int, ...], order: str) -> Listed:
     ours, numpy = (element.name,) * 2 if element.own is None else (element.own.name, element.own.numpy_name)
     several = sum(extent > 1 for extent in shape) > 1
@@ -166,7 +166,8 @@ def _from_folder(folder: str, name: str, dtype: DType | None) -> tr.Tensor:
 
 
 def _tensor(source: Source, entry: Entry, dtype: DType | None) -> tr.Tensor:
+    checked = entry.element.own is Bool  # a mapped one is not
     try:
-        return tensor_of(block_of(source, entry, dtype=dtype, mmap=True), shared=True)
+        return tensor_of(block_of(source, entry, dtype=dtype, mmap=not checked), shared=not checked)
     except LoadError:  # what is compressed or converted cannot be mapped
         return tensor_of(block_of(source, entry, dtype=dtype))
