@@ -24,6 +24,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 DOCS: Final = ROOT / "docs"
 BUILT: Final = ROOT / "out" / "site"
 PACKAGES: Final = ("tensor_core", "tensor_runtime", "tensor_einsum", "tensor_linalg")
+_DIAGRAM: Final = re.compile(r"```mermaid\n(.*?)\n```", re.DOTALL)
 _LINK: Final = re.compile(r"(?<=\]\()(?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?(?=\))")
 
 
@@ -61,8 +62,30 @@ def as_page(text: str, /) -> str:
     >>> as_page("[a.md](a.md): [b](b.md)\n```python\n>>> 1\n1\n\n```")
     '[](a.md): [b](b.md)\n```python\n>>> 1\n1\n```'
     """
-    text = re.sub(r"\[([\w/-]+\.md)\]\((?=\1)", "[](", text).replace("\n\n```", "\n```")
-    return text.replace("```mermaid", "```text")  # which the repository's pages draw
+    text = re.sub(r"\[([\w/-]+\.md)\]\((?=(?:\.\./)*\1)", "[](", text).replace("\n\n```", "\n```")
+    return _DIAGRAM.sub(lambda found: f"```text\n{calls(found[1])}\n```", text)
+
+
+def calls(diagram: str, /) -> str:
+    r"""A sequence of mermaid, which the repository's pages draw, as lines: who asks whom, and who answers.
+
+    >>> print(calls("sequenceDiagram\n    participant T as a table\n    User->>T: look up\n    T-->>User: kernel"))
+    User     → a table  look up
+    a table  ⇢ User     kernel
+    """
+    names: dict[str, str] = {}
+    rows: list[tuple[str, str, str]] = []
+    for line in diagram.splitlines()[1:]:
+        if found := re.fullmatch(r"\s*participant (\w+)(?: as (.*))?", line):
+            names[found[1]] = found[2] or found[1]
+        elif found := re.fullmatch(r"(\s*)(\w+)(--?)>>(\w+): (.*)", line):
+            arrow = "→" if found[3] == "-" else "⇢"
+            head, tail = (names.get(found[place], found[place]) for place in (2, 4))
+            rows.append((head, f"{arrow} {tail}", f"{found[1][4:]}{found[5]}"))
+        elif found := re.fullmatch(r"\s*alt (.*)", line):
+            rows.append(("", "", f"{found[1]}:"))
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return "\n".join(f"{a:{widths[0]}}  {b:{widths[1]}}  {text}" for a, b, text in rows)
 
 
 def contents(index: str, /) -> Iterator[tuple[str, list[str]]]:

@@ -124,8 +124,8 @@ def _which(those: Sequence[Outcome]) -> str:
 
 
 def _plain(reason: str) -> str:
-    text = " ".join(reason.split()).replace("|", "\\|").rstrip(".")
-    return text if len(text) <= 200 else f"{text[:196]} ..."
+    text = " ".join(reason.split()).replace("`", "'").rstrip(".")
+    return f"`{text if len(text) <= 200 else f'{text[:196]} ...'}`"
 
 
 def page() -> str:
