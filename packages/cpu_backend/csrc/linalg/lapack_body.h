@@ -1,7 +1,9 @@
 /* The routines for one kind of numbers. The includer (lapack_routines.c) defines REAL, the type of a part, WIDTH, the
- * number of parts of an element, KIND, the place of the functions in the table (blas.h), EXTREME_PIVOT and
- * SQUARED_LIMIT, and NAME(f), the name of a function for these elements; it has included lapack.h, matrix_copy.h,
- * <math.h> and <string.h>, and has normalise(). */
+ * number of parts of an element, KIND, the place of the functions in the table (blas.h), and NAME(f), the name of a
+ * function for these elements, all undefined here at the end; it has included lapack.h, matrix_copy.h, <math.h> and
+ * <string.h>, and has the limits of numbers and normalise(). */
+
+#define OF_REAL(in_floats, in_doubles) (sizeof(REAL) == sizeof(float) ? (in_floats) : (in_doubles))
 
 static void NAME(zero_above_diagonal)(REAL *a, BlasInt n) {
     for (BlasInt j = 1; j < n; j++) memset(a + WIDTH * n * j, 0, sizeof(REAL) * (size_t)(WIDTH * j));
@@ -38,14 +40,14 @@ static bool NAME(has_extreme_pivot)(const REAL *a, BlasInt n, double limit) {
     return false;
 }
 
-#ifdef CAREFUL
+#if KIND % 2 == 1 /* in doubles alone */
 static bool NAME(run_carefully)(const LapackPlan *plan, const Scratch *scratch, double *a, int64_t *exchanges) {
     switch (plan->routine) {
     case SOLVE:
-        return CAREFUL(solve)(a, plan->rows, scratch->out[0], plan->right * (plan->shared ? plan->count : 1),
-                              exchanges);
-    case INV: return CAREFUL(inv)(a, plan->rows, scratch->out[0], exchanges);
-    default: CAREFUL(det)(a, plan->rows, scratch->out[0], exchanges); return true;
+        return NAME(careful_solve)(a, plan->rows, scratch->out[0], plan->right * (plan->shared ? plan->count : 1),
+                                   exchanges);
+    case INV: return NAME(careful_inv)(a, plan->rows, scratch->out[0], exchanges);
+    default: NAME(careful_det)(a, plan->rows, scratch->out[0], exchanges); return true;
     }
 }
 #endif
@@ -67,7 +69,7 @@ static bool NAME(solve)(const LapackPlan *plan, const Scratch *scratch) {
 static bool NAME(inv)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0;
     if (!NAME(factor)(plan, scratch, scratch->out[0]) ||
-        NAME(has_extreme_pivot)(scratch->out[0], plan->rows, EXTREME_PIVOT))
+        NAME(has_extreme_pivot)(scratch->out[0], plan->rows, OF_REAL(EXTREME_FLOAT, EXTREME_DOUBLE)))
         return false; /* the factors stay: see routine_is_doubtful() */
     blas_table()->lapack.getri[KIND](&plan->rows, scratch->out[0], &plan->rows, scratch->integers, scratch->work,
                                      &plan->work_size, &info);
@@ -143,7 +145,8 @@ static bool NAME(is_moderate)(const REAL *a, BlasInt n) {
             const double size = fabs((double)a[2 * n * j + i]);
             largest = size > largest ? size : largest;
         }
-    return largest > 1.0 / SQUARED_LIMIT && largest < SQUARED_LIMIT;
+    const double limit = OF_REAL(SCALED_FLOAT, SCALED_DOUBLE);
+    return largest > 1.0 / limit && largest < limit;
 }
 
 /* What xHEEVD does, but that the eigenvectors of the tridiagonal matrix, which are real, are computed as real ones. */
@@ -231,7 +234,7 @@ static void NAME(query)(LapackPlan *plan) {
     const Lapack *lapack = &blas_table()->lapack;
     BlasInt info = 0, none = -1, integers[2] = {0, 0}, *rows = &plan->rows, *columns = &plan->columns;
     BlasInt shorter = plan->shorter;
-    const double rounding = sizeof(REAL) == sizeof(float) ? 0x1p-22 : 0.0; /* a large size is no float */
+    const double rounding = OF_REAL(0x1p-22, 0.0); /* a large size is no float */
     REAL best[4] = {0}, second[4] = {0}, reals[2] = {0}, any[4] = {0};
     switch (plan->routine) {
     case SOLVE:
@@ -299,3 +302,9 @@ static bool NAME(run)(const LapackPlan *plan, const Scratch *scratch) {
     default: return NAME(svd)(plan, scratch);
     }
 }
+
+#undef OF_REAL
+#undef REAL
+#undef WIDTH
+#undef KIND
+#undef NAME

@@ -16,6 +16,10 @@ static const double LARGE = 0x1p200, SMALL = 0x1p-200; /* products of two in bet
 #define EXTREME_DOUBLE 0x1p900
 #define EXTREME_ROOT 0x1p50
 
+/* Beyond such an element, or its reciprocal, LAPACK scales a matrix before it reduces it. */
+#define SCALED_FLOAT 0x1p45
+#define SCALED_DOUBLE 0x1p400
+
 enum { LEAST_BY_REAL = 33 }; /* rows of complex matrices whose eigenvectors are turned from real ones */
 
 /* Scales two parts towards 1 when the larger lies beyond those limits; returns the power of two that was taken out. */
@@ -30,64 +34,28 @@ static Index normalise(double *parts) {
 }
 
 #define REAL float
-#define EXTREME_PIVOT EXTREME_FLOAT
-#define SQUARED_LIMIT 0x1p45
 #define WIDTH 1
 #define KIND 0
 #define NAME(f) f##_f32
 #include "linalg/lapack_body.h"
-#undef REAL
-#undef EXTREME_PIVOT
-#undef SQUARED_LIMIT
-#undef WIDTH
-#undef KIND
-#undef NAME
 
 #define REAL double
-#define EXTREME_PIVOT EXTREME_DOUBLE
-#define SQUARED_LIMIT 0x1p400
 #define WIDTH 1
 #define KIND 1
 #define NAME(f) f##_f64
-#define CAREFUL(f) careful_##f##_f64
 #include "linalg/lapack_body.h"
-#undef REAL
-#undef EXTREME_PIVOT
-#undef SQUARED_LIMIT
-#undef WIDTH
-#undef KIND
-#undef NAME
-#undef CAREFUL
 
 #define REAL float
-#define EXTREME_PIVOT EXTREME_FLOAT
-#define SQUARED_LIMIT 0x1p45
 #define WIDTH 2
 #define KIND 2
 #define NAME(f) f##_c32
 #include "linalg/lapack_body.h"
-#undef REAL
-#undef EXTREME_PIVOT
-#undef SQUARED_LIMIT
-#undef WIDTH
-#undef KIND
-#undef NAME
 
 #define REAL double
-#define EXTREME_PIVOT EXTREME_DOUBLE
-#define SQUARED_LIMIT 0x1p400
 #define WIDTH 2
 #define KIND 3
 #define NAME(f) f##_c64
-#define CAREFUL(f) careful_##f##_c64
 #include "linalg/lapack_body.h"
-#undef REAL
-#undef EXTREME_PIVOT
-#undef SQUARED_LIMIT
-#undef WIDTH
-#undef KIND
-#undef NAME
-#undef CAREFUL
 
 /* The function for the kind of numbers that a plan computes in. */
 #define OF_KIND(plan, function, ...)                                                                                   \
