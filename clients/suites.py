@@ -10,6 +10,8 @@ EXAMPLES: Final = 60
 """Examples for each test of the array API's suite: with 20, layout errors hide."""
 FOREIGN: Final = "int8,int16,uint8,uint16,uint32,uint64"
 """Types of the standard that are none of ours."""
+_BY_THE_STANDARD: Final = ("SCIPY_ARRAY_API", "1")
+"""What makes SciPy, and with it scikit-learn, take arrays of other libraries."""
 
 
 class Client(NamedTuple):
@@ -23,8 +25,8 @@ class Client(NamedTuple):
     environment: tuple[tuple[str, str], ...] = ()
 
 
-def _script(name: str, what: str, module: str, *environment: tuple[str, str]) -> Client:
-    return Client(name, what, None, ("--import-mode=importlib", str(SCRIPTS / module)), environment=environment)
+def _script(name: str, what: str, module: str, plugin: str = "", *environment: tuple[str, str]) -> Client:
+    return Client(name, what, None, ("--import-mode=importlib", str(SCRIPTS / module)), plugin, environment)
 
 
 CLIENTS: Final = (
@@ -66,7 +68,7 @@ CLIENTS: Final = (
         f"array-api-tests 2024.12, {EXAMPLES} examples",
         "array-api-tests",
         ("array_api_tests", "--max-examples", str(EXAMPLES), "--disable-deadline"),
-        "",
+        "item_assignment",
         (
             ("ARRAY_API_TESTS_MODULE", "tensor_runtime.array_api"),
             ("ARRAY_API_TESTS_VERSION", "2024.12"),
@@ -82,8 +84,8 @@ CLIENTS: Final = (
     ),
     _script("lending", "PyTorch, JAX and NumPy, both ways", "test_lending.py"),
     _script("quimb", "networks, beside NumPy's arrays", "test_quimb.py"),
-    _script("page", "what docs/clients.md shows", "test_pages.py", ("SCIPY_ARRAY_API", "1")),
-    _script("scipy", "functions of the array API standard", "test_scipy.py", ("SCIPY_ARRAY_API", "1")),
-    _script("sklearn", "PCA and others by the standard", "test_sklearn.py", ("SCIPY_ARRAY_API", "1")),
+    _script("page", "what docs/clients.md shows", "test_pages.py", "", _BY_THE_STANDARD),
+    _script("scipy", "functions of the array API standard", "test_scipy.py", "item_assignment", _BY_THE_STANDARD),
+    _script("sklearn", "PCA and others by the standard", "test_sklearn.py", "item_assignment", _BY_THE_STANDARD),
 )
 """Every suite, by the name under which ``reasons.txt`` knows it."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import tensor_runtime.ops.creation as ours
 from tensor_core.dtypes import F64, DType, as_dtype
-from tensor_core.errors import ArgumentError, LossyConversionError
+from tensor_core.errors import ArgumentError, LossyConversionError, ShapeError
+from tensor_core.shapes import as_shape
 from tensor_runtime.array_api.data_types import astype
 from tensor_runtime.ops import arrangement, creation_like, diagonals, exchange, ranges
+from tensor_runtime.ops.views import broadcast_to
 from tensor_runtime.ops.views import copy as copied
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.tensors.tensor import Number, Tensor
@@ -94,9 +96,22 @@ def empty(shape: Shape, *, dtype: DType | None = None, device: Device = None) ->
     return creation_like.empty(shape, dtype=F64 if dtype is None else dtype, placement=_place(device))
 
 
-def full(shape: Shape, fill_value: Number, *, dtype: DType | None = None, device: Device = None) -> Tensor:
-    """One number everywhere; its own type by default."""
-    return ours.full(shape, fill_value, dtype=dtype, placement=_place(device))
+def full(shape: Shape, fill_value: Number | Tensor, *, dtype: DType | None = None, device: Device = None) -> Tensor:
+    """One number everywhere, or the element of a tensor of rank 0; its own type by default, and a tensor's own place.
+
+    Raises:
+        ShapeError: a tensor with axes.
+        DTypeError: the number's kind does not fit the type.
+
+    >>> full(2, ours.ones(())).tolist()
+    [1.0, 1.0]
+    """
+    if not isinstance(fill_value, Tensor):
+        return ours.full(shape, fill_value, dtype=dtype, placement=_place(device))
+    if fill_value.shape:
+        raise ShapeError(f"full: fill_value has shape {fill_value.shape}; accepted: a number, a tensor of rank 0")
+    element = asarray(fill_value, dtype=dtype, device=device)
+    return copied(broadcast_to(element, as_shape(shape)))
 
 
 def zeros_like(x: Tensor, /, *, dtype: DType | None = None, device: Device = None) -> Tensor:

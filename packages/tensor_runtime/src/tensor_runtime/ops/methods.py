@@ -11,9 +11,9 @@ from functools import partial
 from importlib import import_module
 from math import isinf, isnan
 from types import FunctionType, ModuleType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ReadOnlyError
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import whole
@@ -26,6 +26,7 @@ from tensor_runtime.ops.creation import buffer_of, to_numpy
 from tensor_runtime.ops.exchange import ANSWERS
 from tensor_runtime.ops.in_place import in_place_operators
 from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
+from tensor_runtime.ops.item_assignment import assign_item, delete_item
 from tensor_runtime.ops.numpy_names import array_function, array_ufunc, attributes, masked_data
 from tensor_runtime.ops.views import copy, reshape, reversed_axes
 from tensor_runtime.placement import Placement
@@ -259,32 +260,6 @@ def _reshape(x: Tensor, /, *shape: int | Sequence[int], order: str = "F") -> Ten
     return reshape(x, extents, order=order)
 
 
-def _setitem_refused(x: Tensor, index: Any, value: Any, /) -> None:
-    place = _spelled(index)
-    raise ReadOnlyError(f"x[{place}] = value: a tensor is read-only; write mutable_view(x)[{place}] = value")
-
-
-def _delitem_refused(x: Tensor, index: Any, /) -> NoReturn:
-    place = _spelled(index)
-    raise ReadOnlyError(
-        f"del x[{place}]: a tensor keeps its shape; delete(x, {place}) gives one without these elements"
-    )
-
-
-def _spelled(index: Any) -> str:
-    """An index as a user writes it, where it is made of ints and slices; else "index"."""
-    if type(index) is tuple and index:
-        parts = [_spelled(one) for one in index]
-        return "index" if "index" in parts else ", ".join(parts)
-    if type(index) is slice:
-        bounds = (index.start, index.stop, index.step)
-        if any(one is not None and type(one) is not int for one in bounds):
-            return "index"
-        text = ":".join("" if one is None else str(one) for one in bounds)
-        return text.removesuffix(":") if index.step is None else text
-    return "..." if index is Ellipsis else str(index) if index is None or type(index) is int else "index"
-
-
 def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
     return copy(x)
 
@@ -304,8 +279,8 @@ METHODS: Final[dict[str, Any]] = {
     "to_numpy": to_numpy,
     "mutable_view": mutable_view,
     "__getitem__": getitem,
-    "__setitem__": _setitem_refused,
-    "__delitem__": _delitem_refused,
+    "__setitem__": assign_item,
+    "__delitem__": delete_item,
     "__len__": _length,
     "__iter__": iterate,
     "__contains__": _contains,
