@@ -21,7 +21,7 @@ def test_one_dtype_arrives_by_every_format(tmp_path: Path) -> None:
     found = round_trips.outcomes(file_formats.ways(Folder(tmp_path)), some)
 
     failed = {(one.way.name, one.sample.layout, one.reason) for one in found if one.reason}
-    assert failed == {("MAT 7.3", "empty", "arrives as float32 (2, 0, 3)")}
+    assert failed == {("MAT 7.3", "empty", "arrives as float32 (2, 0, 3)")}  # what others read, and what they write
     assert len(found) == 16 * 2 * 3
 
 

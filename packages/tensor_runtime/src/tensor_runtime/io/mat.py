@@ -1,8 +1,9 @@
 """MAT files: MATLAB's variables, in version 5 and, by h5py (extra ``mat``), in version 7.3.
 
 Both hold elements in column-major order, as tensors do. MATLAB knows no rank below 2: a rank-0 tensor becomes 1 x 1,
-and a rank-1 tensor a column, N x 1; trailing extents of 1 behind the second are dropped, and version 7.3 has no empty
-complex variables. So they are read back.
+and a rank-1 tensor a column, N x 1; trailing extents of 1 behind the second are dropped. So they are read back. Version
+7.3 has no empty complex variables: an attribute of our own says which of the empty ones is complex, and MATLAB, which
+passes over it, reads a real one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
 _BANNER: Final = b"MATLAB 7.3 MAT-file, Platform: any, Created by: ironstride HDF5 schema 1.00 ."
 _USER_BLOCK: Final = 512
 _VERSION: Final = b"\x00\x02IM"  # at byte 124, little-endian
+_EMPTY_COMPLEX: Final = "ironstride_complex"
 _CLASSES: Final = {
     "bool": "logical", "int32": "int32", "int64": "int64", "float32": "single", "float64": "double",
     "complex64": "single", "complex128": "double",
@@ -76,6 +78,8 @@ def write73(file: BinaryIO, tensors: Mapping[str, Outgoing], /, *, compressed: b
             if 0 in shape:  # the extents stand for the elements
                 made = root.create_dataset(_checked(name), data=list(shape), dtype="<u8")
                 made.attrs.create("MATLAB_empty", 1, dtype="u1")
+                if x.dtype.kind == "complex":
+                    made.attrs.create(_EMPTY_COMPLEX, 1, dtype="u1")
             else:
                 made = root.create_dataset(
                     _checked(name),
@@ -123,6 +127,8 @@ def entries73(source: Source, root: Any, /) -> dict[str, Entry]:
             continue
         assert node is not None  # it has a class
         empty = bool(node.attrs.get("MATLAB_empty", 0))
+        if empty and node.attrs.get(_EMPTY_COMPLEX, 0):
+            text = {"single": "complex64", "double": "complex128"}.get(str(text), text)
         found[name] = _entry73(source, name, node, str(text), empty)
     return found
 
