@@ -136,7 +136,7 @@ def page() -> str:
     lines += [
         f"{_count(files)}, on {_where()}.",
         "MATLAB has no rank below 2: a number arrives as 1×1, which counts.",
-        "Its version 7.3 has no empty complex variables: in ours an attribute says that they are, which others pass over.",
+        "Its version 7.3 has no empty complex variables: in ours an attribute says so, which others pass over.",
     ]
     lines += table(files, {"out": "ours, read by them", "in": "theirs, read by us", "again": "ours, read by us"}, False)
     return "\n".join([*lines, "", memory_section()])

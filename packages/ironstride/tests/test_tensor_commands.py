@@ -90,6 +90,11 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["convert", "many.npz", "new.npy"], "choose it by --name: 'a', 'b', 'c', 'd'"),
         (["convert", "many.npz", "new.npy", "--name", "e"], "no tensor 'e'; its tensors: 'a', 'b', 'c', 'd'"),
         (["convert", "rows.npy", "new.bin"], "the new file: 'new.bin' ends in '.bin'; accepted: .npy, .npz"),
+        (["convert", "rows.npy", "new.bin"], "--to-raw F writes elements and nothing else"),
+        (["convert", "rows.npy", "new.bin", "--to-format", "hdf4"], "format is 'hdf4'; accepted: 'npy'"),
+        (["convert", "rows.npy", "new.bin", "--to-format", "npy", "--to-raw", "F"], "a raw file has no format"),
+        (["convert", "rows.npy", "new.npy", "--to-byteorder", "big"], "--to-byteorder big describes a raw file"),
+        (["convert", "many.npz", "new.bin", "--to-raw", "F"], "choose it by --name: 'a', 'b', 'c', 'd'"),
         (["info", "raw.bin"], 'the ending ".bin" says no format; accepted: .npy, .npz, .safetensors, .h5'),
         (["info", "raw.bin"], "a raw file, elements and nothing else, takes --raw F64 --shape 2x3 --order F"),
         (["info", "raw"], "does not start as an .npy file does"),
@@ -223,6 +228,18 @@ def test_convert_reads_raw_files_of_either_order_and_byte_order(folder: Path) ->
     assert np.array_equal(np.load("a.npy"), rows)
     assert np.array_equal(np.load("b.npy"), rows.astype(np.float32))
     assert np.array_equal(np.load("c.npz")["tensor"], rows.astype(np.int32))
+
+
+def test_convert_writes_raw_files_of_either_order_and_byte_order(folder: Path) -> None:
+    rows = np.load("rows.npy")
+
+    assert main(["convert", "rows.npy", "f.bin", "--to-raw", "F"]) == 0
+    assert main(["convert", "rows.npy", "c.bin", "--to-raw", "C", "--to-byteorder", "big", "--dtype", "C64"]) == 0
+    assert main(["convert", "rows.npy", "weights.v1", "--to-format", "mat73"]) == 0
+
+    assert Path("f.bin").read_bytes() == rows.tobytes("F")
+    assert Path("c.bin").read_bytes() == rows.astype(">c16").tobytes("C")
+    assert np.array_equal(tr.load("weights.v1", format="mat73").to_numpy(), rows)
 
 
 def test_svd_of_a_raw_file_is_that_of_its_tensor(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,6 +132,7 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
         "ironstride convert weights.npz first.npy --name layer1",
         "ironstride convert x.npy single.npy --dtype F32 --cast",
         "ironstride convert record.bin x.npy --raw F64 --shape 200x300 --order F --offset 4   # of Fortran",
+        "ironstride convert x.npy x.bin --to-raw F   # elements and nothing else, for Fortran and Julia",
     )
     convert.add_argument("source", metavar="A", type=Path, help="the file to read")
     convert.add_argument("target", metavar="B", type=Path, help="the file to write; one that is there is replaced")
@@ -139,6 +140,7 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
     convert.add_argument("--dtype", metavar="NAME", help="of the new file, such as F32 or complex128")
     convert.add_argument("--cast", action="store_true", help="to that dtype even if values are lost")
     _add_reading(convert)
+    _add_writing(convert)
     _add_json(convert)
 
     svd = command(
@@ -229,6 +231,14 @@ def _add_reading(command: argparse.ArgumentParser) -> None:
         "--offset", metavar="BYTES", type=_bytes, help="where the elements begin; then more may follow them, too"
     )
     group.add_argument("--byteorder", choices=("little", "big"), help="of the elements in a raw file (little)")
+
+
+def _add_writing(command: argparse.ArgumentParser) -> None:
+    """What the ending of a name does not say of the file that is written."""
+    group = command.add_argument_group("a new file whose ending says nothing")
+    group.add_argument("--to-format", metavar="NAME", help="npy, npz, safetensors, hdf5, mat, mat73 or zarr")
+    group.add_argument("--to-raw", choices=("F", "C"), help="elements and nothing else: F column-major, C row-major")
+    group.add_argument("--to-byteorder", choices=("little", "big"), help="of the elements in a raw file (little)")
 
 
 def _add_json(command: argparse.ArgumentParser) -> None:

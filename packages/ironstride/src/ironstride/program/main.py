@@ -167,8 +167,10 @@ def _info(arguments: argparse.Namespace) -> int:
 
 def _convert(arguments: argparse.Namespace) -> int:
     from ironstride.program.commands.conversion import Conversion, convert
+    from ironstride.program.commands.writing import Writing
 
     arguments.reading = _reading(arguments)
+    arguments.writing = Writing(**{field.name: getattr(arguments, field.name) for field in fields(Writing)})
     asked = Conversion(**{field.name: getattr(arguments, field.name) for field in fields(Conversion)})
     return _guarded(asked.source, lambda: convert(asked))
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import tensor_runtime as tr
 from ironstride.program.commands.reading import Reading
-from ironstride.program.commands.tensor_files import check_writable, choose, read_all, write_all
+from ironstride.program.commands.tensor_files import choose, read_all
+from ironstride.program.commands.writing import Writing
 from ironstride.program.output_paths import OutputPathError, check_output_path, make_folder
 from tensor_core.dtypes import as_dtype
 from tensor_core.errors import LossyConversionError, TensorError
@@ -29,6 +30,7 @@ class Conversion:
     cast: bool = False
     json: bool = False
     reading: Reading = field(default_factory=Reading)
+    writing: Writing = field(default_factory=Writing)
 
 
 def convert(asked: Conversion) -> bool:
@@ -48,7 +50,7 @@ def convert(asked: Conversion) -> bool:
     True
     """
     check_output_path("the new file", asked.target, [])
-    check_writable("the new file", asked.target)
+    asked.writing.format_of("the new file", asked.target)
     if asked.target.exists() and asked.target.samefile(asked.source):
         raise OutputPathError(f"{asked.target} is the file that is read; give the new one another name")
     found = read_all(asked.source, asked.reading, None if asked.dtype is None else as_dtype(asked.dtype))
@@ -56,7 +58,7 @@ def convert(asked: Conversion) -> bool:
     if asked.dtype is not None:
         tensors = {name: _in_dtype(x, asked.dtype, asked.cast) for name, x in tensors.items()}
     make_folder("the new file", asked.target)
-    write_all(asked.target, tensors)
+    asked.writing.write(asked.target, tensors)
     if asked.json:
         print(json.dumps({"saved": str(asked.target), "tensors": len(tensors), "names": list(tensors)}))
     else:

@@ -1,4 +1,4 @@
-"""Tensors in files, as the commands read and write them: every format of `tensor_runtime`, by ending or by option.
+"""Tensors in files, as the commands list and read them: every format of `tensor_runtime`, by ending or by option.
 
 The one tensor of a file without names is called "".
 """
@@ -10,25 +10,20 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import tensor_runtime as tr
-from ironstride.program.commands.reading import ENDINGS, Reading
-from ironstride.program.output_paths import OutputPathError
+from ironstride.program.commands.reading import Reading
 from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import LoadError, TensorError, shortened
 from tensor_core.files.blocks import Entry, block_of
 from tensor_core.files.element_types import ElementType
-from tensor_core.files.formats import format_of
 from tensor_core.files.source import Source
 from tensor_core.shapes import element_count
 from tensor_runtime.io import zarr
 from tensor_runtime.io.blocks import tensor_of
-from tensor_runtime.io.formats import FORMATS
 from tensor_runtime.io.zarr_metadata import ArrayFacts
 
 COLUMN_MAJOR: Final = "column-major"
 ROW_MAJOR: Final = "row-major"
 EITHER: Final = "either"
-UNNAMED: Final = "tensor"
-"""The name of a tensor without one, in a format that has names."""
 
 
 class MissingNameError(TensorError, KeyError):
@@ -108,40 +103,6 @@ def choose(found: Mapping[str, tr.Tensor], name: str | None) -> tr.Tensor:
         wanted = "several tensors, and no --name" if name is None else f"no tensor {shortened(name)}"
         raise MissingNameError(f"the file holds {wanted}; its tensors: {names}")
     return found[name]
-
-
-def check_writable(option: str, file: Path) -> None:
-    """Refuse an ending that no format has, before any work is done.
-
-    Raises:
-        OutputPathError: with the endings that there are.
-
-    >>> check_writable("B", Path("x.npz"))
-    """
-    if file.suffix and file.suffix.lower() not in FORMATS:
-        raise OutputPathError(f"{option}: {str(file)!r} ends in {file.suffix!r}; accepted: {ENDINGS}")
-
-
-def write_all(file: Path, tensors: Mapping[str, tr.Tensor]) -> None:
-    """Write one tensor, or several by name where the format has names.
-
-    Raises:
-        MissingNameError: several tensors for a format that holds one.
-        TensorError: the file cannot be written.
-
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "x.npy"
-    >>> write_all(file, {"": tr.ones((2, 3))})
-    >>> tr.load(file).shape
-    (2, 3)
-    """
-    if format_of("save", str(file), None, FORMATS) == "npy":
-        if len(tensors) != 1:
-            names = ", ".join(map(shortened, tensors)) or "none"
-            raise MissingNameError(f"{file} holds one tensor; choose it by --name: {names}")
-        tr.save(file, next(iter(tensors.values())))
-    else:
-        tr.save(file, {name or UNNAMED: x for name, x in tensors.items()})
 
 
 def _described(element: ElementType, shape: tuple[int, ...], order: str) -> Listed:
