@@ -85,6 +85,36 @@ def test_a_zero_on_a_diagonal_is_named_unless_nothing_is_checked_or_read() -> No
     assert bad.value.batch_index == (1, 1)
 
 
+@pytest.mark.parametrize(
+    ("size", "columns", "batch"), [(3, 1, ()), (5, 2, (9,)), (20, 1, (9,)), (30, 3, (9,)), (80, 1, ())]
+)
+@pytest.mark.parametrize(("lower", "unit"), list(product((True, False), repeat=2)))
+def test_what_is_not_read_of_a_triangular_matrix_may_be_anything(
+    size: int, columns: int, batch: tuple[int, ...], lower: bool, unit: bool
+) -> None:
+    a, b = triangles("float64", lower, *batch, size=size), numbers((size, columns, *batch), seed=1)
+    read = np.tri(size, k=-1 if unit else 0, dtype=bool)
+    read = (read if lower else read.T).reshape(size, size, *[1] * len(batch))
+    a = np.where(read, a, np.nan)
+    options: dict[str, Any] = {"lower": lower, "unit_diagonal": unit}
+    filled = np.where(read, a, 0.0)
+
+    for mode in ({}, {"transpose": True}, {"check": "mask"}, {"overwrite": True}, {"side": "right"}):
+        turned = np.swapaxes(b, 0, 1) if "side" in mode else b
+        given = [tr.asarray(np.asfortranarray(x)) for x in (a, filled)]
+        found, expected = (
+            tl.triangular_solve(x, tr.asarray(np.array(turned, order="F")), **options, **mode) for x in given
+        )
+        if "check" in mode:
+            assert not found.status.to_numpy().any()
+            found, expected = found.result, expected.result
+        assert found.to_numpy().tobytes() == expected.to_numpy().tobytes()
+    place = (size - 1, 0) if lower else (0, size - 1)
+    a[place] = np.inf
+    with pytest.raises(tl.NonFiniteError, match=rf"operand a holds inf at element \({place[0]}, {place[1]}\)"):
+        tl.triangular_solve(tr.asarray(a), tr.asarray(b), **options)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_cholesky_factor_of_either_triangle_solves(dtype: str) -> None:
     x, b = numbers((4, 4, 3), dtype), numbers((4, 2, 1), dtype, seed=1)

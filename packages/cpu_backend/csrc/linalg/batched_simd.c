@@ -169,6 +169,7 @@ static int routine_read(PyObject *name) {
 /* Nanoseconds that a group takes, roughly; only ever compared with WORTH_A_THREAD. */
 static Index group_time(Routine routine, const LaneProblem *problem) {
     const Index side = problem->rows > problem->columns ? problem->rows : problem->columns;
+    if (side > LARGEST_SIDE) return side * side * problem->right / 4;
     const Index steps = side * side * (side + 4 + (is_system(routine) ? problem->right : 0));
     switch (routine) {
     case EIGH:
@@ -183,6 +184,7 @@ static Index group_time(Routine routine, const LaneProblem *problem) {
 /* Matrices that are done one by one before a group of them is. */
 static int few_alone(Routine routine, int side, int width) {
     const bool large = side > LARGEST_JACOBI_SIDE;
+    if (is_substitution(routine)) return width - 1;
     if (is_iterating(routine) || (!large && (routine == QR || routine == CHOLESKY))) return width / 4;
     return large && routine != CHOLESKY ? width - 1 : width / 2;
 }
@@ -281,22 +283,28 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
         return NULL;
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
-    if (type > C64 || m < 1 || n < 1 || m > LARGEST_SIDE || n > LARGEST_SIDE || right < 0 || right > MOST_COLUMNS ||
-        count < 1 || (m != n && !is_rectangular((Routine)routine)) ||
+    const LaneProblem problem = {m, n, right, type == F32 || type == C32, check, tolerance};
+    const bool any_size = goes_along_columns((Routine)routine, &problem);
+    if (type > C64 || m < 1 || n < 1 || ((m > LARGEST_SIDE || n > LARGEST_SIDE) && !any_size) || right < 0 ||
+        right > MOST_COLUMNS || count < 1 || (m != n && !is_rectangular((Routine)routine)) ||
         (routine == LSTSQ && (smaller(m, n) > LARGEST_JACOBI_SIDE || right < 1 || right > RIGHT_AT_ONCE)))
         return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     const LaneKernels *kernels = lane_kernels((Routine)routine, type == C32 || type == C64);
-    plan->problem = (LaneProblem){m, n, right, type == F32 || type == C32, check, tolerance};
+    plan->problem = problem;
     plan->routine = kernels->routines[routine];
     plan->width = kernels->width;
     Index room = lane_room((Routine)routine, &plan->problem);
     if (is_taken_alone((Routine)routine, &plan->problem)) plan->single_routine = kernels->singles[routine];
     if (plan->single_routine != NULL) {
         plan->few = few_alone((Routine)routine, m > n ? m : n, plan->width);
-        if (!is_iterating((Routine)routine) && room < single_room(&plan->problem, plan->width))
+        if (!is_iterating((Routine)routine) && !any_size && room < single_room(&plan->problem, plan->width))
             room = single_room(&plan->problem, plan->width);
+        if (m > LARGEST_SIDE) { /* one after the other */
+            plan->routine = plan->single_routine;
+            plan->width = 1;
+        }
     }
     plan->room_bytes = (size_t)room * (size_t)kernels->number_bytes;
     plan->count = count;

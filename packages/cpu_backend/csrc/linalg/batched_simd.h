@@ -51,16 +51,18 @@ enum { LARGEST_CONSTANT_SIDE = 4 };
  * time. */
 enum { LARGEST_MASKED_SIDE = 8 };
 
+static inline bool is_substitution(Routine routine) {
+    return routine == FORWARD || routine == BACKWARD || routine == FORWARD_TRANSPOSED || routine == BACKWARD_TRANSPOSED;
+}
+
 /* Whether it has right-hand sides. */
-static inline bool is_system(Routine routine) {
-    switch (routine) {
-    case SOLVE:
-    case FORWARD:
-    case BACKWARD:
-    case FORWARD_TRANSPOSED:
-    case BACKWARD_TRANSPOSED: return true;
-    default: return false;
-    }
+static inline bool is_system(Routine routine) { return routine == SOLVE || is_substitution(routine); }
+
+/* Whether a substitution goes along the columns of each matrix, which is faster for few right-hand sides; then the
+ * matrices may be of any size. */
+static inline bool goes_along_columns(Routine routine, const LaneProblem *problem) {
+    return (routine == FORWARD || routine == BACKWARD) && problem->right <= 2 &&
+           problem->rows >= (problem->narrow ? 17 : 8);
 }
 
 /* Whether its matrices may have more rows than columns, or fewer. */
@@ -72,6 +74,7 @@ static inline bool is_rectangular(Routine routine) {
 static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
     if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE && routine != LSTSQ) return 0;
+    if (goes_along_columns(routine, problem)) return side; /* more than one solution */
     switch (routine) {
     case SOLVE: {
         const Index columns = smaller(problem->right, RIGHT_AT_ONCE);
@@ -102,6 +105,7 @@ static inline bool is_iterating(Routine routine) {
 /* Whether a routine for single matrices, where there is one, takes these sides; least squares rotate a triangle. */
 static inline bool is_taken_alone(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, shorter = m < n ? m : n, longer = m < n ? n : m;
+    if (is_substitution(routine)) return goes_along_columns(routine, problem);
     if (routine == CHOLESKY || routine == QR) return longer > LARGEST_CONSTANT_SIDE;
     if (!is_iterating(routine)) return true;
     const int side = routine == LSTSQ ? shorter : longer;

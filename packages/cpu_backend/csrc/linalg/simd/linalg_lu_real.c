@@ -25,5 +25,10 @@ const LaneKernels SIMD_NAME(linalg_lu_real) = {
                  [BACKWARD] = backward,
                  [FORWARD_TRANSPOSED] = forward_transposed,
                  [BACKWARD_TRANSPOSED] = backward_transposed},
-    .singles = {[SOLVE] = solve_single, [INV] = inv_single, [DET] = determinants_single, [SLOGDET] = slogdet_single},
+    .singles = {[SOLVE] = solve_single,
+                [INV] = inv_single,
+                [DET] = determinants_single,
+                [SLOGDET] = slogdet_single,
+                [FORWARD] = forward_single,
+                [BACKWARD] = backward_single},
 };

@@ -2,59 +2,17 @@
  *
  * Forward goes down from the first unknown, backward up from the last one. Transposed, the matrix is the other triangle,
  * read along its rows. The other triangle may hold anything, and a zero on the diagonal gives what IEEE 754 says; where
- * that is to be checked, elements that are not finite, in that triangle too, and such zeros need another look.
+ * that is to be checked, elements that are not finite and such zeros need another look. An element beside the diagonal is
+ * multiplied by parts of solutions, which are not finite either then.
  */
 
-/* Whether it is faster to go along the columns of each matrix. */
-INLINE bool has_few_sides(const LaneProblem *problem) {
-    return problem->right <= 2 && problem->rows >= (problem->narrow ? 17 : 8);
-}
-
-typedef float Floats __attribute__((vector_size(LANES * 8)));
-
-/* Whether one of so many numbers in memory is NaN or infinite. */
-static __attribute__((noinline)) bool holds_not_finite(const char *numbers, Index count, bool narrow) {
-    enum { SUMS = 8 };
-    const Index bytes = count * (Index)(narrow ? sizeof(float) : sizeof(double));
-    Index at = 0;
-    double rest = 0.0;
-    if (narrow) {
-        Floats sums[SUMS] = {{0}}, one;
-        for (; at + (Index)sizeof sums <= bytes; at += (Index)sizeof sums)
-            for (int k = 0; k < SUMS; k++) {
-                memcpy(&one, numbers + at + k * (int)sizeof one, sizeof one);
-                sums[k] += one * 0.0f;
-            }
-        for (; at + (Index)sizeof one <= bytes; at += (Index)sizeof one) {
-            memcpy(&one, numbers + at, sizeof one);
-            sums[0] += one * 0.0f;
-        }
-        for (int k = 1; k < SUMS; k++) sums[0] += sums[k];
-        for (int i = 0; i < 2 * LANES; i++) rest += (double)sums[0][i];
-        for (; at < bytes; at += (Index)sizeof(float)) rest += 0.0 * (double)*(const float *)(numbers + at);
-    } else {
-        Lane sums[SUMS] = {{0}}, one;
-        for (; at + (Index)sizeof sums <= bytes; at += (Index)sizeof sums)
-            for (int k = 0; k < SUMS; k++) {
-                memcpy(&one, numbers + at + k * (int)sizeof one, sizeof one);
-                sums[k] += one * 0.0;
-            }
-        for (; at + (Index)sizeof one <= bytes; at += (Index)sizeof one) {
-            memcpy(&one, numbers + at, sizeof one);
-            sums[0] += one * 0.0;
-        }
-        for (int k = 1; k < SUMS; k++) sums[0] += sums[k];
-        for (int i = 0; i < LANES; i++) rest += sums[0][i];
-        for (; at < bytes; at += (Index)sizeof(double)) rest += 0.0 * *(const double *)(numbers + at);
-    }
-    return rest != 0.0; /* as NaN is */
-}
-
-/* The lanes in which a diagonal has a zero. */
-INLINE Mask zero_on_diagonal(const Number *a, Index stride, int n) {
-    Mask zero = no_lane();
-    for (int i = 0; i < n; i++) zero |= equal(largest_part(a[i + i * stride]), broadcast(0.0));
-    return zero;
+/* The lanes in which a diagonal has a zero, or what is not finite. */
+INLINE Mask bad_on_diagonal(const Number *a, Index stride, int n) {
+    Mask bad = no_lane();
+    for (int i = 0; i < n; i++)
+        bad |= equal(largest_part(a[i + i * stride]), broadcast(0.0)) |
+               not_finite((const Lane *)&a[i + i * stride], PARTS);
+    return bad;
 }
 
 /* Loads the triangle that is read, turned to where its rows are equations; its columns are so many numbers apart. */
@@ -77,28 +35,27 @@ INLINE bool substitute_large(const LaneProblem *problem, const char *const *oper
     const Index right_bytes = problem->right * column_bytes, stride = n | 1;
     Number *const a = room, *const column = a + n * stride, *const x = column + n;
     Mask bad = no_lane();
-    bool spoilt = false;
     for (Index group = 0; group < groups; group++) {
         const char *const matrices = operands[0] + group * LANES * bytes;
-        if (problem->check) spoilt |= holds_not_finite(matrices, (Index)LANES * n * n * PARTS, problem->narrow);
         load_triangle(problem, matrices, bytes, a, stride, column, n, forward != transposed, transposed);
-        bad |= zero_on_diagonal(a, stride, n);
+        bad |= bad_on_diagonal(a, stride, n);
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
-            bad |= load_padded(problem, operands[1] + offset, right_bytes, x, stride, n, columns);
+            (void)load_padded(problem, operands[1] + offset, right_bytes, x, stride, n, columns);
             if (forward) forward_columns(a, stride, false, x, stride, n, columns);
             else backward_columns(a, stride, x, stride, n, columns);
+            for (int c = 0; c < columns; c++) bad |= not_finite((const Lane *)(x + c * stride), n * PARTS);
             store_padded(problem, results[0] + offset, right_bytes, x, stride, n, columns);
         }
     }
-    return !(problem->check && (spoilt || any(bad)));
+    return !(problem->check && any(bad));
 }
 
 INLINE bool substitute_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
                               Index groups, Number *room, int n, bool forward, bool transposed) {
-    if (!transposed && has_few_sides(problem))
-        return substitute_columns(problem, operands, results, groups, n, forward);
+    if (!transposed && goes_along_columns(FORWARD, problem))
+        return substitute_columns(problem, operands, results, groups * LANES, room, n, forward);
     if (n > LARGEST_CONSTANT_SIDE)
         return substitute_large(problem, operands, results, groups, room, n, forward, transposed);
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
@@ -107,12 +64,12 @@ INLINE bool substitute_groups(const LaneProblem *problem, const char *const *ope
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const x = a + n * n;
-        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
-        bad |= zero_on_diagonal(a, n, n);
+        (void)load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
+        bad |= bad_on_diagonal(a, n, n);
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
-            bad |= load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
+            (void)load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
             for (int step = 0; step < n; step++) {
                 const int j = forward ? step : n - 1 - step, from = forward ? j + 1 : 0, to = forward ? n : j;
                 const Divisor pivot = divisor(a[j + j * n]);
@@ -124,6 +81,7 @@ INLINE bool substitute_groups(const LaneProblem *problem, const char *const *ope
                 }
             }
             store_numbers(problem, results[0] + offset, right_bytes, x, n * columns);
+            bad |= not_finite((const Lane *)x, n * columns * PARTS);
         }
     }
     return !(problem->check && any(bad));

@@ -84,8 +84,8 @@ _KEEPING: Final = declare(
         ),
         Contract(
             "triangular_solve_checked",
-            "X in op(A) X = B by substitution; raises NonFiniteError where an element is not finite, also in the "
-            "other triangle, and SingularMatrixError where the diagonal that is read has a zero.",
+            "X in op(A) X = B by substitution; raises NonFiniteError where an element that is read is not finite, and "
+            "SingularMatrixError where the diagonal that is read has a zero.",
             {**SQUARE, "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix"},
             "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
             TriangularSolveParams,

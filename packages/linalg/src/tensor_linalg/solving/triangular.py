@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal, TypeVar, overload
 
 from tensor_core.dtypes import I32, Bool, TensorScalar
@@ -100,8 +101,8 @@ def triangular_solve(
 ) -> Tensor | MaskedResult[Tensor]:
     """The x with op(A) x = b, or x op(A) = b, where A is triangular; by substitution.
 
-    Only one triangle of A is read: what stands elsewhere may be anything finite, such as the other factor of a
-    decomposition that is kept in one matrix.
+    Only one triangle of A is read: what stands elsewhere may be anything, such as the other factor of a decomposition
+    that is kept in one matrix, or NaN.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
@@ -112,8 +113,8 @@ def triangular_solve(
         adjoint: op(A) is Aᴴ; at most one of the two.
         unit_diagonal: take the diagonal to be ones, and do not read it.
         side: "left" for op(A) x = b, "right" for x op(A) = b.
-        check: raise when an element is not finite, or a diagonal element is exactly zero. Without it a zero gives
-            infinities or NaN.
+        check: raise when an element that is read is not finite, or a diagonal element is exactly zero. Without it a
+            zero gives infinities or NaN.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
@@ -142,19 +143,13 @@ def triangular_solve(
     """
     operation = "triangular_solve"
     masks, check = check, check is True or (not asks_for_mask(check) and check)
-    lower, transpose, adjoint, unit_diagonal, check = (
-        flag(operation, name, value)
-        for name, value in (
-            ("lower", lower),
-            ("transpose", transpose),
-            ("adjoint", adjoint),
-            ("unit_diagonal", unit_diagonal),
-            ("check", check),
-        )
-    )
+    options = {"lower": lower, "transpose": transpose, "adjoint": adjoint, "unit_diagonal": unit_diagonal}
+    lower, transpose, adjoint, unit_diagonal = (flag(operation, name, value) for name, value in options.items())
+    check = flag(operation, "check", check)
     if transpose and adjoint:
         raise ArgumentError(f"{operation}: both transpose and adjoint; accepted: one of them", operation=operation)
     left = choice(operation, "side", side, ("left", "right")) == "left"
+    params = lower, transpose or adjoint, adjoint, unit_diagonal
     if asks_for_mask(masks):
         flag(operation, "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask(operation, flag(operation, "condition", condition))
@@ -162,14 +157,13 @@ def triangular_solve(
             raise ArgumentError(
                 f"{operation}: check='mask' with side='right'; accepted: side='left'", operation=operation
             )
-        options = lower, transpose or adjoint, adjoint, unit_diagonal
-        return _masked(operation, a, b, lambda x, y: substituted(operation, x, y, *options, True), out, unit_diagonal)
+        run = partial(substituted, operation)
+        return _masked(operation, a, b, lambda x, y: run(x, y, *params, True), out, lower, unit_diagonal)
     if flag(operation, "condition", condition):
         _warn(operation, a, lower, unit_diagonal, False)
     b, gives_up = taken(operation, overwrite, a, b)
     if left:
-        options = lower, transpose or adjoint, adjoint, unit_diagonal
-        found = substituted(operation, a, b, *options, check, gives_up)
+        found = substituted(operation, a, b, *params, check, gives_up)
         return placed(found, out, a, b)
     if unwrap(operation, b)[0].rank < 2:
         raise ShapeError(
@@ -256,12 +250,12 @@ def cho_solve(
     >>> cho_solve(cholesky(tr.tensor([[4.0, 2.0], [2.0, 5.0]])), tr.tensor([8.0, 12.0])).to_numpy().tolist()
     [1.0, 2.0]
     """
-    operation = "cho_solve"
+    operation, lower = "cho_solve", flag("cho_solve", "lower", lower)
     if check is not True and asks_for_mask(check):
         flag(operation, "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask(operation, flag(operation, "condition", condition))
-        return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower), out, False)
-    lower, check = flag(operation, "lower", lower), flag(operation, "check", check)
+        return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower), out, lower, False)
+    check = flag(operation, "check", check)
     b, gives_up = taken(operation, overwrite, factor, b)
     if flag(operation, "condition", condition):
         _warn(operation, factor, lower, False, True)
@@ -287,7 +281,7 @@ def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: 
     """Warn where triangles are ill-conditioned, or where what they are a Cholesky factor of is."""
     if 0 in unwrap(operation, a)[0].shape:
         return
-    part = (tril if lower else triu)(a, -1 if lower else 1, axes=(0, 1))
+    part = _read(a, lower, True)
     diagonal = broadcast_to(with_batch(eye(a.shape[0], dtype=Bool, placement=a.placement), 2, a.shape[2:]), a.shape)
     triangle = where(diagonal, 1.0 if unit_diagonal else a, part)
     facts = (a.shape[0], a.shape[2:], a.dtype, a.placement)
@@ -314,15 +308,15 @@ def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: 
 
 
 def _masked(
-    operation: str, a: Tensor, b: Tensor, run: Callable[..., Tensor], out: Any, unit_diagonal: bool
+    operation: str, a: Tensor, b: Tensor, run: Callable[..., Tensor], out: Any, lower: bool, unit_diagonal: bool
 ) -> MaskedResult[Tensor]:
-    given = promoted(operation, a, b)
-    solve_shape(operation, given[0].shape, given[1].shape, False)
+    a, b = promoted(operation, a, b)
+    solve_shape(operation, a.shape, b.shape, False)
 
     def status(x: Tensor, y: Tensor) -> Tensor:
         return multiply(cast(any(equal(extract_diagonal(x), 0.0), -1), I32), 0 if unit_diagonal else 2)
 
-    return masked_result(operation, run, *given, status=status, out=out)
+    return masked_result(operation, run, _read(a, lower, unit_diagonal), b, status=status, out=out)
 
 
 def substituted(
@@ -354,7 +348,7 @@ def substituted(
     a, b = promoted(operation, a, b)
     shape = solve_shape(operation, a.shape, b.shape, check)
     if check:
-        check_triangle(operation, a, b, unit_diagonal)
+        check_triangle(operation, a, b, lower, unit_diagonal)
     if b.rank == 1:
         b = expand_dims(b, 1)
     batch = shape[2:]
@@ -371,20 +365,26 @@ def substituted(
     return squeeze(x, 1) if len(shape) == 1 else x
 
 
-def check_triangle(operation: str, a: Tensor, b: Tensor, unit_diagonal: bool) -> None:
-    """Raise where an element is not finite, or the diagonal that is read has a zero.
+def check_triangle(operation: str, a: Tensor, b: Tensor, lower: bool, unit_diagonal: bool) -> None:
+    """Raise where an element that is read is not finite, or the diagonal that is read has a zero.
 
     Raises:
         NonFiniteError, SingularMatrixError: as :func:`triangular_solve`.
 
     >>> import tensor_runtime as tr
-    >>> check_triangle("cho_solve", tr.eye(2), tr.ones(2), False)
+    >>> check_triangle("cho_solve", tr.eye(2), tr.ones(2), True, False)
     """
-    require_finite(operation, "a", a)
+    require_finite(operation, "a", _read(a, lower, unit_diagonal))
     require_finite(operation, "b", b, min(2, b.rank))
     if not unit_diagonal:
         zero = any(equal(extract_diagonal(a), 0.0), -1)
         require_regular(operation, zero, "has a zero on its diagonal", "pinv() and lstsq() solve without")
+
+
+def _read(a: Tensor, lower: bool, unit_diagonal: bool) -> Tensor:
+    """What substitution reads of matrices; zeros elsewhere."""
+    beside = 1 if unit_diagonal else 0
+    return tril(a, -beside, axes=(0, 1)) if lower else triu(a, beside, axes=(0, 1))
 
 
 def replaced(a: Tensor, b: Tensor, /, *, lower: bool, transpose: bool, conjugate: bool, unit_diagonal: bool) -> Tensor:

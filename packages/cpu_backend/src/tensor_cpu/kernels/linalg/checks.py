@@ -44,7 +44,7 @@ def require_finite(operation: str, operand: str, transposed: Array, core_rank: i
     """Raise unless every element is finite.
 
     LAPACK does not check: ``svd`` of a matrix with one infinity never returns, ``qr`` and ``eigh`` answer NaN with
-    numbers. Triangles that a routine does not read are checked too, so that one rule holds for all of them.
+    numbers. Triangles that a decomposition does not read are checked too, so that one rule holds for all of them.
 
     Args:
         operation: the name the error bears.

@@ -17,7 +17,7 @@ from tensor_cpu.kernels.linalg.checks import place, require_finite, require_inde
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.contracts.linalg import TriangularSolveParams
-from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.errors import NonFiniteError, SingularMatrixError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
@@ -126,7 +126,7 @@ def _together(params: TriangularSolveParams, rows: int, columns: int) -> Kernel:
 
 
 def bind_checked(operands: tuple[Form, Form], result: Form, params: TriangularSolveParams, /) -> Kernel:
-    """The kernel that looks at all elements first; operands of any dtypes and batches, and vectors.
+    """The kernel that looks at all elements that are read first; operands of any dtypes and batches, and vectors.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -149,7 +149,7 @@ def bind_checked(operands: tuple[Form, Form], result: Form, params: TriangularSo
         return np.ascontiguousarray(np.broadcast_to(array.reshape(*of_batch, *missing, *core), (*batch[::-1], *core)))
 
     def checked(a: Array, b: Array) -> Array:
-        require_finite("triangular_solve", "a", a)
+        _require_finite_triangle(a, params)
         require_finite("triangular_solve", "b", b, min(2, b.ndim))
         if not params.unit_diagonal:
             zero = np.asarray((a.diagonal(axis1=-2, axis2=-1) == 0).any(axis=-1))
@@ -160,6 +160,15 @@ def bind_checked(operands: tuple[Form, Form], result: Form, params: TriangularSo
         return found.reshape(result.shape[::-1])
 
     return checked
+
+
+def _require_finite_triangle(a: Array, params: TriangularSolveParams) -> None:
+    """Raise where an element that is read is not finite; of transposed arrays the triangles are exchanged."""
+    try:
+        require_finite("triangular_solve", "a", a)
+    except NonFiniteError:
+        beside = int(params.unit_diagonal)
+        require_finite("triangular_solve", "a", np.triu(a, beside) if params.lower else np.tril(a, -beside))
 
 
 def _zero_on_diagonal(batch: tuple[int, ...]) -> SingularMatrixError:

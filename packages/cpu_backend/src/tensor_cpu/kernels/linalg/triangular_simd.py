@@ -1,4 +1,8 @@
-"""Substitution for batches of small matrices, each in one lane of a vector register (csrc/linalg)."""
+"""Substitution by our own kernels (csrc/linalg).
+
+Batches of small matrices have each in one lane of a vector register; matrices of any size with one or two right-hand
+sides are read column by column.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,14 @@ from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
-TAKES: Final = "batches of small systems that fill the lanes of a register, and no unit diagonal"
+TAKES: Final = """batches of small systems that fill the lanes of a register, and systems with one or two right-hand \
+sides; no unit diagonal"""
+_FEW_SIDES: Final = 2
+"""Right-hand sides with which substitution goes along columns, unless it is transposed."""
+_FEWEST_ROWS: Final = {"C32": 17, "C64": 8, "F32": 17, "F64": 8}
+"""Rows from which it does so, whatever the batch is (``goes_along_columns`` in csrc/linalg/batched_simd.h)."""
+_MOST_ROWS: Final = 1 << 24
+"""Rows whose squares can be counted."""
 _LARGEST: Final = 64
 """Rows of the largest matrices for which lanes are faster than BLAS."""
 _SMALL: Final = 16
@@ -30,7 +41,7 @@ group of mostly copies is."""
 
 
 def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
-    """The kernel for these forms, or None where the matrices are not small or too few, or their diagonal is not read.
+    """The kernel for these forms, or None where BLAS is done before, or the diagonal is not read.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -50,7 +61,7 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
 
 
 def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
-    """The kernel that looks at all elements while it computes, or None as for :func:`bind`, and for conjugates.
+    """The kernel that refuses what is not finite while it computes, or None as for :func:`bind`, and for conjugates.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -70,9 +81,13 @@ def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularS
 
 
 def _fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
-    """Whether the matrices are small, and not too few."""
+    """Whether right-hand sides are few, or the matrices small, and not too few."""
     rows, columns, count = b.shape[0], prod(b.shape[1:2]), prod(b.shape[2:])
-    if params.unit_diagonal or a.dtype not in FLOATING or not 0 < rows <= _LARGEST or not columns:
+    if params.unit_diagonal or a.dtype not in FLOATING or not columns:
+        return False
+    if columns <= _FEW_SIDES and not params.transpose and _FEWEST_ROWS[a.dtype.name] <= rows <= _MOST_ROWS:
+        return True
+    if not 0 < rows <= _LARGEST:
         return False
     if rows > _SMALL:
         return count >= _FEWEST and columns <= rows

@@ -73,7 +73,7 @@ def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tens
 
 
 def triangular_solve_checked(a: Tensor, b: Tensor, params: TriangularSolveParams, /) -> Tensor:
-    """The primitive after a look at all elements.
+    """The primitive after a look at all elements that it reads.
 
     >>> from tensor_runtime import tensor
     >>> upper = TriangularSolveParams(False, False, False, False)
@@ -82,7 +82,7 @@ def triangular_solve_checked(a: Tensor, b: Tensor, params: TriangularSolveParams
     """
     operation = "triangular_solve"
     a, b = promoted(operation, a, b)
-    check_triangle(operation, a, b, params.unit_diagonal)
+    check_triangle(operation, a, b, params.lower, params.unit_diagonal)
     return substituted(operation, a, b, *params, False)
 
 
