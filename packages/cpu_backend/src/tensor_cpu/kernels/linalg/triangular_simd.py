@@ -23,7 +23,7 @@ from tensor_runtime.protocols import Kernel, Operand
 
 TAKES: Final = """batches of small systems that fill the lanes of a register, and systems with one or two right-hand \
 sides; no unit diagonal"""
-_FEW_SIDES: Final = 2
+FEW_SIDES: Final = 2
 """Right-hand sides with which substitution goes along columns, unless it is transposed."""
 _FEWEST_ROWS: Final = {"C32": 17, "C64": 8, "F32": 17, "F64": 8}
 """Rows from which it does so, whatever the batch is (``goes_along_columns`` in csrc/linalg/batched_simd.h)."""
@@ -85,7 +85,7 @@ def _fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
     rows, columns, count = b.shape[0], prod(b.shape[1:2]), prod(b.shape[2:])
     if params.unit_diagonal or a.dtype not in FLOATING or not columns:
         return False
-    if columns <= _FEW_SIDES and not params.transpose and _FEWEST_ROWS[a.dtype.name] <= rows <= _MOST_ROWS:
+    if columns <= FEW_SIDES and not params.transpose and _FEWEST_ROWS[a.dtype.name] <= rows <= _MOST_ROWS:
         return True
     if not 0 < rows <= _LARGEST:
         return False

@@ -20,6 +20,7 @@ from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import factors, triangular
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import place, require_finite
+from tensor_cpu.kernels.linalg.triangular_simd import FEW_SIDES
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system import lapack
@@ -201,7 +202,7 @@ def bind_triangular_solve(operands: tuple[Form, Form], result: Form, *params: bo
     """
     options = TriangularSolveParams(*params)
     usual = kernel_table.bind("triangular_solve", operands, result, options)
-    if result.shape[0] < _LEAST or not result.size or not operands[1].is_compact:
+    if result.shape[0] < _LEAST or result.shape[1] <= FEW_SIDES or not result.size or not operands[1].is_compact:
         return usual
     in_place = triangular.bind_in_place(result, options)
 
