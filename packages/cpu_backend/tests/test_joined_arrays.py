@@ -82,6 +82,59 @@ def test_views_of_any_order_are_repeated_tiled_and_padded_natively(dtype: str) -
             assert found.is_compact
 
 
+@settings(max_examples=60)
+@given(st.data())
+def test_any_views_are_rolled_and_cut_to_triangles_as_by_numpy(data: st.DataObject) -> None:
+    draw = data.draw
+    shape = draw(st.lists(st.integers(0, 5), min_size=2, max_size=4))
+    order = draw(st.permutations(range(len(shape))))
+    x = tr.cast(tr.uniform([2 * n for n in shape], seed=1) * 9.0 - 4.0, draw(st.sampled_from(("F32", "I64", "Bool"))))
+    steps = (draw(st.sampled_from((slice(n), slice(0, 2 * n, 2), slice(2 * n, n, -1)))) for n in shape)
+    x = tr.transpose(x[tuple(steps)], order)
+    y = x.to_numpy()
+    axes = draw(st.lists(st.integers(0, x.rank - 1), min_size=1, max_size=x.rank, unique=True))
+    shifts = [draw(st.sampled_from((-7, -1, 0, 1, 3, 10**30))) for _ in axes]
+    expected = y
+    for axis, shift in zip(axes, shifts, strict=True):
+        expected = np.roll(expected, shift % max(y.shape[axis], 1), axis)
+    np.testing.assert_array_equal(tr.roll(x, shifts, axes).to_numpy(), expected, strict=True)
+    k = draw(st.integers(-6, 6))
+    pair = draw(st.permutations(range(x.rank)))[:2]
+    for ours, numpys in ((tr.tril, np.tril), (tr.triu, np.triu)):
+        expected = np.moveaxis(numpys(np.moveaxis(y, pair, (-2, -1)), k), (-2, -1), pair)
+        found = ours(x, k, axes=pair)
+        np.testing.assert_array_equal(found.to_numpy(), expected, strict=True)
+        assert found.is_compact
+    np.testing.assert_array_equal(tr.tril(x, 10**30, axes=pair).to_numpy(), y)
+    assert not tr.triu(x, 10**30, axes=pair).to_numpy().any()
+
+
+def test_large_matrices_are_rolled_and_cut_by_several_threads() -> None:
+    x = tr.uniform((700, 300), seed=1)
+    y = x.to_numpy()
+    for view, array in ((x, y), (x.T, y.T), (x[:, ::2], y[:, ::2])):
+        for axis in (0, 1):
+            np.testing.assert_array_equal(tr.roll(view, 5, axis).to_numpy(), np.roll(array, 5, axis))
+        np.testing.assert_array_equal(tr.tril(view, 3).to_numpy(), np.tril(array, 3))
+        np.testing.assert_array_equal(tr.triu(view, -3).to_numpy(), np.triu(array, -3))
+
+
+def test_axes_and_shifts_that_do_not_fit_are_refused() -> None:
+    for axes in ((2,), (-1,), (0, 0)):
+        with pytest.raises(ValueError, match="bind_rolled: axes that do not fit the shape"):
+            LIBRARY.bind_rolled((2, 3), "F64", (3, 1), axes)
+    with pytest.raises(ValueError, match="bind_rolled: axes that do not fit the shape"):
+        LIBRARY.bind_rolled((2, 0), "F64", (1, 1), (0,))
+    for slow, fast, shift in ((1, 0, 0), (0, 0, 0), (0, 2, 0), (-1, 1, 0), (0, 1, 2**62)):
+        with pytest.raises(ValueError, match="bind_triangle: axes and shift do not fit the shape"):
+            LIBRARY.bind_triangle((2, 3), "F64", (3, 1), slow, fast, shift, True)
+    rolled = LIBRARY.bind_rolled((3,), "F64", (1,), (0,))
+    wrong: Any
+    for wrong in ((), (1, 2), [1], 1, ("x",), (1.0,)):
+        with pytest.raises(TypeError):
+            rolled(np.ones(3), wrong)
+
+
 @pytest.mark.parametrize("lows", [(-3, 2), (5, -5), (-5, 0), (4, 4), (50, 0), (0, -60), (-(2**40), 2**40)])
 def test_what_padding_crops_is_not_there(lows: tuple[int, int]) -> None:
     x, shape = np.arange(63.0).reshape(7, 9), (6, 8)

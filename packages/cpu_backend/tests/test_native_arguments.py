@@ -213,6 +213,8 @@ OUT_OF_RANGE: dict[str, Callable[[int], Any]] = {
     "copy_into": lambda far: LIBRARY.bind_copy_into((3, 2), (2, 1), (1, far), "F64"),
     "copy_into a target": lambda far: LIBRARY.bind_copy_into((3, 2), (far, 1), (2, 1), "F64"),
     "padded": lambda far: LIBRARY.bind_padded((5, 2), "F64", (3, 2), (far, 1), (1, 0)),
+    "rolled": lambda far: LIBRARY.bind_rolled((3, 2), "F64", (far, 1), (0,)),
+    "triangle": lambda far: LIBRARY.bind_triangle((3, 2), "F64", (far, 1), 0, 1, 0, True),
     "convert": lambda far: LIBRARY.bind_convert((3, 2), (far, 1), "I32", "F64", None),
     "elementwise": lambda far: LIBRARY.bind_elementwise((5,), "F64", (((far,), "F64"), VECTOR), (ADD,), ()),
     "tiny left": lambda far: a_tiny_product((1, far), (1, 4)),
@@ -253,6 +255,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "bind_copy_into": ((2,), (1,), (1,), "F64"),
     "copy_method": ((2,), (1,), (1,), "F64"),
     "bind_padded": ((4,), "F64", (2,), (1,), (1,)),
+    "bind_rolled": ((2,), "F64", (1,), (0,)),
+    "bind_triangle": ((2, 2), "F64", (2, 1), 0, 1, 0, True),
     "bind_convert": ((2,), (1,), "I32", "F64", None),
     "bind_tiny_binary": ("add", (2,), "F64", "F64", (1, 1), (False, False), never),
     "bind_tiny_unary": ("sqrt", (2,), "F64"),
@@ -292,7 +296,7 @@ FREE = {
 
 def is_free(binder: str, place: int) -> bool:
     """Whether any object is accepted there: fallbacks, truth values, and what an operation does not look at."""
-    free = (*FREE, ("bind_lapack", 7), ("bind_factorization", 8), ("bind_products", 1))
+    free = (*FREE, ("bind_lapack", 7), ("bind_factorization", 8), ("bind_products", 1), ("bind_triangle", 5))
     return isinstance(ARGUMENTS[binder][place], bool) or (binder, place) in free
 
 
@@ -349,6 +353,8 @@ def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
         "bind_copy": [np.ones(2)],
         "bind_copy_into": [np.ones(2), np.ones(2)],
         "bind_padded": [np.ones(2), np.ones(1)],
+        "bind_rolled": [np.ones(2)],
+        "bind_triangle": [np.ones((2, 2))],
         "bind_convert": [np.ones(2, np.int32)],
         "bind_tiny_binary": [np.ones(2), np.ones(2)],
         "bind_tiny_unary": [np.ones(2)],
@@ -364,6 +370,8 @@ def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
         "bind_batched_simd": [matrix],
         "bind_factorization": [matrix],
     }
+    rolled = made["bind_rolled"]
+    made["bind_rolled"] = lambda x: rolled(x, (1,))  # how far is said at each call
     return {name: (kernel, arrays[name]) for name, kernel in made.items()}
 
 

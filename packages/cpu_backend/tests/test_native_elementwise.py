@@ -344,6 +344,22 @@ def test_functions_of_two_operands_are_within_four_rounding_units(
         assert_within(bound(name, (form, form), form)(x, y), ufunc(x, y), ufunc(x.astype(wide), y.astype(wide)), 4)
 
 
+def test_powers_of_f32_are_within_four_rounding_units_over_the_whole_range(instruction_set: str) -> None:
+    rng = np.random.default_rng(7)
+    bits = rng.integers(1, 0x7F800000, 20_000, dtype=np.uint32)
+    near = 1 + rng.uniform(-1, 1, 20_000) * 10.0 ** rng.uniform(-7, 0, 20_000)
+    x = np.concatenate([bits.view(np.float32), near.astype(np.float32)])
+    exponents = rng.uniform(-152, 130, x.size)  # of two: from what is rounded to 0 up to infinity
+    logarithms = np.log2(x.astype(np.float64))
+    y = np.where(logarithms == 0, 1e30, exponents / np.where(logarithms == 0, 1, logarithms)).astype(np.float32)
+    whole = np.round(y)
+    form = form_of(F32, (3 * x.size,), CPU)
+    x, y = np.concatenate([x, x, -x]), np.concatenate([y, whole, whole])
+    with np.errstate(all="ignore"):
+        wide = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
+        assert_within(bound("pow", (form, form), form)(x, y), wide.astype(np.float32), wide, 4)
+
+
 def pairs_of(dtype: DType) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Every two special values, numbers of all sizes, and multiples of the second number with their neighbours."""
     rng = np.random.default_rng(8)

@@ -15,6 +15,7 @@ from tensor_core import DTYPES, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, LossyConversionError
 from tensor_core.promotion import can_convert, promote
 from tensor_core.scalar_conversion import cast_scalar
+from tensor_runtime.backends.bindings import binding_cache
 
 PAIRS = [(source, target) for source in DTYPES for target in DTYPES]
 
@@ -99,6 +100,17 @@ def test_an_unknown_policy_is_refused() -> None:
 @pytest.mark.parametrize("name", ["I64", "int64", int, np.int64, np.dtype("int64"), tr.I64])
 def test_a_dtype_may_be_named_in_any_way(name: object) -> None:
     assert tr.cast(tr.ones(2), name).dtype is tr.I64
+    builds = binding_cache.stats().builds
+    assert tr.cast(tr.ones(2), name).dtype is tr.I64
+    assert binding_cache.stats().builds == builds  # what was found out once is known
+
+
+def test_what_is_named_by_what_cannot_be_hashed_is_refused() -> None:
+    for change in (tr.cast, tr.convert):
+        with pytest.raises(DTypeError, match=r"dtype: \['F64'\] is none of ours"):
+            change(tr.ones(2), ["F64"])
+    with pytest.raises(ArgumentError, match="overflow is \\[\\]; accepted: 'error', 'saturate', 'wrap'"):
+        tr.cast(tr.ones(2), "I32", [])
 
 
 @pytest.mark.parametrize("name", ["float16", np.uint8, np.dtype(">f8" if np.little_endian else "<f8"), None, 3])

@@ -8,7 +8,7 @@
 
 #include "core/kernel.h"
 
-enum { MOST_GIVEN = 3, MOST_SEVERAL = 64 };
+enum { MOST_GIVEN = 3, MOST_SEVERAL = 64, MOST_FURTHER = 8 };
 
 /* How a spec's bindings are looked up: by one form, by two in turn, by a tuple of forms, by forms and params. */
 typedef enum { BY_FORM, BY_ROW, BY_FORMS, BY_PARAMS } LookUp;
@@ -186,8 +186,8 @@ static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t fl
 
 /* Any number of tensors in a list or tuple. */
 typedef struct {
-    PyObject *key;                      /* owned: their forms, and the params; NULL where they are left to Python */
-    PyObject *arrays[1 + MOST_SEVERAL]; /* owned; the place before them is for who is called */
+    PyObject *key; /* owned: their forms, and the params; NULL where they are left to Python */
+    PyObject *arrays[1 + MOST_SEVERAL + MOST_FURTHER]; /* owned; the place before them is for who is called */
     Py_ssize_t count;
 } Several;
 
@@ -217,11 +217,12 @@ static void let_go(Several *several) {
     Py_CLEAR(several->key);
 }
 
-/* execute_several(spec, operands, params): a list or tuple of tensors, and no further arguments. */
+/* execute_several(spec, operands, params, *further): a list or tuple of tensors, and what else the kernel is given. */
 CALL(call_several) {
     const Call *self = (Call *)object;
     Several several;
-    if (names || PyVectorcall_NARGS(flagged_count) != 3 || !PyObject_TypeCheck(arguments[0], self->spec))
+    const Py_ssize_t further = PyVectorcall_NARGS(flagged_count) - 3;
+    if (names || further < 0 || further > MOST_FURTHER || !PyObject_TypeCheck(arguments[0], self->spec))
         return call_function(self, arguments, flagged_count, names);
     read_several(self, arguments[1], arguments[2], &several);
     PyObject *binding = several.key ? entry_of(*call_slot(arguments[0], self->bindings_at), several.key) : NULL;
@@ -232,8 +233,10 @@ CALL(call_several) {
     }
     Py_INCREF(binding);
     PyObject *form = PyTuple_GET_ITEM(binding, 1);
+    for (Py_ssize_t i = 0; i < further; i++)
+        several.arrays[1 + several.count + i] = arguments[3 + i]; /* the caller's */
     PyObject *array = PyObject_Vectorcall(PyTuple_GET_ITEM(binding, 0), several.arrays + 1,
-                                          (size_t)several.count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+                                          (size_t)(several.count + further) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     PyObject *result = array ? call_wrap(self, self->tensor, Py_NewRef(form), array) : NULL;
     if (!array) translate(self, arguments[0], form);
     let_go(&several);

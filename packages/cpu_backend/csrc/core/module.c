@@ -19,6 +19,8 @@ static PyMethodDef *const TOPICS[] = {
     gemm_functions,
     joined_functions,
     padded_functions,
+    rolled_functions,
+    triangle_functions,
     lapack_functions,
     lines_functions,
     memory_functions,

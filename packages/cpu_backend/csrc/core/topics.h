@@ -16,6 +16,8 @@ extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];
 extern PyMethodDef joined_functions[];
 extern PyMethodDef padded_functions[];
+extern PyMethodDef rolled_functions[];
+extern PyMethodDef triangle_functions[];
 extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
 extern PyMethodDef stack_functions[];

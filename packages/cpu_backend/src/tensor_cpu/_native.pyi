@@ -85,6 +85,10 @@ def bind_padded(
     lows: tuple[int, ...],
     /,
 ) -> Kernel: ...
+def bind_rolled(shape: tuple[int, ...], dtype: str, strides: tuple[int, ...], axes: tuple[int, ...], /) -> Kernel: ...
+def bind_triangle(
+    shape: tuple[int, ...], dtype: str, strides: tuple[int, ...], slow: int, fast: int, shift: int, behind: bool, /
+) -> Kernel: ...
 def bind_convert(
     extents: tuple[int, ...],
     strides: tuple[int, ...],

@@ -23,6 +23,7 @@ _IN_WORDS: Final = {
     "conversion.native": "native conversion",
     "copy.native": "native copy",
     "creation.native": "native fill",
+    "diagonals.native": "native copy",
     "elementwise.native": "native loops in blocks",
     "elementwise.tiny": "native loop for tiny tensors",
     "gather_scatter.native": "native loop over indices",

@@ -107,7 +107,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("full", "arange", "linspace"), Row("creation.numpy", ("creation.native",))),
         **dict.fromkeys(("empty", "eye"), Row("creation.numpy")),
     },
-    "diagonals": dict.fromkeys(("embed_diagonal", "tril", "triu"), Row("diagonals")),
+    "diagonals": {
+        "embed_diagonal": Row("diagonals.numpy"),
+        **dict.fromkeys(("tril", "triu"), Row("diagonals.numpy", ("diagonals.native",))),
+    },
     "division": {
         **dict.fromkeys(
             (
@@ -135,8 +138,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "joining": {
         **dict.fromkeys(("concatenate", "stack"), Row("joining.numpy", ("joining.native",))),
-        **dict.fromkeys(("repeat", "tile"), Row("joining.numpy", ("joining.native",))),
-        "roll": Row("joining.numpy"),
+        **dict.fromkeys(("repeat", "tile", "roll"), Row("joining.numpy", ("joining.native",))),
     },
     "linalg": {
         **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "inv", "det"), _LINALG),

@@ -136,7 +136,7 @@ REAL: Final[frozenset[DType]] = INTEGER | REAL_FLOATING
 DTYPE_NAMES: Final = ", ".join(f"{dtype.name} ({dtype.numpy_name})" for dtype in DTYPES)
 """All of them by our names and NumPy's, for messages."""
 
-_BY_NAME: Final[dict[str, DType]] = {
+_BY_NAME: Final[dict[object, DType]] = {
     **{dtype.name: dtype for dtype in DTYPES},
     **{dtype.numpy_name: dtype for dtype in DTYPES},
     "bool_": Bool,
@@ -154,6 +154,7 @@ _BY_NAME: Final[dict[str, DType]] = {
     "complex": C64,
 }
 _BY_PYTHON_TYPE: Final[dict[object, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
+_PLAINLY_NAMED: Final[dict[object, DType]] = {**{dtype: dtype for dtype in DTYPES}, **_BY_NAME, **_BY_PYTHON_TYPE}
 
 
 def as_dtype(name: object, /) -> DType:
@@ -169,21 +170,25 @@ def as_dtype(name: object, /) -> DType:
     >>> as_dtype("F64"), as_dtype("complex64"), as_dtype(int)
     (F64, C32, I64)
     """
-    if isinstance(name, DType) and name in ALL:
-        return name
-    found: DType | None = None
-    if isinstance(name, str):
-        found = dtype_of_name(name)
-    elif isinstance(name, type):
-        found = _BY_PYTHON_TYPE.get(name)
-        if found is None and name.__module__ == "numpy":
-            found = dtype_of_name(name.__name__)
-    elif type(name).__module__.partition(".")[0] == "numpy" and getattr(name, "isnative", False):
-        found = dtype_of_name(getattr(name, "name", ""))
+    try:
+        found = _PLAINLY_NAMED.get(name)
+    except TypeError:  # not hashable
+        found = None
+    if found is None:
+        found = _named_by_numpy(name)
     if found is None:
         extents = "; the extents of a shape are one argument, as in zeros((2, 3))" if type(name) is int else ""
         raise DTypeError(f"dtype: {shortened(name)} is none of ours; accepted: {DTYPE_NAMES}{extents}", found=name)
     return found
+
+
+def _named_by_numpy(name: Any) -> DType | None:
+    if isinstance(name, type):
+        return dtype_of_name(name.__name__) if name.__module__ == "numpy" else None
+    if type(name).__module__.partition(".")[0] != "numpy" or not getattr(name, "isnative", False):
+        return None
+    scalar = getattr(name, "type", None)  # NumPy works a name out each time when it is asked for
+    return dtype_of_name(getattr(scalar, "__name__", "")) or dtype_of_name(getattr(name, "name", ""))
 
 
 def dtype_of_name(name: str, /) -> DType | None:

@@ -8,6 +8,8 @@
 #include <string.h>
 #if defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 typedef struct {
@@ -23,6 +25,53 @@ static inline void block_plain(const char *source, Offsets rows, char *target, O
             memcpy(target + columns[column] + row * size, source + rows[row] + column * size, (size_t)size);
 }
 
+#if defined(__SSE2__)
+
+/* Elements of 1 and 2 bytes: a register of a row beside the one half the rows further on, interleaved, as often as an
+ * index has bits. Each round turns the bits of (row, column) by one place, until they are (column, row). */
+static inline void block_1(const char *source, Offsets rows, char *target, Offsets columns, bool stream) {
+    (void)stream;
+    __m128i a[16], b[16];
+    for (int row = 0; row < 16; row++) a[row] = _mm_loadu_si128((const void *)(source + rows[row]));
+    for (int round = 0; round < 2; round++) {
+        for (int k = 0; k < 8; k++) {
+            b[2 * k] = _mm_unpacklo_epi8(a[k], a[k + 8]);
+            b[2 * k + 1] = _mm_unpackhi_epi8(a[k], a[k + 8]);
+        }
+        for (int k = 0; k < 8; k++) {
+            a[2 * k] = _mm_unpacklo_epi8(b[k], b[k + 8]);
+            a[2 * k + 1] = _mm_unpackhi_epi8(b[k], b[k + 8]);
+        }
+    }
+    for (int column = 0; column < 16; column++) _mm_storeu_si128((void *)(target + columns[column]), a[column]);
+}
+
+static inline void block_2(const char *source, Offsets rows, char *target, Offsets columns, bool stream) {
+    (void)stream;
+    for (int part = 0; part < 4; part++) { /* 8 x 8 each */
+        const int below = part / 2 * 8, beside = part % 2 * 8;
+        __m128i a[8], b[8];
+        for (int row = 0; row < 8; row++)
+            a[row] = _mm_loadu_si128((const void *)(source + rows[below + row] + 2 * beside));
+        for (int k = 0; k < 4; k++) {
+            b[2 * k] = _mm_unpacklo_epi16(a[k], a[k + 4]);
+            b[2 * k + 1] = _mm_unpackhi_epi16(a[k], a[k + 4]);
+        }
+        for (int k = 0; k < 4; k++) {
+            a[2 * k] = _mm_unpacklo_epi16(b[k], b[k + 4]);
+            a[2 * k + 1] = _mm_unpackhi_epi16(b[k], b[k + 4]);
+        }
+        for (int k = 0; k < 4; k++) {
+            b[2 * k] = _mm_unpacklo_epi16(a[k], a[k + 4]);
+            b[2 * k + 1] = _mm_unpackhi_epi16(a[k], a[k + 4]);
+        }
+        for (int column = 0; column < 8; column++)
+            _mm_storeu_si128((void *)(target + columns[beside + column] + 2 * below), b[column]);
+    }
+}
+
+#else
+
 static inline void block_1(const char *source, Offsets rows, char *target, Offsets columns, bool stream) {
     (void)stream;
     block_plain(source, rows, target, columns, 16, 1);
@@ -32,6 +81,8 @@ static inline void block_2(const char *source, Offsets rows, char *target, Offse
     (void)stream;
     block_plain(source, rows, target, columns, 16, 2);
 }
+
+#endif
 
 #if defined(__AVX512F__)
 

@@ -104,7 +104,8 @@ const MathKernels SIMD_NAME(math_kernels) = {
 #if defined(__AVX512F__)
     .own = {[EXP] = {exp_sixteens_ps, exp_eights_pd},
             [LOG] = {NULL, log_eights_pd},
-            [TANH] = {tanh_sixteens_ps, hyperbolic_tangents}},
+            [TANH] = {tanh_sixteens_ps, hyperbolic_tangents},
+            [POW] = {power_sixteens, NULL}},
 #elif defined(__AVX2__)
     .own = {[TANH] = {NULL, hyperbolic_tangents}},
 #endif

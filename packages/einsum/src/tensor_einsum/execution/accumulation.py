@@ -14,7 +14,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
-from tensor_runtime.dispatch.conversion import check_convertible
+from tensor_runtime.dispatch.convertible import check_convertible
 from tensor_runtime.dispatch.out import as_target, check_apart, write
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of

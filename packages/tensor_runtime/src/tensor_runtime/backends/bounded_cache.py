@@ -184,7 +184,7 @@ class CacheTable(Generic[V]):
             kind = type(part)
             if kind is Form:
                 axes += len(part.shape) or 1
-            elif kind is int or kind is str:
+            elif kind is int or kind is str or issubclass(kind, type):
                 axes += 1
             elif isinstance(part, tuple):
                 if part and type(part[0]) is type(part[-1]) is int:  # labels, extents

@@ -35,6 +35,8 @@ def wholes(operation: str, what: str, values: Any, /) -> tuple[int, ...]:
     >>> wholes("dynamic_slice", "sizes", [2, 3]), wholes("dynamic_slice", "sizes", 2)
     ((2, 3), (2,))
     """
+    if type(values) is int:
+        return (values,)
     if type(values) is tuple and all(type(value) is int for value in values):
         return values
     try:

@@ -9,55 +9,25 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tensor_core.dtypes import INTEGER, DType, DTypeLike, as_dtype
-from tensor_core.errors import DTypeError, LossyConversionError
+from tensor_core.errors import DTypeError, TensorError
 from tensor_core.foreign import number_of, refuse_masked
-from tensor_core.promotion import can_convert, promote_scalar
-from tensor_runtime.backends.bindings import Binding, BindingTable
-from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
-from tensor_runtime.backends.kernel_facts import KernelFacts, state
+from tensor_core.promotion import can_convert
+from tensor_runtime.backends.bindings import Binding
+from tensor_runtime.backends.kernel_facts import KernelFacts
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.arguments import choice
-from tensor_runtime.dispatch.spec import PYTHON_NUMBERS
+from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.dispatch.convertible import check_convertible
+from tensor_runtime.dispatch.dtype_rules import same_shape
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Result
 from tensor_runtime.static_types.creation import typed_cast, typed_convert, typed_typed
-from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
-_EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
 OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
-
-
-def check_convertible(operation: str, source: Form | type, target: DType, /) -> None:
-    """Refuse a conversion that is not in the promotion lattice; a Python number adopts ``target`` when its kind can.
-
-    >>> from tensor_core import F64, I64
-    >>> check_convertible("copy_into", float, I64)
-    Traceback (most recent call last):
-        ...
-    tensor_core.errors.LossyConversionError: copy_into: float to I64 can lose values; write int(x) for a number
-    """
-    if isinstance(source, Form):
-        allowed, name = can_convert(source.dtype, target), str(source.dtype)
-    else:
-        allowed, name = source in PYTHON_NUMBERS and promote_scalar(target, source) is target, source.__name__
-    if not allowed:
-        explicit = f"cast(x, {target.name}) does it all the same"
-        if not isinstance(source, Form):  # cast takes tensors; a Python number has Python's own
-            explicit = f"write {_EXPLICIT[target.kind]} for a number"
-            if source is complex and target.kind == "int":
-                explicit = "write int(x.real) for a number"
-        raise LossyConversionError(
-            f"{operation}: {name} to {target} can lose values; {explicit}",
-            operation=operation,
-            target=target,
-        )
-
-
-def _bind_conversion(key: tuple[str, Form, DType, str]) -> Binding:
-    operation, form, dtype, overflow = key
-    result = form_of(dtype, form.shape, form.placement)
-    return registry.bind(operation, (form,), result, bound_params(operation, overflow)), result
+Change = tuple[object, str]  # (the dtype as the caller names it, policy)
 
 
 def _policy(kernel: str, operands: tuple[Any, ...], result: Result, params: Any) -> str | None:
@@ -73,10 +43,39 @@ def _out_of_range(kernel: str, operands: tuple[Any, ...], result: Result, params
     return _policy(kernel, operands, result, params) if params.overflow == "error" else None
 
 
-state("convert", KernelFacts(elementwise=True, option=lambda kernel, operands, result, params: None))
-state("cast", KernelFacts(elementwise=True, refuses=_out_of_range, option=_policy))
+class ConversionSpec(OpSpec):
+    """A change of dtype. The result's dtype is part of the params, under the name that the caller gave it.
 
-_CONVERSIONS: Final = BindingTable(_bind_conversion)
+    So a name finds its binding as the dtype itself does, and what it stands for is found out once.
+
+    >>> CAST.infer((zeros(2)._form,), ("int32", "wrap"))
+    Form(I32, (2,), cpu)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, name: str, facts: KernelFacts) -> None:
+        super().__init__(name, result_shape=same_shape, takes_params=True, facts=facts)
+
+    def infer(self, operands: tuple[Any, ...], params: Any = None, /) -> Form:
+        """Form of the result; errors as for ``cast`` or ``convert``."""
+        (form,) = operands
+        dtype = as_dtype(params[0])
+        choice(self.name, "overflow", params[1], OVERFLOW_POLICIES)
+        if self is CONVERT:
+            check_convertible(self.name, form, dtype)
+        return form_of(dtype, form.shape, form.placement)
+
+    def _build(self, key: tuple[Form, Change]) -> Binding:
+        form, params = key
+        result = self.infer((form,), params)
+        return registry.bind(self.kernel, (form,), result, bound_params(self.kernel, params[1])), result
+
+
+CONVERT: Final = ConversionSpec(
+    "convert", KernelFacts(elementwise=True, option=lambda kernel, operands, result, params: None)
+)
+CAST: Final = ConversionSpec("cast", KernelFacts(elementwise=True, refuses=_out_of_range, option=_policy))
 
 
 @typed_convert
@@ -101,13 +100,11 @@ def convert(x: Tensor, dtype: DTypeLike, /) -> Tensor:
     Tensor(F64, (2,), column-major, cpu)
      1.0  2.0
     """
-    form, array = unwrap("convert", x)
+    form, _ = unwrap("convert", x)
     target = as_dtype(dtype)
     if form.dtype is target:
         return x
-    check_convertible("convert", form, target)
-    kernel, result = _CONVERSIONS["convert", form, target, "error"]
-    return wrap(result, call_translated("convert", result, kernel, array))
+    return execute_with_params(CONVERT, x, (target, "error"))
 
 
 @typed_cast
@@ -138,25 +135,12 @@ def cast(x: Tensor, dtype: DTypeLike, /, overflow: str = "error") -> Tensor:
     Tensor(I32, (2,), column-major, cpu)
       1  -1
     """
-    result = Tensor()
     try:
-        kernel, result._form = _CONVERSIONS.found["cast", x._form, dtype, overflow]
-    except MISSES:
-        return _cast(x, dtype, overflow)
-    try:
-        result._array = kernel(x._array)
-    except Exception as error:
-        fail("cast", error, result._form)
-    return result
-
-
-def _cast(x: Tensor, dtype: DTypeLike, overflow: str) -> Tensor:
-    """The long way: a first call, a name of a dtype, a mistake."""
-    form, array = unwrap("cast", x)
-    target = as_dtype(dtype)
-    overflow = choice("cast", "overflow", overflow, OVERFLOW_POLICIES)
-    kernel, result = _CONVERSIONS["cast", form, target, overflow]
-    return wrap(result, call_translated("cast", result, kernel, array))
+        return execute_with_params(CAST, x, (dtype, overflow))
+    except TypeError as error:  # of what cannot be part of a key
+        if isinstance(error, TensorError):
+            raise
+    return execute_with_params(CAST, x, (as_dtype(dtype), choice("cast", "overflow", overflow, OVERFLOW_POLICIES)))
 
 
 @typed_typed

@@ -16,8 +16,8 @@ from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import eye as main_diagonal
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.joining import concatenate
-from tensor_runtime.ops.reduction import sum as sum_over
-from tensor_runtime.ops.views import diagonal_view
+from tensor_runtime.ops.reduction import SUM
+from tensor_runtime.ops.views import DIAGONAL_VIEW, diagonal_view
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.static_types.creation import typed_eye
 from tensor_runtime.static_types.results import accumulator_dtype, same_dtype, same_dtype_into
@@ -111,9 +111,9 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
     """
     name = "extract_diagonal"
     form, _ = unwrap(name, x)
-    plain = type(offset) is int and type(axes) is tuple and {*map(type, axes)} == {int}
-    if plain and offset == 0 and axes == (0, 1) and form.rank > 1 and form.shape[0] == form.shape[1]:
-        return diagonal_view(x)
+    plain = type(offset) is int and offset == 0 and type(axes) is tuple and axes == (0, 1)
+    if plain and type(axes[0]) is type(axes[1]) is int and form.rank > 1 and form.shape[0] == form.shape[1]:
+        return execute_with_params(DIAGONAL_VIEW, x, axes)
     first, second = normalize_axes(_pair(name, axes), form.rank, name)
     shift = whole(name, "offset", offset)
     rows, columns = form.shape[first], form.shape[second]
@@ -172,7 +172,7 @@ def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1, *, out:
     >>> trace(tensor([[1, 2], [3, 4]])).item()
     5
     """
-    return sum_over(extract_diagonal(x, offset, (axis1, axis2)), axis=-1, out=out)
+    return execute_with_params(SUM, extract_diagonal(x, offset, (axis1, axis2)), (-1, False), out)
 
 
 @same_dtype_into

@@ -245,22 +245,24 @@ def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None, 
     ([1, 1, 2, 2], [2, 2, 2])
     """
     form, _ = unwrap("repeat", x)
-    if axis is None:
+    if axis is None and form.rank == 1:
+        place, extent = 0, form.shape[0]
+    elif axis is None:
         x, place, extent = reshape(x, -1, order="C"), 0, element_count(form.shape)
     else:
         place = normalize_axis(whole("repeat", "axis", axis), form.rank, "repeat")
         extent = form.shape[place]
     numbers = wholes("repeat", "repeats", repeats)
-    if isinstance(repeats, (tuple, list)) and len(numbers) == extent:
-        total = sum(numbers)
-    elif len(numbers) == 1:
+    if len(numbers) == 1:  # of all, also of the only one
         total = extent * numbers[0]
+    elif isinstance(repeats, (tuple, list)) and len(numbers) == extent:
+        total = sum(numbers)
     else:
         raise ArgumentError(
             f"repeat: {len(numbers)} repeats for axis {place} of extent {extent}; give an int, or one per index",
             operation="repeat",
         )
-    if any(number < 0 for number in numbers):
+    if numbers and min(numbers) < 0:
         raise ArgumentError(
             f"repeat: repeats are {shortened(repeats)}; accepted: ints of 0 or more", operation="repeat"
         )

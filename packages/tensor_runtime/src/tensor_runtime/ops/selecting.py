@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from tensor_core.dtypes import F64, Bool
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import normalize_axis
-from tensor_runtime.backends.error_translation import naming
-from tensor_runtime.dispatch.arguments import flag, whole
+from tensor_runtime.dispatch.arguments import as_axes, flag, whole
+from tensor_runtime.dispatch.call import execute_mixed, execute_with_params
 from tensor_runtime.dispatch.conversion import as_number, convert
-from tensor_runtime.dispatch.dtype_rules import Axes
+from tensor_runtime.dispatch.dtype_rules import Axes, accumulator, reduced
 from tensor_runtime.dispatch.out import Out, written
+from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.ops.arithmetic import abs as abs_of
 from tensor_runtime.ops.arithmetic import add, multiply, subtract
-from tensor_runtime.ops.comparison import equal, less_equal, not_equal
+from tensor_runtime.ops.comparison import NOT_EQUAL, equal, less_equal, not_equal
 from tensor_runtime.ops.creation import full, ones
 from tensor_runtime.ops.gather_scatter import nonzero, take
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.logic import logical_and, logical_not, logical_or
 from tensor_runtime.ops.reduction import all as all_of
-from tensor_runtime.ops.reduction import sum as sum_over
 from tensor_runtime.ops.rounding import isfinite, isnan
 from tensor_runtime.ops.selection import minimum
 from tensor_runtime.ops.sort import searchsorted, sort
@@ -32,9 +32,12 @@ from tensor_runtime.static_types.results import index_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 from tensor_runtime.tensors.transfer import to
 
+COUNT_NONZERO: Final = OpSpec(  # of Bool
+    "count_nonzero", result_dtype=accumulator, result_shape=reduced, takes_params=True, kernel="sum"
+)
+
 
 @index_dtype
-@naming("sum", "not_equal")
 def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """How many elements differ from 0, over axes, as I64; NaN does. Arguments and errors as for ``sum``.
 
@@ -43,7 +46,9 @@ def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False, ou
      1  2
     """
     form, _ = unwrap("count_nonzero", x)
-    return sum_over(x if form.dtype is Bool else not_equal(x, 0), axis, keepdims=keepdims, out=out)
+    differs = x if form.dtype is Bool else execute_mixed(NOT_EQUAL, x, 0)
+    params = as_axes("count_nonzero", axis), flag("count_nonzero", "keepdims", keepdims)
+    return execute_with_params(COUNT_NONZERO, differs, params, out)
 
 
 def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = False, out: Out = None) -> Tensor:

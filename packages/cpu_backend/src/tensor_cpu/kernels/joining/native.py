@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tensor_core.shapes import normalize_axes
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.joining.numpy import bind_repeat as numpys_repeat
 from tensor_cpu.kernels.params import taking_fields
@@ -125,6 +126,30 @@ def bind_tile(operands: tuple[Operand, ...], result: Result, repetitions: tuple[
     )
 
 
+def bind_roll(operands: tuple[Operand, ...], result: Result, axes: tuple[int, ...] | None, /) -> Kernel | None:
+    """Lines moved in two parts; None for an empty result, where the first axis has gaps, and for matrices as one line.
+
+    >>> import numpy as np
+    >>> from tensor_core import I64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(I64, (3,), CPU)
+    >>> kernel = bind_roll((form,), form, (0,))
+    >>> kernel(np.array([1, 2, 3]), (1,)).tolist(), kernel(np.array([1, 2, 3]), (-1,)).tolist()
+    ([3, 1, 2], [2, 3, 1])
+    """
+    (form,) = operands
+    assert isinstance(form, Form) and isinstance(result, Form)
+    if axes is None:
+        axes = (0,)
+        if form.rank != 1:
+            return None
+    if result.size == 0 or (form.rank and form.shape[0] > 1 and form.strides[0] != 1):
+        return None
+    places = tuple(form.rank - 1 - axis for axis in normalize_axes(axes, form.rank, "roll"))
+    return LIBRARY.bind_rolled(result.shape[::-1], result.dtype.name, form.strides[::-1], places)
+
+
 def _transposed(form: Operand, result: Form) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     assert isinstance(form, Form)
     return (form.shape[::-1], form.strides[::-1]) if form.dtype is result.dtype else None
@@ -135,4 +160,5 @@ BINDERS: Final[Mapping[str, NativeBinder]] = {
     "stack": taking_fields(bind_stack),
     "repeat": bind_repeat,
     "tile": taking_fields(bind_tile),
+    "roll": taking_fields(bind_roll),
 }

@@ -1,0 +1,4 @@
+"""Elements put on diagonals, and triangles that are kept.
+
+May import ``storage`` and ``system``.
+"""
