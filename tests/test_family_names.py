@@ -19,8 +19,8 @@ from tensor_runtime.testing.completeness import declared_specs
 ROOT: Final = Path(__file__).parents[1]
 RUNTIME: Final = ROOT / "packages/tensor_runtime/src/tensor_runtime"
 HELPERS: Final = frozenset({
-    "advanced_indexing", "advanced_writing", "device_data", "exchange", "host_data", "in_place", "methods",
-    "native_calls", "numpy_names", "philox", "slice_geometry", "windows",
+    "advanced_indexing", "advanced_writing", "device_data", "exchange", "host_data", "in_place", "item_assignment",
+    "methods", "native_calls", "numpy_names", "philox", "slice_geometry", "windows",
 })  # fmt: skip
 """Modules of ``ops`` that hold no operations of their own."""
 
@@ -161,7 +161,7 @@ def test_cases_stand_in_the_family_of_the_operation_that_they_call() -> None:
 def test_kernels_stand_in_the_family_of_a_spec_that_binds_them() -> None:
     families: dict[str, set[str]] = {}
     for place, spec in declared_specs().items():
-        family = place.removeprefix("primitives.").partition(".")[0]
+        family = place.removeprefix("primitives.").removeprefix("dispatch.").partition(".")[0]
         families.setdefault(getattr(spec, "kernel", spec.name), set()).add(family)
     wrong = {
         name: (family, families[name])

@@ -14,9 +14,8 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
-from tensor_runtime.dispatch.convertible import check_convertible
 from tensor_runtime.dispatch.out import as_target, check_apart, write
-from tensor_runtime.dispatch.spec import common_placement
+from tensor_runtime.dispatch.spec import check_convertible, common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.ops.arithmetic import multiply

@@ -18,9 +18,8 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.call import execute_with_params
-from tensor_runtime.dispatch.convertible import check_convertible
 from tensor_runtime.dispatch.dtype_rules import same_shape
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import OpSpec, check_convertible
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Result
 from tensor_runtime.static_types.creation import typed_cast, typed_convert, typed_typed

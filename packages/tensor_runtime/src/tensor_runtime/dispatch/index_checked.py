@@ -12,8 +12,7 @@ from typing import Any
 from tensor_core.dtypes import ALL, INTEGER, DType
 from tensor_core.errors import DTypeError
 from tensor_runtime.backends.kernel_facts import Effect, KernelFacts
-from tensor_runtime.dispatch.convertible import check_convertible
-from tensor_runtime.dispatch.spec import OpSpec, ShapeRule
+from tensor_runtime.dispatch.spec import OpSpec, ShapeRule, check_convertible
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Operand
 

@@ -23,9 +23,8 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated, fail
 from tensor_runtime.backends.kernel_facts import VIEW, KernelFacts, state
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.dispatch.convertible import check_convertible
 from tensor_runtime.dispatch.overlap import overlap_test
-from tensor_runtime.dispatch.spec import OpSpec, common_placement
+from tensor_runtime.dispatch.spec import OpSpec, check_convertible, common_placement
 from tensor_runtime.form import Form
 from tensor_runtime.placement import is_stand_in
 from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, unwrap

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DType
-from tensor_core.errors import ArgumentError, DTypeError, PlacementError
+from tensor_core.errors import ArgumentError, DTypeError, LossyConversionError, PlacementError
 from tensor_core.foreign import number_of, refuse_masked
-from tensor_core.promotion import promote, promote_scalar
+from tensor_core.promotion import can_convert, promote, promote_scalar
 from tensor_runtime.backends.bindings import Binding, BindingTable, PairTable
 from tensor_runtime.backends.kernel_facts import VIEW, KernelFacts, Reason, facts_of, state
 from tensor_runtime.backends.registry import registry
@@ -26,6 +26,7 @@ from tensor_runtime.protocols import Operand
 
 PYTHON_NUMBERS: Final[frozenset[type]] = frozenset({bool, int, float, complex})
 """The exact types that stand in for a form; subclasses and NumPy scalars are converted first."""
+_EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
 
 DTypeRule = Callable[[DType], DType]
 ShapeRule = Callable[..., Shape | tuple[Shape, ...]]
@@ -265,3 +266,29 @@ def common_placement(operation: str, operands: Sequence[Operand], /) -> Placemen
         operation=operation,
         placements=tuple(form.placement for _, form in forms),
     )
+
+
+def check_convertible(operation: str, source: Form | type, target: DType, /) -> None:
+    """Refuse a conversion that is not in the promotion lattice; a Python number adopts ``target`` when its kind can.
+
+    >>> from tensor_core import F64, I64
+    >>> check_convertible("copy_into", float, I64)
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.LossyConversionError: copy_into: float to I64 can lose values; write int(x) for a number
+    """
+    if isinstance(source, Form):
+        allowed, name = can_convert(source.dtype, target), str(source.dtype)
+    else:
+        allowed, name = source in PYTHON_NUMBERS and promote_scalar(target, source) is target, source.__name__
+    if not allowed:
+        explicit = f"cast(x, {target.name}) does it all the same"
+        if not isinstance(source, Form):  # cast takes tensors; a Python number has Python's own
+            explicit = f"write {_EXPLICIT[target.kind]} for a number"
+            if source is complex and target.kind == "int":
+                explicit = "write int(x.real) for a number"
+        raise LossyConversionError(
+            f"{operation}: {name} to {target} can lose values; {explicit}",
+            operation=operation,
+            target=target,
+        )
