@@ -219,6 +219,8 @@ static void result_sizes(Routine routine, const LaneProblem *problem, Index size
     const Index m = problem->rows, n = problem->columns, k = smaller(m, n);
     sizes[0] = item, sizes[1] = sizes[2] = sizes[3] = 0;
     switch (routine) {
+    case FORWARD:
+    case BACKWARD:
     case SOLVE: sizes[0] = m * problem->right * item; break;
     case CHOLESKY:
     case INV: sizes[0] = m * m * item; break;
@@ -245,7 +247,7 @@ static void check_singles(const LaneKernels *kernels, Routine routine, const Lan
     char *const again[] = {room_for(count * sizes[0]), room_for(count * sizes[1]), room_for(count * sizes[2]),
                            room_for(count * sizes[3])};
     const Index groups = lane_room(routine, problem), single = single_room(problem, kernels->width);
-    const Index room = is_iterating(routine) || groups > single ? groups : single;
+    const Index room = is_iterating(routine) || is_substitution(routine) || groups > single ? groups : single;
     CHECK(kernels->singles[routine](problem, operands, again, count, aligned_room(room * kernels->number_bytes)));
     for (int i = 0; i < 4; i++) CHECK(memcmp(again[i], results[i], (size_t)(count * sizes[i])) == 0);
 }
