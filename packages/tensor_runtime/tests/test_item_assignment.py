@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core import DTYPES, DTypeError, OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_core import DTYPES, DTypeError, OverlappingViewError, ReadOnlyError, ShapeError, TensorError
 from tensor_runtime import array_api as xp
 from tensor_runtime.interop import item_assignment
 
@@ -108,7 +108,7 @@ def test_no_function_but_views_returns_memory_of_its_argument(dtype: Any, shape:
         for arguments, options in calls if callable(function) and name not in VIEWS else ():
             try:
                 answer = function(*arguments, **options)
-            except Exception:
+            except (TensorError, TypeError):  # not the arguments of this one
                 continue
             answered += 1
             for one in answer if isinstance(answer, tuple | list) else [answer]:

@@ -19,6 +19,7 @@
  * AVX-512, or complex ones and AVX2; with complex ones and AVX-512 they take twice that. Of larger ones two groups take
  * half a MiB, a part of a second-level cache, or a whole one. */
 enum { LARGEST_JACOBI_SIDE = 16, LARGEST_SIDE = 64 };
+enum { MOST_ROWS = 1 << 24 }; /* of any matrix: those of its elements can be counted */
 
 typedef struct {
     int rows, columns; /* of each matrix of the first operand */
@@ -59,10 +60,10 @@ static inline bool is_substitution(Routine routine) {
 static inline bool is_system(Routine routine) { return routine == SOLVE || is_substitution(routine); }
 
 /* Whether a substitution goes along the columns of each matrix, which is faster for few right-hand sides; then the
- * matrices may be of any size. */
+ * matrices may have up to MOST_ROWS. */
 static inline bool goes_along_columns(Routine routine, const LaneProblem *problem) {
-    return (routine == FORWARD || routine == BACKWARD) && problem->right <= 2 &&
-           problem->rows >= (problem->narrow ? 17 : 8);
+    return (routine == FORWARD || routine == BACKWARD) && problem->right >= 1 && problem->right <= 2 &&
+           problem->rows >= (problem->narrow ? 17 : 8) && problem->rows <= MOST_ROWS;
 }
 
 /* Whether its matrices may have more rows than columns, or fewer. */

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal, TypeVar, overload
 
 from tensor_core.dtypes import I32, Bool, TensorScalar
@@ -157,8 +156,11 @@ def triangular_solve(
             raise ArgumentError(
                 f"{operation}: check='mask' with side='right'; accepted: side='left'", operation=operation
             )
-        run = partial(substituted, operation)
-        return _masked(operation, a, b, lambda x, y: run(x, y, *params, True), out, lower, unit_diagonal)
+
+        def solved(x: Tensor, y: Tensor) -> Tensor:
+            return substituted(operation, x, y, *params, True)
+
+        return _masked(operation, a, b, solved, out, lower, unit_diagonal)
     if flag(operation, "condition", condition):
         _warn(operation, a, lower, unit_diagonal, False)
     b, gives_up = taken(operation, overwrite, a, b)
@@ -223,7 +225,7 @@ def cho_solve(
         b: shape [N, M, B...], or [N] when ``factor`` is [N, N]. The batch shapes are equal or broadcast among
             themselves, aligned at the last axis.
         lower: whether the factor is lower triangular; else it is U with A = Uᴴ U, and its upper triangle is read.
-        check: raise when an element is not finite, or a diagonal element is exactly zero.
+        check: raise when an element that is read is not finite, or a diagonal element is exactly zero.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no

@@ -26,9 +26,8 @@ sides; no unit diagonal"""
 FEW_SIDES: Final = 2
 """Right-hand sides with which substitution goes along columns, unless it is transposed."""
 _FEWEST_ROWS: Final = {"C32": 17, "C64": 8, "F32": 17, "F64": 8}
-"""Rows from which it does so, whatever the batch is (``goes_along_columns`` in csrc/linalg/batched_simd.h)."""
 _MOST_ROWS: Final = 1 << 24
-"""Rows whose squares can be counted."""
+"""Rows between which it does so, whatever the batch is (``goes_along_columns`` in csrc/linalg/batched_simd.h)."""
 _LARGEST: Final = 64
 """Rows of the largest matrices for which lanes are faster than BLAS."""
 _SMALL: Final = 16
