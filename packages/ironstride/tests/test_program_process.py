@@ -16,7 +16,7 @@ import pytest
 PROGRAM = [sys.executable, "-m", "ironstride"]
 
 
-def write_circuit(file: Path, wires: int = 20, gates: int = 1500) -> None:
+def write_circuit(file: Path, wires: int = 20, gates: int = 12_000) -> None:
     """A state of 2^wires elements to which gates on one wire each are applied: seconds of work from a small file."""
     letters = iter([chr(code) for code in range(0x4E00, 0x4E00 + 2 * wires + gates)])
     state = [next(letters) for _ in range(wires)]
@@ -57,7 +57,7 @@ def test_control_c_ends_with_status_130_and_no_partial_file(tmp_path: Path) -> N
         for line in process.stdout:
             if line.startswith("  peak memory"):
                 break
-        time.sleep(0.5)
+        time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
 
