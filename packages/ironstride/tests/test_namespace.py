@@ -32,6 +32,13 @@ def test_families_keep_their_namespaces() -> None:
     assert it.matmul is tensor_runtime.matmul, "the one of the array libraries; linalg.matmul has batches behind"
 
 
+@pytest.mark.parametrize("name", ["array_api", "core", "interop", "linalg", "pictures"])
+def test_a_module_is_the_same_however_it_is_imported(name: str) -> None:
+    statements = [f"import ironstride.{name} as one", f"import ironstride; other = ironstride.{name}"]
+    for first, second in (statements, statements[::-1]):
+        assert run(f"{first}\n{second}\nfrom ironstride.{name} import *\nprint(one is other)") == "True\n"
+
+
 def test_completion_shows_public_names_only() -> None:
     modules = {"array_api", "core", "interop", "linalg", "pictures"}
     names = {*tensor_runtime.__all__, *tensor_einsum.__all__, *modules, "__version__"}

@@ -2,7 +2,7 @@
 
 Tensors and their operations are those of ``tensor_runtime``, ``plan`` and its relatives those of ``tensor_einsum``;
 ``linalg`` is ``tensor_linalg``, ``core`` is ``tensor_core``, ``pictures`` draws, ``interop`` registers us with other
-libraries, and ``array_api`` has the names of the array API standard.
+libraries, and ``array_api`` has the names of the array API standard. ``from ironstride.linalg import svd`` works, too.
 
 >>> import ironstride as it
 >>> a = it.tensor([[4.0, 2.0], [2.0, 3.0]])
@@ -18,27 +18,21 @@ from ironstride.version import __version__ as __version__
 
 TYPE_CHECKING = False  # importing typing takes longer than this package
 
-_MODULES = {
-    "array_api": "tensor_runtime.array_api",
-    "core": "tensor_core",
-    "interop": "tensor_runtime.interop",
-    "linalg": "tensor_linalg",
-    "pictures": "ironstride.pictures",
-}
+_MODULES = ("array_api", "core", "interop", "linalg", "pictures")
 _SOURCES = ("tensor_runtime", "tensor_einsum")
 """Where the other names come from; the first that has one gives it, but for the names below."""
 _OF_EINSUM = ("einsum",)  # tensor_runtime's loads tensor_einsum and calls this one
 
 if TYPE_CHECKING:
-    import tensor_core as core
     import tensor_einsum
-    import tensor_linalg as linalg
     import tensor_runtime
+    from ironstride import array_api as array_api
+    from ironstride import core as core
+    from ironstride import interop as interop
+    from ironstride import linalg as linalg
     from ironstride import pictures as pictures
     from tensor_einsum import *  # noqa: F403
     from tensor_runtime import *  # type: ignore[no-redef]  # noqa: F403
-    from tensor_runtime import array_api as array_api
-    from tensor_runtime import interop as interop
 
     __all__ = ["array_api", "core", "interop", "linalg", "pictures"]
     __all__ += tensor_runtime.__all__
@@ -60,12 +54,12 @@ def __dir__() -> list[str]:
 
 
 def _public() -> list[str]:
-    return sorted({name for source in _SOURCES for name in import_module(source).__all__} | _MODULES.keys())
+    return sorted({name for source in _SOURCES for name in import_module(source).__all__} | {*_MODULES})
 
 
 def _found(name: str) -> object:
     if name in _MODULES:
-        return import_module(_MODULES[name])
+        return import_module(f"ironstride.{name}")
     sources = _SOURCES[::-1] if name in _OF_EINSUM else _SOURCES
     return next((getattr(import_module(one), name) for one in sources if name in import_module(one).__all__), None)
 

@@ -84,7 +84,7 @@ from tensor_core.shapes import (
     unravel_index,
 )
 from tensor_core.slices import SliceSpec
-from tensor_core.version import __version__
+from tensor_core.version import __version__ as __version__
 from tensor_core.views import (
     broadcast_view,
     compose_view,
@@ -156,7 +156,6 @@ __all__ = [
     "TensorScalar",
     "UnsupportedOperationError",
     "ViewRequiresCopyError",
-    "__version__",
     "as_dtype",
     "broadcast_shapes",
     "broadcast_view",
