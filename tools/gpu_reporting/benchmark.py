@@ -6,98 +6,124 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import median
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-import numpy as np
-
+from gpu_reporting.errors import Array, bound, error
 from gpu_reporting.peers import PEERS, Library, ours
-from gpu_reporting.subject import Subject
+from gpu_reporting.subject import RefutedError, Subject
 from gpu_reporting.workloads import CEILINGS, WORKLOADS, Workload
 
-Timed = Mapping[str, float]
-"""Median nanoseconds of each library; those that failed are left out."""
-SECONDS: float = 6.0  # that a row may take, at most
+OURS: Final = "ours"
+SECONDS: Final = 8.0  # that the rounds of a row may take, more or less
+
+
+class Timing(NamedTuple):
+    """Median nanoseconds of a workload by one library."""
+
+    call: float  # until the call returned
+    whole: float  # until its result was waited for
 
 
 def benchmark(subject: Subject, /) -> list[str]:
-    """Ceilings, then workloads; a ratio below the one accepted is marked, and on a simulated device none is made."""
-    libraries = {"ours": ours(subject.place)}
+    """Ceilings, then workloads; a ratio below the one accepted is marked, and on a simulated device none is made.
+
+    >>> len(benchmark(Subject("sim", gpu=False))) > len(CEILINGS) + len(WORKLOADS)
+    True
+
+    Raises:
+        RefutedError: a result is wrong; with the table, where its row is marked.
+    """
+    libraries = {OURS: ours(subject.place)}
     if subject.gpu:
         found = {name: make() for name, make in PEERS.items()}
         libraries.update({name: library for name, library in found.items() if library is not None})
-    names = list(libraries)
     lines = [
-        f"Libraries: {', '.join(names)}. Milliseconds, medians, waited for; the ratio is the best peer over ours.",
+        f"Libraries: {', '.join(libraries)}. Milliseconds, medians, waited for; the ratio is the best peer over ours.",
+        'In "until it returns" our call is back on the host; errors are those of samples of our results.',
         "",
-        f"| workload | {' | '.join(names)} | rate of ours | ratio | accepted from |",
-        f"|---|{'--:|' * (len(names) + 3)}",
+        f"| workload | {' | '.join(libraries)} | until it returns | rate of ours | error | ratio | accepted from |",
+        f"|---|{'--:|' * (len(libraries) + 5)}",
     ]
-    lines += [row(workload, subject, libraries) for workload in (*CEILINGS, *WORKLOADS)]
+    rows = [row(workload, subject, libraries) for workload in (*CEILINGS, *WORKLOADS)]
+    lines += [line for line, _ in rows]
     if not subject.gpu:
         lines += ["", "A simulated device is as slow as it is strict: these times say that the rows run, and no more."]
+    if not all(right for _, right in rows):
+        raise RefutedError("\n".join(["results are wrong", "", *lines]))
     return lines
 
 
-def row(workload: Workload, subject: Subject, libraries: Mapping[str, Library], /) -> str:
-    """One row of the table."""
-    operands = drawn(workload, subject)
-    times, trouble = timed(workload, operands, libraries, 20 if subject.gpu else 2)
-    cells = [f"{times[name] / 1e6:.3f}" if name in times else trouble[name] for name in libraries]
-    others = [time for name, time in times.items() if name != "ours"]
+def row(workload: Workload, subject: Subject, libraries: Mapping[str, Library], /) -> tuple[str, bool]:
+    """One row of the table, and whether our result was right."""
+    operands = workload.drawn(subject)
+    runs, trouble = prepared(workload, operands, libraries)
+    if OURS not in runs:
+        return f"| {workload.name} | {trouble[OURS]} |", False
+    result = runs[OURS].result
+    off, allowed = error(workload, operands, result, libraries[OURS].give), bound(workload, operands)
+    times = timed(runs, 20 if subject.gpu else 2, workload.repeats if subject.gpu else 2)
+    cells = [f"{times[name].whole / 1e6:.3f}" if name in times else trouble[name] for name in libraries]
+    others = [found.whole for name, found in times.items() if name != OURS]
     ratio, rate = "–", "–"
-    if others and "ours" in times:
-        value = min(others) / times["ours"]
+    if others:
+        value = min(others) / times[OURS].whole
         ratio = f"{value:.2f}" + ("" if value >= workload.accept else " below")
-    if subject.gpu and "ours" in times:
-        rate = _rate(workload, operands, times["ours"])
-    return f"| {workload.name} | {' | '.join(cells)} | {rate} | {ratio} | {workload.accept or '–'} |"
+    if subject.gpu:
+        rate = _rate(workload, operands, result, times[OURS].whole)
+    cells += [f"{times[OURS].call / 1e6:.3f}", rate, f"{off:.1e}{'' if off <= allowed else ' WRONG'}", ratio]
+    return f"| {workload.name} | {' | '.join(cells)} | {workload.accept or '–'} |", off <= allowed
 
 
-def drawn(workload: Workload, subject: Subject, /) -> list[Any]:
-    """Operands, the same for every library; a positive definite one for Cholesky."""
-    draw = np.random.default_rng(1)
-    made = []
-    for shape in workload.shapes(subject):
-        x = draw.standard_normal(shape).astype(workload.dtype)
-        made.append(x + x.T + 4 * shape[0] * np.eye(shape[0]) if workload.call == "cholesky" else x)
-    return made
+class Run(NamedTuple):
+    """A call that can be made again, and what it gave the first time."""
+
+    call: Callable[[], Any]
+    wait: Callable[[Any], object]
+    result: Any
 
 
-def timed(
-    workload: Workload, operands: Sequence[Any], libraries: Mapping[str, Library], rounds: int, /
-) -> tuple[Timed, Mapping[str, str]]:
-    """Medians of rounds in which every library computes once, and what those said that could not."""
-    runs: dict[str, Callable[[], object]] = {}
+def prepared(
+    workload: Workload, operands: Sequence[Array], libraries: Mapping[str, Library], /
+) -> tuple[dict[str, Run], dict[str, str]]:
+    """Calls that were made once, and what those said that could not."""
+    runs: dict[str, Run] = {}
     trouble: dict[str, str] = {}
     for name, library in libraries.items():
         try:
-            taken = [library.take(x) for x in operands]
-            call = partial(library.einsum, workload.equation) if workload.equation else library.calls[workload.call]
-            run = partial(_run, call, taken, library.wait)
-            run()
-            runs[name] = run
-        except Exception as error:  # of any library, and the others are still compared
-            trouble[name] = type(error).__name__
-    samples: dict[str, list[int]] = {name: [] for name in runs}
+            taken = library.taken(workload.call, operands)
+            made = partial(library.einsum, workload.equation) if workload.equation else library.calls[workload.call]
+            call = partial(made, *taken)
+            result = call()
+            library.wait(result)
+            runs[name] = Run(call, library.wait, result if name == OURS else None)
+        except Exception as problem:  # of any library, and the others are still compared
+            trouble[name] = type(problem).__name__
+    return runs, trouble
+
+
+def timed(runs: Mapping[str, Run], rounds: int, repeats: int, /) -> dict[str, Timing]:
+    """Medians of rounds in which every library computes once, or so often in a row."""
+    samples: dict[str, list[Timing]] = {name: [] for name in runs}
     end = perf_counter_ns() + int(SECONDS * 1e9)
     for number in range(rounds):
-        for name, each in runs.items():
+        for name, run in runs.items():
             begin = perf_counter_ns()
-            each()
-            samples[name].append(perf_counter_ns() - begin)
+            result = run.call()
+            for _ in range(repeats - 1):
+                result = run.call()
+            returned = perf_counter_ns()
+            run.wait(result)
+            samples[name].append(Timing(returned - begin, perf_counter_ns() - begin))
         if number >= 2 and perf_counter_ns() > end:
             break
-    return {name: median(found) for name, found in samples.items()}, trouble
+    return {name: Timing(*(median(each) for each in zip(*found, strict=True))) for name, found in samples.items()}
 
 
-def _run(call: Callable[..., Any], operands: Sequence[Any], wait: Callable[[Any], object]) -> None:
-    wait(call(*operands))
-
-
-def _rate(workload: Workload, operands: Sequence[Any], nanoseconds: float) -> str:
-    nbytes = sum(x.nbytes for x in operands)
-    if workload.equation == "ij,jk->ik":
+def _rate(workload: Workload, operands: Sequence[Array], result: Any, nanoseconds: float) -> str:
+    if workload.rate == "flops":
         work = (8 if workload.dtype.startswith("complex") else 2) * operands[0].shape[0] ** 3
         return f"{work / nanoseconds / 1e3:.1f} TFLOP/s"
-    moved = {"copy": 2.0, "add": 1.5, "sum": 1.0}.get(workload.call, 2.0 if workload.equation == "ij->ji" else 0.0)
-    return f"{moved * nbytes / nanoseconds:.0f} GB/s" if moved else "–"
+    if workload.rate == "bytes":
+        moved = sum(x.nbytes for x in operands) + result.nbytes
+        return f"{moved / nanoseconds:.0f} GB/s"
+    return "–"

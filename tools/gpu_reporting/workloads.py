@@ -1,11 +1,21 @@
-"""Workloads of the benchmark: one function over a library's namespace each, and what it costs at the least."""
+"""Workloads of the benchmark: a call by its name, operands, and the least ratio that is accepted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+import string
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from gpu_reporting.subject import Subject
+
+Shapes = tuple[tuple[int, ...], ...]
+Array = npt.NDArray[Any]
+Numbers = Literal["any", "positive", "symmetric", "decaying"]
+"""How matrices are drawn: any numbers, positive definite ones, symmetric ones, or singular values of 2^-k."""
 
 
 class Workload(NamedTuple):
@@ -13,33 +23,136 @@ class Workload(NamedTuple):
 
     name: str
     dtype: str  # as NumPy says it
-    shapes: Callable[[Subject], tuple[tuple[int, ...], ...]]
-    equation: str  # of an einsum; "" where ``call`` computes
-    call: str  # name of a function of ``peers.Library``
+    shapes: Callable[[Subject], Shapes]  # of ours: axes of a batch come last
+    call: str  # key of ``peers.Library.calls``; "" for ``equation``
     accept: float
+    equation: str = ""  # of an einsum
+    numbers: Numbers = "any"
+    rate: Literal["", "flops", "bytes"] = ""  # what it is measured by; bytes are those of operands and result
+    repeats: int = 1  # calls in a row before anybody waits
+
+    def drawn(self, subject: Subject, /) -> list[Array]:
+        """Operands, the same for every library."""
+        draw = np.random.default_rng(1)
+        return [_DRAWN[self.numbers](_normal(draw, shape, self.dtype)) for shape in self.shapes(subject)]
 
 
-def _square(whole: int, small: int, count: int) -> Callable[[Subject], tuple[tuple[int, ...], ...]]:
+def _normal(draw: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
+    x = draw.standard_normal(shape, dtype="float32" if dtype in ("float32", "complex64") else "float64")
+    return x + 1j * draw.permutation(x) if dtype.startswith("complex") else x
+
+
+def _symmetric(x: Array) -> Array:
+    return x + x.swapaxes(0, 1).conj()
+
+
+def _positive(x: Array) -> Array:
+    if x.shape[0] != x.shape[1]:  # a right-hand side
+        return x
+    shift: Array = (4 * x.shape[0] * np.eye(x.shape[0])).reshape(*x.shape[:2], *(1,) * (x.ndim - 2))
+    return np.asarray(_symmetric(x) + shift, x.dtype)
+
+
+def _decaying(x: Array) -> Array:
+    (u, _), (v, _) = np.linalg.qr(x), np.linalg.qr(x.T)
+    return np.asarray((u * 2.0 ** -np.arange(len(x))) @ v)
+
+
+_DRAWN: Final[Mapping[Numbers, Callable[[Array], Array]]] = {
+    "any": lambda x: x,
+    "positive": _positive,
+    "symmetric": _symmetric,
+    "decaying": _decaying,
+}
+
+
+def _square(whole: int, small: int, count: int = 1) -> Callable[[Subject], Shapes]:
     return lambda subject: ((subject.size(whole, small),) * 2,) * count
 
 
-CEILINGS: Final = (
-    Workload("copy", "float64", lambda s: ((s.size(1 << 27, 64),),), "", "copy", 0.0),
-    Workload("F64 product", "float64", _square(8192, 8, 2), "ij,jk->ik", "", 0.97),
-    Workload("F32 product", "float32", _square(8192, 8, 2), "ij,jk->ik", "", 0.97),
-    Workload("C64 product", "complex128", _square(4096, 8, 2), "ij,jk->ik", "", 0.95),
-)
-WORKLOADS: Final = (
-    Workload(
-        "products of small matrices", "float64", lambda s: ((64, 64, s.size(20000, 2)),) * 2, "ijb,jkb->ikb", "", 0.95
-    ),
-    Workload("transpose", "float64", _square(8192, 8, 1), "ij->ji", "", 1.2),
-    Workload("pair of tensors", "float64", lambda s: _pair(s.size(128, 4)), "abc,cbd->ad", "", 1.0),
-    Workload("elementwise sum", "float64", _square(8192, 8, 2), "", "add", 0.95),
-    Workload("sum along an axis", "float64", _square(8192, 8, 1), "", "sum", 0.9),
-    Workload("Cholesky", "float64", _square(8192, 8, 1), "", "cholesky", 0.95),
-)
+def _stack(rows: int, columns: int, count: int, *, sides: int = 0) -> Callable[[Subject], Shapes]:
+    def shapes(subject: Subject) -> Shapes:
+        behind = subject.size(count, 3)
+        return ((rows, columns, behind), *([(rows, sides, behind)] if sides else []))
+
+    return shapes
 
 
-def _pair(extent: int) -> tuple[tuple[int, ...], ...]:
+def _axes(whole: tuple[int, ...], small: tuple[int, ...]) -> Callable[[Subject], Shapes]:
+    return lambda subject: (whole if subject.gpu else small,)
+
+
+def _pair(subject: Subject) -> Shapes:
+    extent = subject.size(128, 4)
     return (4 * extent, extent, extent), (extent, extent, 4 * extent)
+
+
+def _chain(sites: int, bond: int) -> Workload:
+    """The overlap of two matrix product states, site by site: a network whose order is the same for all."""
+    letters = iter(string.ascii_letters)
+    above, below = ([next(letters) for _ in range(sites + 1)] for _ in range(2))
+    terms: list[str] = []
+    for k in range(sites):
+        site = next(letters)
+        terms += [above[k] + site + above[k + 1], below[k] + site + below[k + 1]]
+    output = above[0] + below[0] + above[-1] + below[-1]
+
+    def shapes(subject: Subject) -> Shapes:
+        wide = subject.size(bond, 2)
+        extents = [2, *[wide] * (sites - 1), 2]
+        return tuple((left, 2, right) for left, right in pairwise(extents) for _ in range(2))
+
+    return Workload(f"overlap of {sites} sites", "float64", shapes, "", 1.0, f"{','.join(terms)}->{output}")
+
+
+CEILINGS: Final = (
+    Workload("copy", "float64", _axes((1 << 27,), (64,)), "copy", 0.0, rate="bytes"),
+    Workload("F64 product", "float64", _square(8192, 8, 2), "", 0.97, "ij,jk->ik", rate="flops"),
+    Workload("F32 product", "float32", _square(8192, 8, 2), "", 0.97, "ij,jk->ik", rate="flops"),
+    Workload("C32 product", "complex64", _square(8192, 8, 2), "", 0.95, "ij,jk->ik", rate="flops"),
+    Workload("C64 product", "complex128", _square(4096, 8, 2), "", 0.95, "ij,jk->ik", rate="flops"),
+)
+_LEGS: Final = string.ascii_lowercase[:25]
+WORKLOADS: Final = (
+    Workload("products of 64×64", "float64", _stack(64, 64, 20_000, sides=64), "", 0.95, "ijb,jkb->ikb", rate="bytes"),
+    Workload("1,000 products of 16×16, one by one", "float64", _square(16, 4, 2), "", 0.9, "ij,jk->ik", repeats=1000),
+    Workload("transpose", "float64", _square(8192, 8), "", 1.2, "ij->ji", rate="bytes"),
+    Workload(
+        "4 axes permuted", "float64", _axes((128, 64, 128, 128), (4, 3, 2, 5)), "", 1.2, "abcd->dbca", rate="bytes"
+    ),
+    Workload(
+        "6 axes permuted",
+        "float64",
+        _axes((32, 16, 32, 16, 32, 16), (2, 3, 2, 1, 3, 2)),
+        "",
+        1.2,
+        "abcdef->fbdcea",
+        rate="bytes",
+    ),
+    Workload(
+        "25 legs of 2 permuted",
+        "float64",
+        _axes((2,) * 25, (2,) * 8 + (1,) * 17),
+        "",
+        1.5,
+        f"{_LEGS}->{_LEGS[12::-1]}{_LEGS[13:]}",
+        rate="bytes",
+    ),
+    Workload("elementwise sum", "float64", _square(8192, 8, 2), "add", 0.95, rate="bytes"),
+    Workload("F64 to F32", "float64", _square(8192, 8), "cast", 0.95, rate="bytes"),
+    Workload("sum along an axis", "float64", _square(8192, 8), "sum", 0.9, rate="bytes"),
+    Workload("largest of all", "float64", _square(8192, 8), "max", 0.9, rate="bytes"),
+    Workload("pair of tensors", "float64", _pair, "", 1.0, "abc,cbd->ad"),
+    _chain(12, 256),
+    Workload("Cholesky of one", "float64", _square(8192, 8), "cholesky", 0.95, numbers="positive"),
+    Workload("Cholesky of 32×32", "float64", _stack(32, 32, 4096), "cholesky", 0.95, numbers="positive"),
+    Workload("SVD of 32×32", "float64", _stack(32, 32, 4096), "svd", 0.95),
+    Workload("SVD of 64×64", "float64", _stack(64, 64, 256), "svd", 2.0),
+    Workload("SVD of 256×256", "float64", lambda s: ((s.size(256, 12),) * 2 + (s.size(32, 3),),), "svd", 2.0),
+    Workload("SVD of one C64 matrix, decaying", "complex128", _square(512, 8), "svd", 1.0, numbers="decaying"),
+    Workload("eigenvalues of 100×100", "float64", _stack(100, 100, 500), "eigh", 1.0, numbers="symmetric"),
+    Workload("QR of 32×16", "float64", _stack(32, 16, 8192), "qr", 20.0),
+    Workload("solve 64×64", "float64", _stack(64, 64, 4096, sides=1), "solve", 0.95, numbers="positive"),
+    Workload("upload", "float64", _axes((1 << 27,), (64,)), "upload", 0.95, rate="bytes"),
+    Workload("download", "float64", _axes((1 << 27,), (64,)), "download", 0.95, rate="bytes"),
+)

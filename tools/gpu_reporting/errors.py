@@ -1,0 +1,127 @@
+"""How far our results are from what they should be: looked at in a few matrices, or a few elements along every axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpu_reporting.workloads import Workload
+
+Array = npt.NDArray[Any]
+Give = Callable[[Any], Array]
+"""Of a tensor, an array on the host."""
+FEW: Final = 3
+
+
+def error(workload: Workload, operands: Sequence[Array], result: Any, give: Give, /) -> float:
+    """The largest deviation, beside the largest number of what it is compared with.
+
+    >>> from gpu_reporting.workloads import CEILINGS
+    >>> x = np.eye(4)
+    >>> error(CEILINGS[1], [x, x], x, np.asarray), error(CEILINGS[1], [x, x], x + 0.5, np.asarray)
+    (0.0, 0.5)
+    """
+    if workload.equation:
+        return _einsum(workload.equation, operands, result, give)
+    return _OF_CALLS[workload.call](operands, result, give)
+
+
+def bound(workload: Workload, operands: Sequence[Array], /) -> float:
+    """What an error may be: the square root of the longest axis times 32 rounding units of the dtype.
+
+    TF32 and half precision, which some libraries take for products unasked, are far beyond it.
+    """
+    longest = max(extent for x in operands for extent in x.shape)
+    single = workload.dtype in ("float32", "complex64") or workload.call == "cast"
+    return 32 * math.sqrt(longest) * float(np.finfo("float32" if single else "float64").eps)
+
+
+def _einsum(equation: str, operands: Sequence[Array], result: Any, give: Give) -> float:
+    inputs, output = equation.split("->")
+    some = [
+        x[tuple(slice(FEW) if label in output else slice(None) for label in term)]
+        for term, x in zip(inputs.split(","), operands, strict=True)
+    ]
+    numbers = {label: number for number, label in enumerate(sorted({*equation} - {*",->"}))}
+    terms = [part for x, term in zip(some, inputs.split(","), strict=True) for part in (x, [numbers[c] for c in term])]
+    expected = np.einsum(*terms, [numbers[label] for label in output], optimize=True)
+    return _beside(give(result[(slice(FEW),) * len(output)]), expected)
+
+
+def _beside(found: Array, expected: Array) -> float:
+    if found.shape != expected.shape:
+        return float("inf")
+    scale = float(np.max(np.abs(expected), initial=0.0)) or 1.0
+    return float(np.max(np.abs(found - expected), initial=0.0)) / scale
+
+
+def _same(expected: Callable[..., Array]) -> Callable[[Sequence[Array], Any, Give], float]:
+    return lambda operands, result, give: _beside(give(result), np.asarray(expected(*operands)))
+
+
+def _matrices(x: Array) -> Array:
+    """The first few matrices of a batch, which comes first."""
+    return np.moveaxis(x.reshape(*x.shape[:2], -1)[..., :FEW], -1, 0)
+
+
+def _first(x: Any, give: Give, matrix: int = 2) -> Array:
+    some = give(x[..., :FEW] if len(x.shape) > matrix else x)
+    return np.moveaxis(some.reshape(*some.shape[:matrix], -1), -1, 0)
+
+
+def _adjoint(x: Array) -> Array:
+    return x.swapaxes(-1, -2).conj()
+
+
+def _cholesky(operands: Sequence[Array], result: Any, give: Give) -> float:
+    lower = _first(result, give)
+    return _beside(lower @ _adjoint(lower), _matrices(operands[0]))
+
+
+def _svd(operands: Sequence[Array], result: Any, give: Give) -> float:
+    u, s, vh = _first(result[0], give), _first(result[1], give, 1), _first(result[2], give)
+    product = (u * s[..., None, :]) @ vh
+    return max(_beside(product, _matrices(operands[0])), _orthogonal(u), _orthogonal(_adjoint(vh)))
+
+
+def _eigh(operands: Sequence[Array], result: Any, give: Give) -> float:
+    values, vectors = _first(result[0], give, 1), _first(result[1], give)
+    product = (vectors * values[..., None, :]) @ _adjoint(vectors)
+    return max(_beside(product, _matrices(operands[0])), _orthogonal(vectors))
+
+
+def _qr(operands: Sequence[Array], result: Any, give: Give) -> float:
+    q, r = _first(result[0], give), _first(result[1], give)
+    return max(_beside(q @ r, _matrices(operands[0])), _orthogonal(q))
+
+
+def _solve(operands: Sequence[Array], result: Any, give: Give) -> float:
+    a, b = (_matrices(x) for x in operands)
+    return _beside(a @ _first(result, give), b)
+
+
+def _orthogonal(columns: Array) -> float:
+    return _beside(
+        _adjoint(columns) @ columns,
+        np.broadcast_to(np.eye(columns.shape[-1]), (len(columns),) + (columns.shape[-1],) * 2),
+    )
+
+
+_OF_CALLS: Final[Mapping[str, Callable[[Sequence[Array], Any, Give], float]]] = {
+    "copy": _same(lambda x: x),
+    "add": _same(np.add),
+    "cast": _same(lambda x: x.astype(np.float32)),
+    "sum": _same(lambda x: x.sum(0)),
+    "max": _same(np.max),
+    "upload": _same(lambda x: x),
+    "download": _same(lambda x: x),
+    "cholesky": _cholesky,
+    "svd": _svd,
+    "eigh": _eigh,
+    "qr": _qr,
+    "solve": _solve,
+}
