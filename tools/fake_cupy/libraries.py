@@ -81,7 +81,7 @@ class Cublas(_Library):
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         for letter, dtype in OF_LETTERS.items():
-            for name in ("gemmStridedBatched", "geam", "trsm", "trsmBatched"):
+            for name in ("gemmStridedBatched", "geam", "trsm", "trsmBatched", "getrfBatched", "getrsBatched"):
                 setattr(self, letter + name, partial(getattr(self, f"_{name}"), letter + name, dtype))
 
     def _gemmStridedBatched(
@@ -120,6 +120,32 @@ class Cublas(_Library):
         lies = (Aarray, lda), (Barray, ldb)
         self._solve(name, dtype, handle, (side, uplo, trans, diag), m, n, alpha, *lies, batchCount)
 
+    def _getrfBatched(
+        self, name: str, dtype: DType, handle: int, n: int, Aarray: int, lda: int, PivotArray: int, infoArray: int,
+        batchSize: int,
+    ) -> None:  # fmt: skip
+        def work(memory: SimulatedMemory) -> None:
+            for number, one in enumerate(_addresses(memory, Aarray, batchSize)):
+                stacks = Stack(one, lda, 0), Stack(PivotArray + 4 * n * number, 1, 0)
+                run_solver(memory, Solver("getrf", dtype, (n, n), stacks, infoArray + 4 * number, 1))
+
+        self._submit(name, handle, (n, Aarray, lda, PivotArray, infoArray, batchSize), work)
+
+    def _getrsBatched(
+        self, name: str, dtype: DType, handle: int, trans: int, n: int, nrhs: int, Aarray: int, lda: int,
+        devIpiv: int, Barray: int, ldb: int, info: int, batchSize: int,
+    ) -> None:  # fmt: skip
+        _expect(name, trans, 0)
+        _expect(name, ctypes.c_int.from_address(info).value, 0)
+
+        def work(memory: SimulatedMemory) -> None:
+            pairs = zip(_addresses(memory, Aarray, batchSize), _addresses(memory, Barray, batchSize), strict=True)
+            for number, (one, other) in enumerate(pairs):
+                stacks = Stack(one, lda, 0), Stack(devIpiv + 4 * n * number, 1, 0), Stack(other, ldb, 0)
+                _run(memory, Solver("getrs", dtype, (n, nrhs), stacks, 0, 1), None)
+
+        self._submit(name, handle, (trans, n, nrhs, Aarray, lda, devIpiv, Barray, ldb, batchSize), work)
+
     def _solve(
         self, name: str, dtype: DType, handle: int, how: tuple[int, ...], m: int, n: int, alpha: int,
         a: tuple[int, int], b: tuple[int, int], count: int,
@@ -152,11 +178,20 @@ class Cusolver(_Library):
                 if sizes is not None:
                     setattr(self, f"{letter}{said}_bufferSize", sizes)
             setattr(self, f"{letter}potrfBatched", partial(self._potrfBatched, f"{letter}potrfBatched", dtype))
+            name = f"{letter}{'heevj' if turned else 'syevj'}Batched"
+            setattr(self, name, partial(self._syevjBatched, name, dtype))
+            setattr(self, f"{name}_bufferSize", self._syevjBatched_bufferSize)
 
     def createGesvdjInfo(self) -> int:
         return self.create()
 
     def destroyGesvdjInfo(self, info: int) -> None:
+        self.destroy(info)
+
+    def createSyevjInfo(self) -> int:
+        return self.create()
+
+    def destroySyevjInfo(self, info: int) -> None:
         self.destroy(info)
 
     def _potrf_bufferSize(self, handle: int, uplo: int, n: int, A: int, lda: int) -> int:
@@ -262,6 +297,19 @@ class Cusolver(_Library):
         _expect(name, (jobz, uplo), (1, 0))
         stacks = Stack(A, lda, 0), Stack(W, 1, 0)
         self._run(name, handle, Solver("syevd", dtype, (n,), stacks, info, 1), (work, lwork))
+
+    def _syevjBatched_bufferSize(
+        self, handle: int, jobz: int, uplo: int, n: int, A: int, lda: int, W: int, params: int, batchSize: int
+    ) -> int:
+        return WORKSPACE
+
+    def _syevjBatched(
+        self, name: str, dtype: DType, handle: int, jobz: int, uplo: int, n: int, A: int, lda: int, W: int, work: int,
+        lwork: int, info: int, params: int, batchSize: int,
+    ) -> None:  # fmt: skip
+        _expect(name, (jobz, uplo, params in self._live), (1, 0, True))
+        stacks = Stack(A, lda, lda * n), Stack(W, 1, n)
+        self._run(name, handle, Solver("syevd", dtype, (n,), stacks, info, batchSize), (work, lwork))
 
     def _run(self, name: str, handle: int, call: Solver, workspace: tuple[int, int] | None) -> None:
         given = (*call.sizes, *(part for one in call.arrays for part in one[:2]), *(workspace or ()), call.info)

@@ -180,16 +180,19 @@ def test_a_routine_runs_matrix_by_matrix_on_one_workspace(machine: Machine, api:
     assert machine.memories[0].allocation_of(work) is None  # the workspace went after the work
 
 
-def test_stacks_of_factors_and_of_substitutions_are_one_call(shared: Machine, place: str) -> None:
+def test_stacks_are_one_call_of_a_library(shared: Machine, place: str) -> None:
     a = tr.to(tr.asarray(np.asfortranarray(np.eye(2)[:, :, None] * np.array([4.0, 9.0, 16.0]))), place)
     shared.calls.clear()
     low = tl.cholesky(a)
     tl.triangular_solve(low, a)
+    values, _ = tl.eigh(a)
+    ones = tl.solve(a, a)
 
-    assert [name for name, _ in shared.noted("dpotrfBatched", "dpotrf", "dtrsm", "dtrsmBatched")] == [
-        "dpotrfBatched",
-        "dtrsmBatched",
-    ]
+    routines = ("potrf", "trsm", "syevd", "syevj", "getrf", "getrs")
+    called = [name for one in routines for name, _ in shared.noted(f"d{one}", f"d{one}Batched")]
+    assert called == ["dpotrfBatched", "dtrsmBatched", "dsyevjBatched", "dgetrfBatched", "dgetrsBatched"]
+    assert np.array_equal(tr.to(ones, "cpu").to_numpy(), np.eye(2)[:, :, None] * np.ones(3))
+    assert tr.to(values, "cpu").to_numpy().tolist() == [[4.0, 9.0, 16.0]] * 2
 
 
 @pytest.fixture(scope="module")

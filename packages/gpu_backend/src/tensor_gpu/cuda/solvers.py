@@ -28,7 +28,11 @@ ARRAYS: Final[Mapping[str, str]] = {
     "trsm": "aa",
 }
 """What the arrays of each routine hold: numbers of its type (a), real ones (r) or int32 (i)."""
-_OF_COMPLEX: Final = {"orgqr": "ungqr", "syevd": "heevd"}
+_OF_COMPLEX: Final = {"orgqr": "ungqr", "syevd": "heevd", "syevjBatched": "heevjBatched"}
+MOST_AT_ONCE: Final = 256
+"""Rows of matrices of which a stack is one call, of a routine for small ones; larger ones come one by one."""
+_SAID: Final = np.zeros(1, np.int32)
+"""Where a routine on the host says which of its arguments is wrong; ours are right, or all calls fail."""
 _CONSTANTS: Final = {dtype: np.array([1, 0], dtype.numpy_name) for dtype in LETTERS}
 ONE_AND_ZERO: Final[Mapping[DType, tuple[int, int]]] = {
     dtype: (pair.ctypes.data, pair.ctypes.data + dtype.itemsize) for dtype, pair in _CONSTANTS.items()
@@ -108,7 +112,12 @@ def _potrf(on: Libraries, call: Solver) -> None:
 
 
 def _getrf(on: Libraries, call: Solver) -> None:
-    (m, n), (a, _) = call.sizes, call.arrays
+    (m, n), (a, pivoted) = call.sizes, call.arrays
+    if call.matrices > 1 and m == n <= MOST_AT_ONCE:
+        table = _pointers(on, call, a)
+        run = _named(on.cublas, call, "getrfBatched")
+        run(on.blas(), n, table, a.leading, pivoted.address, call.info, call.matrices)
+        return
     handle, run = on.lapack(), _named(on.cusolver, call, "getrf")
     size = _named(on.cusolver, call, "getrf_bufferSize")(handle, m, n, a.address, a.leading)
     work = on.scratch(size * call.dtype.itemsize)
@@ -117,8 +126,16 @@ def _getrf(on: Libraries, call: Solver) -> None:
 
 
 def _getrs(on: Libraries, call: Solver) -> None:
-    (n, k), (lu, _, b) = call.sizes, call.arrays
-    handle, run, turned = on.lapack(), _named(on.cusolver, call, "getrs"), on.cublas.CUBLAS_OP_N
+    (n, k), (lu, pivoted, b) = call.sizes, call.arrays
+    turned = on.cublas.CUBLAS_OP_N
+    if call.matrices > 1 and n <= MOST_AT_ONCE:
+        factors, columns = _pointers(on, call, lu), _pointers(on, call, b)
+        on.clear(call.info, 4 * call.matrices)
+        run = _named(on.cublas, call, "getrsBatched")
+        given = factors, lu.leading, pivoted.address, columns, b.leading, _SAID.ctypes.data
+        run(on.blas(), turned, n, k, *given, call.matrices)
+        return
+    handle, run = on.lapack(), _named(on.cusolver, call, "getrs")
     for matrix, pivots, columns, info in _each(call):
         run(handle, turned, n, k, matrix, lu.leading, pivots, columns, b.leading, info)
 
@@ -180,10 +197,29 @@ def _syevd(on: Libraries, call: Solver) -> None:
     (n,), (a, w) = call.sizes, call.arrays
     handle, run = on.lapack(), _named(on.cusolver, call, "syevd")
     how = on.cusolver.CUSOLVER_EIG_MODE_VECTOR, on.cublas.CUBLAS_FILL_MODE_LOWER
+    if call.matrices > 1 and n <= MOST_AT_ONCE:
+        _syevj(on, call, how)
+        return
     size = _named(on.cusolver, call, "syevd_bufferSize")(handle, *how, n, a.address, a.leading, w.address)
     work = on.scratch(size * call.dtype.itemsize)
     for matrix, values, info in _each(call):
         run(handle, *how, n, matrix, a.leading, values, work, size, info)
+
+
+def _syevj(on: Libraries, call: Solver, how: tuple[int, int]) -> None:
+    """All of a stack at once, by Jacobi rotations, ascending; matrices and values lie without gaps."""
+    (n,), (a, w) = call.sizes, call.arrays
+    handle, options = on.lapack(), on.cusolver.createSyevjInfo()
+    try:
+        size = _named(on.cusolver, call, "syevjBatched_bufferSize")(
+            handle, *how, n, a.address, a.leading, w.address, options, call.matrices
+        )
+        work = on.scratch(size * call.dtype.itemsize)
+        _named(on.cusolver, call, "syevjBatched")(
+            *(handle, *how, n, a.address, a.leading, w.address, work, size, call.info, options, call.matrices)
+        )
+    finally:
+        on.cusolver.destroySyevjInfo(options)
 
 
 def _trsm(on: Libraries, call: Solver) -> None:

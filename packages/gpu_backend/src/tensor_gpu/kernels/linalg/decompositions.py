@@ -1,4 +1,4 @@
-"""Decompositions by the library's routines."""
+"""Decompositions by the library's routines; of many small matrices by programs of our own."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any, Final
 
 from tensor_core.dtypes import I32, DType
 from tensor_core.errors import UnsupportedOperationError
+from tensor_gpu.device.api import MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, place, reader, turner
 from tensor_gpu.kernels.planning import Binder
+from tensor_gpu.programs.columns import MOST_COLUMNS
+from tensor_gpu.programs.householder import householder_program
+from tensor_gpu.programs.jacobi import jacobi_program
 from tensor_gpu.programs.linalg import permutation_of_pivots, triangle
 from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError
 from tensor_runtime.form import Form
@@ -59,6 +63,17 @@ def _not_positive_definite(batch: tuple[int, ...], order: int) -> LinalgError:
         batch_index=batch,
         element_index=(order - 1, order - 1),
     )
+
+
+def by_blocks(rows: int, columns: int, count: int, /) -> bool:
+    """Whether each of so many matrices is the work of one block of threads, all in one launch.
+
+    The library takes them one after the other, and one by one they leave most of a device idle.
+
+    >>> by_blocks(32, 16, 8192), by_blocks(32, 16, 1), by_blocks(2000, 2000, 8)
+    (True, False, False)
+    """
+    return count > 1 and min(rows, columns) > 0 and max(rows, columns) <= MOST_COLUMNS
 
 
 def copied_triangle(
@@ -117,7 +132,7 @@ def bind_lu_factor(executor: Executor, operands: tuple[Any, ...], result: Any, p
 
 
 def bind_qr(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
-    """Thin QR decompositions, by reflectors.
+    """Thin QR decompositions, by reflectors; those of many small matrices in one launch.
 
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
@@ -133,6 +148,16 @@ def bind_qr(executor: Executor, operands: tuple[Any, ...], result: Any, params: 
     factors = compact_of(form, None, (k, routines.count))
     upper = copied_triangle(executor, dtype, result[1], upper=True)
     lower = copied_triangle(executor, dtype, result[0], upper=False)
+    if by_blocks(m, n, routines.count):
+        program, sizes = householder_program(dtype), (m, n, routines.count)
+
+        def qr_of_all(array: Any) -> tuple[DeviceArray, DeviceArray]:
+            a, q = read(array), executor.empty(result[0])
+            arguments = (q.address, a.address, *sizes)
+            executor.launch(program, routines.count * MOST_THREADS, arguments, reads=(a,), writes=(a, q))
+            return q, upper(a, m, m * n)
+
+        return qr_of_all
 
     def qr(array: Any) -> tuple[DeviceArray, DeviceArray]:
         a, tau = read(array), executor.empty(factors)
@@ -161,30 +186,55 @@ def bind_svd(executor: Executor, operands: tuple[Any, ...], result: Any, params:
     if driver not in DRIVERS:
         operation = f"svd.{driver}"
         raise UnsupportedOperationError(f"{operation}: {UNSUPPORTED[operation]}", operation=operation)
-    routine = DRIVERS[driver]
     (form,) = operands
     (m, n), dtype = form.shape[:2], form.dtype
     k = min(m, n)
     read, routines = reader(executor, "svd", "a", form, dtype, check), Routines(executor, form)
-    wide = routine == "gesvd" and m < n
+    rotated = driver != "gesvd" and by_blocks(m, n, routines.count)
+    wide = m < n and (rotated or DRIVERS[driver] == "gesvd")
     rows, columns = (n, m) if wide else (m, n)
     of_u, of_vh = (compact_of(form, None, (*shape, *routines.batch)) for shape in ((rows, k), (k, columns)))
     turn_a, turn_u, turn_vh = (turner(executor, one) if wide else None for one in (compact_of(form), of_u, of_vh))
+    if rotated:
+        decompose = _rotated(executor, routines, of_vh, rows, columns)
+    else:
+        decompose = partial(_decomposed, routines, DRIVERS[driver], dtype, rows, columns)
 
     def svd(array: Any) -> tuple[DeviceArray, ...]:
         a = read(array)
         if turn_a is not None:
             a = turn_a(a)
         u, s, vh = map(executor.empty, (of_u, result[1], of_vh))
-        stacks = (
-            *(matrices_of(a, rows, columns), matrices_of(s, k, 1)),
-            *(matrices_of(u, rows, k), matrices_of(vh, k, columns)),
-        )
-        infos = routines.run(routine, (rows, columns), dtype, stacks, a, s, u, vh)
-        routines.refuse(infos, partial(_not_converged, "svd"))
+        routines.refuse(decompose(a, u, s, vh), partial(_not_converged, "svd"))
         return (u, s, vh) if turn_u is None or turn_vh is None else (turn_vh(vh), s, turn_u(u))
 
     return svd
+
+
+def _decomposed(
+    routines: Routines, routine: str, dtype: DType, m: int, n: int,
+    a: DeviceArray, u: DeviceArray, s: DeviceArray, vh: DeviceArray, /,
+) -> DeviceArray:  # fmt: skip
+    """The infos of singular value decompositions by the library."""
+    k = min(m, n)
+    stacks = matrices_of(a, m, n), matrices_of(s, k, 1), matrices_of(u, m, k), matrices_of(vh, k, n)
+    return routines.run(routine, (m, n), dtype, stacks, a, s, u, vh)
+
+
+def _rotated(
+    executor: Executor, routines: Routines, of_vh: Form, rows: int, columns: int, /
+) -> Callable[[DeviceArray, DeviceArray, DeviceArray, DeviceArray], DeviceArray]:
+    """What decomposes all matrices in one launch, and gives their infos."""
+    program, count = jacobi_program(of_vh.dtype), routines.count
+
+    def decompose(a: DeviceArray, u: DeviceArray, s: DeviceArray, vh: DeviceArray) -> DeviceArray:
+        infos, v = routines.infos(), executor.empty(of_vh)
+        written = u, s, vh, infos, a, v
+        arguments = (*(one.address for one in written), rows, columns, count)
+        executor.launch(program, count * MOST_THREADS, arguments, reads=(a,), writes=written)
+        return infos
+
+    return decompose
 
 
 def _not_converged(operation: str, batch: tuple[int, ...], info: int) -> LinalgError:

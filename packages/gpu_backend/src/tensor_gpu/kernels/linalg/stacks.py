@@ -138,7 +138,7 @@ class Routines:
         self, routine: str, sizes: tuple[int, ...], dtype: DType, stacks: tuple[Stack, ...], *arrays: DeviceArray
     ) -> DeviceArray:
         """Submit one routine that reads and writes arrays; its infos."""
-        infos = self._executor.empty(self._infos)
+        infos = self.infos()
         options = ""
         if ":" in routine:
             routine, options = routine.split(":")
@@ -146,6 +146,10 @@ class Routines:
             call = Solver(routine, dtype, sizes, stacks, infos.address, self.count, options)
             self._executor.solver(call, writes=(*arrays, infos))
         return infos
+
+    def infos(self) -> DeviceArray:
+        """Room for what is found out about each matrix."""
+        return self._executor.empty(self._infos)
 
     def refuse(self, infos: DeviceArray, explain: Explain, /) -> None:
         """Raise what explains the first matrix whose info is not 0, now or when it is waited for."""
