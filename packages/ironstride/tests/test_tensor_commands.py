@@ -101,6 +101,7 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["info", "raw"], "a name without an ending stands for .npy: --format says which it is"),
         (["info", "raw.bin", "--format", "raw"], "format is 'raw'; accepted: 'npy'"),
         (["info", "raw.bin", "--format", "npz"], "no ZIP archive"),
+        (["plan", "ij,jk->ik"], '"ij,jk->ik" has no shapes; write the shape of each operand after it'),
         (["info", "raw.bin", "--raw", "F64", "--format", "npy"], "a raw file has no format; give one of the two"),
         (["info", "raw.bin", "--raw", "F64"], "--raw F64 takes --shape, such as --shape 2x3"),
         (["info", "raw.bin", "--raw", "F16", "--shape", "6"], "--raw: found 'F16'; accepted: our dtypes, and bfloat16"),
@@ -312,3 +313,22 @@ def test_errors_of_a_spectrum_fall_to_zero_and_ranks_keep_them() -> None:
     assert [rank_for(errors, cutoff) for cutoff in (1.0, 0.6, 0.5, 0.2, 0.0)] == [1, 1, 2, 3, 4]
     assert entropy([1e-300] * 8) == pytest.approx(math.log(8), rel=1e-14)
     assert entropy([0.0]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "raw.bin", "--raw", "F64", "--offset", "x"], "--offset: found x; accepted: a number of bytes"),
+        (["svd", "rows.npy", "--cutoff", "small"], "--cutoff: found small; accepted: a number from 0 on"),
+        (["bench", "--threads", "two"], "--threads: found two; accepted: 1 or more"),
+        (["bench", "--threads", "0"], "--threads: found 0; accepted: 1 or more"),
+        (["bench", "--seconds", "nan"], "--seconds: found nan; accepted: a number of seconds above 0"),
+    ],
+)
+def test_options_that_are_no_such_number_are_told(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err

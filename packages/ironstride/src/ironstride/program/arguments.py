@@ -6,8 +6,12 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Callable
+from contextlib import suppress
+from math import inf
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeVar
+
+N = TypeVar("N", int, float)
 
 REFUSED: Final = 2
 DONE: Final = 0
@@ -284,31 +288,27 @@ def _add_showing(command: argparse.ArgumentParser) -> None:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"found {text}; accepted: 1 or more")
-    return number
+    return _number(text, int, lambda number: number >= 1, "1 or more")
 
 
 def _seconds(text: str) -> float:
-    number = float(text)
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"found {text}; accepted: a number of seconds above 0")
-    return number
+    return _number(text, float, lambda number: 0 < number < inf, "a number of seconds above 0")
 
 
 def _bytes(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"found {text}; accepted: a number of bytes, 0 or more")
-    return number
+    return _number(text, int, lambda number: number >= 0, "a number of bytes, 0 or more")
 
 
 def _error(text: str) -> float:
-    number = float(text)
-    if not 0 <= number < float("inf"):
-        raise argparse.ArgumentTypeError(f"found {text}; accepted: a number from 0 on")
-    return number
+    return _number(text, float, lambda number: 0 <= number < inf, "a number from 0 on")
+
+
+def _number(text: str, kind: Callable[[str], N], holds: Callable[[N], bool], accepted: str) -> N:
+    with suppress(ValueError):
+        number = kind(text)
+        if holds(number):
+            return number
+    raise argparse.ArgumentTypeError(f"found {text}; accepted: {accepted}")
 
 
 def _axes(text: str) -> tuple[int, ...]:

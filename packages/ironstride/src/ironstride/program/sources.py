@@ -37,7 +37,7 @@ def networks_of(arguments: Sequence[str]) -> list[Path | Network]:
     """Files as they are named, still to be read; or the one network that an equation and its shapes describe.
 
     Raises:
-        SourceError: an equation with something that is no shape.
+        SourceError: an equation without shapes, or with something that is none.
 
     >>> networks_of(["a.json", "b.txt"])
     [PosixPath('a.json'), PosixPath('b.txt')]
@@ -47,6 +47,10 @@ def networks_of(arguments: Sequence[str]) -> list[Path | Network]:
     first, *rest = arguments
     shapes = bool(rest) and all(_SHAPE.fullmatch(text.strip()) for text in rest)
     if (shapes or is_equation(first)) and not Path(first).exists():
+        if not rest:
+            raise SourceError(
+                f"{printable(first)} has no shapes; write the shape of each operand after it, such as 2x3"
+            )
         return [_network("equation", Path(), first, rest)]
     return [Path(argument) for argument in arguments]
 
