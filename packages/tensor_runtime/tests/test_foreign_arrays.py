@@ -144,6 +144,22 @@ def test_a_masked_element_is_refused(value: Any) -> None:
         tc.to_element(value, tc.F64)
 
 
+@pytest.mark.parametrize("null_count", [2, lambda: 2])
+def test_a_column_with_nulls_is_refused(null_count: Any) -> None:
+    """Arrow's and Polars', whose own conversion would make NaN of them, and floats of whole numbers."""
+
+    class Column:
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+            return np.array([2.0**53, np.nan, np.nan], dtype)
+
+    column = Column()
+    column.null_count = null_count  # type: ignore[attr-defined]
+    with pytest.raises(DTypeError, match=r"asarray: Column has nulls \(2\).*x\.fill_null\(value\)"):
+        tr.asarray(column)
+    column.null_count = 0  # type: ignore[attr-defined]
+    assert tr.asarray(column).shape == (3,)
+
+
 def test_a_masked_array_is_not_written_into_a_view() -> None:
     x, host = tr.zeros(3), HostTensor.zeros(3)
     for target in (tr.mutable_view(x), host):

@@ -23,7 +23,7 @@ from tensor_core.errors import (
     UnsupportedOperationError,
     shortened,
 )
-from tensor_core.foreign import check_holds, refuse_masked
+from tensor_core.foreign import check_holds, refuse_masked, refuse_nulls
 from tensor_core.host.dlpack.borrowing import lent_capsule
 from tensor_core.host.dlpack.lending import HOST
 from tensor_core.host.tensor import HostTensor
@@ -182,6 +182,7 @@ def borrow(source: Any, copy: bool | None, dtype: DType | None = None, /) -> tup
             return None
     refuse_masked("asarray", source)
     if not isinstance(source, (np.ndarray, np.generic)):
+        refuse_nulls("asarray", source)
         _check_interface(source)
     return _borrowed("asarray", _as_array(source), copy, dtype)
 

@@ -127,6 +127,26 @@ def refuse_masked(operation: str, value: object, /) -> None:
         )
 
 
+def refuse_nulls(operation: str, value: Any, /) -> None:
+    """Raise an error for a column of Arrow or Polars with elements that are missing, which are no value either.
+
+    As arrays of NumPy these libraries give it NaN there, and so round whole numbers beyond 2**53.
+
+    Raises:
+        DTypeError: elements are missing.
+
+    >>> refuse_nulls("asarray", [1.0])
+    """
+    found = getattr(value, "null_count", 0)
+    count = found() if callable(found) else found
+    if isinstance(count, int) and count > 0:
+        raise DTypeError(
+            f"{operation}: {type(value).__name__} has nulls ({count}), and a tensor has none; accepted: "
+            "x.fill_null(value), which gives them a value",
+            operation=operation,
+        )
+
+
 def shape_of(value: object, /) -> tuple[int, ...] | None:
     """The shape that an array or tensor tells; None for anything else.
 
