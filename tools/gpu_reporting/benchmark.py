@@ -123,7 +123,7 @@ def _rate(workload: Workload, operands: Sequence[Array], result: Any, nanosecond
     if workload.rate == "flops":
         work = (8 if workload.dtype.startswith("complex") else 2) * operands[0].shape[0] ** 3
         return f"{work / nanoseconds / 1e3:.1f} TFLOP/s"
-    if workload.rate == "bytes":
-        moved = sum(x.nbytes for x in operands) + result.nbytes
+    if workload.rate:
+        moved = sum(x.nbytes for x in operands) + (result.nbytes if workload.rate == "bytes" else 0)
         return f"{moved / nanoseconds:.0f} GB/s"
     return "–"

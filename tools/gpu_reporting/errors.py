@@ -31,13 +31,23 @@ def error(workload: Workload, operands: Sequence[Array], result: Any, give: Give
 
 
 def bound(workload: Workload, operands: Sequence[Array], /) -> float:
-    """What an error may be: the square root of the longest axis times 32 rounding units of the dtype.
+    """What an error may be, from the square root of the longest axis, in rounding units of the dtype.
 
-    TF32 and half precision, which some libraries take for products unasked, are far beyond it.
+    Of contractions it is twice that and at least 32, which products in TF32, that some libraries take unasked, exceed;
+    of the others 32 times that.
+
+    >>> from gpu_reporting.workloads import CEILINGS
+    >>> x = np.random.default_rng(1).standard_normal((2048, 2048), "float32")
+    >>> as_tf32 = (x.view(np.int32) + 0x1000 & -0x2000).view(np.float32)  # 10 bits of the fraction
+    >>> error(CEILINGS[2], [x, x], as_tf32 @ as_tf32, np.asarray) > 4 * bound(CEILINGS[2], [x, x])
+    True
+    >>> error(CEILINGS[2], [x, x], x @ x, np.asarray) < bound(CEILINGS[2], [x, x])
+    True
     """
-    longest = max(extent for x in operands for extent in x.shape)
+    root = math.sqrt(max(extent for x in operands for extent in x.shape))
     single = workload.dtype in ("float32", "complex64") or workload.call == "cast"
-    return 32 * math.sqrt(longest) * float(np.finfo("float32" if single else "float64").eps)
+    units = max(32.0, 2 * root) if workload.equation else 32 * root
+    return units * float(np.finfo("float32" if single else "float64").eps)
 
 
 def _einsum(equation: str, operands: Sequence[Array], result: Any, give: Give) -> float:

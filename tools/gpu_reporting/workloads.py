@@ -28,7 +28,7 @@ class Workload(NamedTuple):
     accept: float
     equation: str = ""  # of an einsum
     numbers: Numbers = "any"
-    rate: Literal["", "flops", "bytes"] = ""  # what it is measured by; bytes are those of operands and result
+    rate: Literal["", "flops", "bytes", "transfer"] = ""  # bytes are of operands and result, of a transfer once
     repeats: int = 1  # calls in a row before anybody waits
 
     def drawn(self, subject: Subject, /) -> list[Array]:
@@ -153,6 +153,6 @@ WORKLOADS: Final = (
     Workload("eigenvalues of 100×100", "float64", _stack(100, 100, 500), "eigh", 1.0, numbers="symmetric"),
     Workload("QR of 32×16", "float64", _stack(32, 16, 8192), "qr", 20.0),
     Workload("solve 64×64", "float64", _stack(64, 64, 4096, sides=1), "solve", 0.95, numbers="positive"),
-    Workload("upload", "float64", _axes((1 << 27,), (64,)), "upload", 0.95, rate="bytes"),
-    Workload("download", "float64", _axes((1 << 27,), (64,)), "download", 0.95, rate="bytes"),
+    Workload("upload", "float64", _axes((1 << 27,), (64,)), "upload", 0.95, rate="transfer"),
+    Workload("download", "float64", _axes((1 << 27,), (64,)), "download", 0.95, rate="transfer"),
 )

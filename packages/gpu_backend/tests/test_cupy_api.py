@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -193,6 +194,19 @@ def test_stacks_are_one_call_of_a_library(shared: Machine, place: str) -> None:
     assert called == ["dpotrfBatched", "dtrsmBatched", "dsyevjBatched", "dgetrfBatched", "dgetrsBatched"]
     assert np.array_equal(tr.to(ones, "cpu").to_numpy(), np.eye(2)[:, :, None] * np.ones(3))
     assert tr.to(values, "cpu").to_numpy().tolist() == [[4.0, 9.0, 16.0]] * 2
+
+
+def test_an_argument_that_cublas_refuses_is_told(
+    machine: Machine, api: CupyApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: int) -> None:
+        ctypes.c_int.from_address(given[-2]).value = -4
+
+    monkeypatch.setattr(api.libs.cublas, "dgetrsBatched", refuse)
+    a, pivots, b, infos = (api.allocate(0, nbytes) for nbytes in (64, 16, 32, 8))
+    stacks = Stack(a, 2, 4), Stack(pivots, 2, 2), Stack(b, 2, 2)
+    with pytest.raises(BackendError, match="getrs: cuBLAS refuses argument 4 of a stack of 2"):
+        api.solver(api.new_stream(0), Solver("getrs", F64, (2, 1), stacks, infos, 2))
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
+from tensor_core.errors import BackendError
 from tensor_gpu.device.api import Solver, Stack
 
 LETTERS: Final[Mapping[DType, str]] = {F32: "s", F64: "d", C32: "c", C64: "z"}
@@ -31,8 +32,6 @@ ARRAYS: Final[Mapping[str, str]] = {
 _OF_COMPLEX: Final = {"orgqr": "ungqr", "syevd": "heevd", "syevjBatched": "heevjBatched"}
 MOST_AT_ONCE: Final = 256
 """Rows of matrices of which a stack is one call, of a routine for small ones; larger ones come one by one."""
-_SAID: Final = np.zeros(1, np.int32)
-"""Where a routine on the host says which of its arguments is wrong; ours are right, or all calls fail."""
 _CONSTANTS: Final = {dtype: np.array([1, 0], dtype.numpy_name) for dtype in LETTERS}
 ONE_AND_ZERO: Final[Mapping[DType, tuple[int, int]]] = {
     dtype: (pair.ctypes.data, pair.ctypes.data + dtype.itemsize) for dtype, pair in _CONSTANTS.items()
@@ -132,8 +131,11 @@ def _getrs(on: Libraries, call: Solver) -> None:
         factors, columns = _pointers(on, call, lu), _pointers(on, call, b)
         on.clear(call.info, 4 * call.matrices)
         run = _named(on.cublas, call, "getrsBatched")
-        given = factors, lu.leading, pivoted.address, columns, b.leading, _SAID.ctypes.data
+        said = np.zeros(1, np.int32)  # which argument is wrong; of matrices there is nothing to say
+        given = factors, lu.leading, pivoted.address, columns, b.leading, said.ctypes.data
         run(on.blas(), turned, n, k, *given, call.matrices)
+        if said[0]:
+            raise BackendError(f"{call.routine}: cuBLAS refuses argument {-said[0]} of a stack of {call.matrices}")
         return
     handle, run = on.lapack(), _named(on.cusolver, call, "getrs")
     for matrix, pivots, columns, info in _each(call):

@@ -1,6 +1,6 @@
 """QR decompositions of many matrices at once, by reflectors: a block of threads for each matrix.
 
-Where the device's library takes one matrix after the other, each in several launches, this is one launch for all.
+One launch decomposes all, where the routines of the library that we ask otherwise take one matrix after the other.
 """
 
 from __future__ import annotations

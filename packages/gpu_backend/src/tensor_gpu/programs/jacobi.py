@@ -1,8 +1,8 @@
 """Singular values of many matrices at once, by rotations of pairs of columns: a block of threads for each matrix.
 
 One-sided Jacobi: rotations from the right make the columns orthogonal, whose lengths are the singular values; small
-ones keep their digits. The pairs of a round have no column in common, so each warp takes some of them. Where the
-device's library takes one matrix after the other, this is one launch for all.
+ones keep their digits. The pairs of a round have no column in common, so each warp takes some of them. One launch
+decomposes all, where the routines of the library that we ask otherwise take one matrix after the other.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _not_positive_definite(batch: tuple[int, ...], order: int) -> LinalgError:
 def by_blocks(rows: int, columns: int, count: int, /) -> bool:
     """Whether each of so many matrices is the work of one block of threads, all in one launch.
 
-    The library takes them one after the other, and one by one they leave most of a device idle.
+    The routines of the library that are asked otherwise take one matrix after the other.
 
     >>> by_blocks(32, 16, 8192), by_blocks(32, 16, 1), by_blocks(2000, 2000, 8)
     (True, False, False)
