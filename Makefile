@@ -179,8 +179,9 @@ test-cupy: $(CUPY_VENV)/.made
 	$(CUPY_VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_cupy_wheel.py packages/gpu_backend/tests/test_cupy_api.py packages/gpu_backend/tests/test_cuda_report.py
 
 # The index and the certificates that uv asks are the machine's own, chosen by its variables (UV_INDEX, SSL_CERT_FILE, ...).
+# Extras are kept: where `package[extra]` is asked for, older pip takes a pin of `package` alone for no pin of it.
 COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
-	--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header
+	--generate-hashes --no-strip-extras --no-emit-index-url --no-emit-find-links --no-annotate --no-header
 
 # In this order: each file is bound to the versions of those before. The file that is there says which versions stay.
 lock: $(VENV)/.made
