@@ -68,6 +68,40 @@ def test_info_tells_what_is_in_a_file(
         assert line.split()[:2] == [name or "-", dtype]
 
 
+def test_a_tensor_that_cannot_be_read_hides_no_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez("some.npz", x=np.arange(3), text=np.array(["no tensor"]), wide=np.longdouble([1, 2]))
+
+    assert main(["info", "some.npz"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[2:4]] == [
+        ["x", "I64", "(int64)", "3", "either", "24", "B"],
+        ["wide", "not", "read"],
+    ]
+    assert lines[4].startswith("not read: load: the elements of 'some.npz', member 'wide.npy' are '<f16'; accepted: ")
+    assert main(["info", "some.npz", "--json"]) == 0
+    x, wide = json.loads(capsys.readouterr().out)["tensors"]
+    assert (x["name"], x["bytes"], wide["name"], wide["error"]) == (
+        "x",
+        24,
+        "wide",
+        lines[4].removeprefix("not read: "),
+    )
+
+    assert main(["convert", "some.npz", "x.npy", "--name", "x"]) == 0
+    assert np.load("x.npy").tolist() == [0, 1, 2]
+    capsys.readouterr()
+    for command, said in [
+        (["convert", "some.npz", "y.npy", "--name", "wide"], "member 'wide.npy' are '<f16'"),
+        (["convert", "some.npz", "y.npy", "--name", "text"], "member 'text.npy' are '<U9'"),
+        (["convert", "some.npz", "y.npz"], "member 'wide.npy' are '<f16'"),
+        (["svd", "some.npz"], "the file holds 2 tensors, and no --name; its tensors: 'x', 'wide'"),
+        (["svd", "some.npz", "--name", "z"], "the file holds no tensor 'z'; its tensors: 'x', 'wide'"),
+    ]:
+        assert main(command) == 2
+        assert said in capsys.readouterr().err
+    assert not Path("y.npy").exists()
+
+
 def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with zipfile.ZipFile("many.npz") as archive, zipfile.ZipFile("odd.npz", "w") as odd:
         odd.writestr("a\x1b[2Jb.npy", archive.read("a.npy"))
@@ -120,7 +154,7 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["convert", "rows.npy", "bad.npy/new.npy"], "cannot be written"),
         (["svd", "rows.npy", "--rows", "0,2"], "--rows 0,2: the tensor has 2 axes, 4x6"),
         (["svd", "rows.npy", "--rows", "0,-2"], "an axis is there twice"),
-        (["svd", "many.npz"], "several tensors, and no --name"),
+        (["svd", "many.npz"], "4 tensors, and no --name"),
         (["svd", "many.npz", "--name", "d"], "the tensor has 0 axes"),
         (["svd", "infinite.npy"], "svd"),
         (["svd", "rows.npy", "--plot", "s.txt"], "--plot s.txt: the ending must be .svg or .png or .pdf"),

@@ -230,7 +230,9 @@ def test_mapped_tensors_are_read_only_and_aligned(tmp_path: Path) -> None:
     assert tr.load(tmp_path / "x.safetensors", "x", mmap=True).strides == (4, 1)
     assert tr.load(tmp_path / "x.npz", "x", mmap=True).strides == (1, 3)
     tr.save(tmp_path / "x.npz", tensors, compressed=True)
-    with pytest.raises(LoadError, match=r"tensor 'x' is compressed cannot be mapped; load it without mmap"):
+    with pytest.raises(
+        LoadError, match=r"tensor 'x': the elements are not in one piece of .*, so they cannot be mapped; load it w"
+    ):
         tr.load(tmp_path / "x.npz", "x", mmap=True)
 
 
@@ -283,7 +285,6 @@ def header_of(name: str = "w", **facts: Any) -> bytes:
         (header_of(shape=[True, 2]), "has shape"),
         (header_of(data_offsets=[8, 24]), "begins at byte 8 behind the header; accepted: 0"),
         (header_of(data_offsets=[0.0, 16]), "has data_offsets"),
-        (header_of(dtype="F8_E4M3"), "has dtype 'F8_E4M3'; accepted: BF16"),
         (header_of(dtype=[1]), "has dtype"),
         (header_of(more=1), "accepted: dtype, shape and data_offsets"),
         (header_of(name=""), "a tensor has no name"),

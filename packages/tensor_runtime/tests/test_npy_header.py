@@ -37,7 +37,7 @@ def test_every_version_of_the_format_is_read(version: tuple[int, int], tmp_path:
 )
 def test_other_dtypes_are_refused_with_both_names_of_those_accepted(a: Array, found: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", a)
-    with pytest.raises(FormatError) as caught:
+    with pytest.raises(DTypeError) as caught:
         tr.load(tmp_path / "x.npy")
     assert found in str(caught.value)
     assert "F64 (float64, '<f8')" in str(caught.value)
@@ -54,7 +54,7 @@ def test_types_that_are_none_of_ours_are_converted_on_request_only(name: str, wa
         tr.load(tmp_path / "x.npy")
     with pytest.raises(LossyConversionError, match=r"Bool \(bool\) does not hold them; accepted: "):
         tr.load(tmp_path / "x.npy", dtype=tr.Bool)
-    with pytest.raises(LoadError, match="which are converted cannot be mapped; load it without mmap"):
+    with pytest.raises(LoadError, match="which are converted when they are read, so they cannot be mapped; load it w"):
         tr.load(tmp_path / "x.npy", mmap=True, dtype=wanted)
     x = tr.load(tmp_path / "x.npy", dtype=wanted)
     assert x.dtype.name == wanted
@@ -75,9 +75,9 @@ def test_either_byte_order_is_read(dtype: tr.DType, order: Any, tmp_path: Path) 
 def test_pickled_objects_and_records_are_refused_unread(tmp_path: Path) -> None:
     np.save(tmp_path / "objects.npy", np.array([{}, None]), allow_pickle=True)
     np.save(tmp_path / "records.npy", np.zeros(2, [("a", "f8")]))
-    with pytest.raises(FormatError, match="'\\|O'"):
+    with pytest.raises(DTypeError, match="'\\|O'"):
         tr.load(tmp_path / "objects.npy")
-    with pytest.raises(FormatError, match="one plain dtype"):
+    with pytest.raises(DTypeError, match=r"are records; accepted: numbers of one type"):
         tr.load(tmp_path / "records.npy")
 
 
@@ -157,11 +157,11 @@ def test_a_header_longer_than_the_limit_is_refused(tmp_path: Path) -> None:
 def test_any_text_as_a_header_gives_a_header_or_an_error_of_ours(text: str) -> None:
     try:
         parse_header(text.encode("latin-1"), "x")
-    except FormatError:
+    except (DTypeError, FormatError):
         pass
 
 
 @pytest.mark.parametrize("text", ["|b0", "|b2", "|b12", "<b8", "|b²"])
 def test_a_bool_has_one_byte(text: str) -> None:
-    with pytest.raises(FormatError, match=r"the elements of x are '.b"):
+    with pytest.raises(DTypeError, match=r"the elements of x are '.b"):
         parse_header(f"{{'descr': '{text}', 'fortran_order': False, 'shape': (2,)}}".encode("latin-1"), "x")

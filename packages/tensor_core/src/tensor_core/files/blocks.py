@@ -6,15 +6,17 @@ bytes in the order that its format has. Which order that is stands in every bloc
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from tensor_core.dtypes import Bool, DType
-from tensor_core.errors import FormatError
+from tensor_core.errors import FormatError, TensorError
 from tensor_core.files.element_types import ElementType
 from tensor_core.files.source import Source, check_flag
 from tensor_core.host.tensor import HostTensor, HostTensorView
-from tensor_core.shapes import Order, element_count
+from tensor_core.shapes import Order, as_shape, element_count
+
+T = TypeVar("T")
 
 Bytes = bytes | bytearray | memoryview
 
@@ -107,12 +109,32 @@ class Entry(NamedTuple):
         return element_count(self.shape) * self.element.itemsize
 
 
-def block_of(source: Source, entry: Entry, /, *, dtype: DType | None = None, mmap: bool = False) -> Block:
+class Refused(NamedTuple):
+    """Something of a file that is not read, so that whatever lies beside it can be."""
+
+    name: str
+    error: TensorError  # raised when it is asked for
+    is_tensor: bool = True  # what is none (text, objects, dates) is passed over where all tensors are read
+
+
+Found = Entry | Refused
+
+
+def tensors_of(found: Mapping[str, T], /) -> dict[str, T]:
+    """What of a file counts as a tensor, whether it can be read or not.
+
+    >>> tensors_of({"text": Refused("text", FormatError("load: no number"), is_tensor=False)})
+    {}
+    """
+    return {name: one for name, one in found.items() if not isinstance(one, Refused) or one.is_tensor}
+
+
+def block_of(source: Source, entry: Found, /, *, dtype: DType | None = None, mmap: bool = False) -> Block:
     r"""The elements of an entry.
 
     Args:
         source: the file.
-        entry: of this file.
+        entry: of this file; of one that is refused, the error is raised.
         dtype: what an element type that is none of the seven is converted to; of no effect on the others.
         mmap: leave the elements in the file.
 
@@ -129,18 +151,23 @@ def block_of(source: Source, entry: Entry, /, *, dtype: DType | None = None, mma
     ...     bytes(block_of(source, Entry("", element, False, (2,), "F", 0, lambda: bytearray(b"ab")), dtype=I32).memory)
     b'a\x00\x00\x00b\x00\x00\x00'
     """
+    if isinstance(entry, Refused):
+        raise entry.error
+    try:
+        as_shape(entry.shape)
+    except TensorError as error:
+        raise source.malformed(f"tensor {entry.name!r}: {error}") from None
     what = f"{source.shown}{f', tensor {entry.name!r}' if entry.name else ''}"
     check_flag("load", "mmap", mmap)
     target = entry.element.target(f"load: {what}", dtype)
     if mmap and entry.nbytes:
         if entry.start is None:
-            raise source.unmappable(f"{what} is compressed")
+            raise source.unmappable(f"{what}: the elements are not in one piece of the file as they are in memory")
         if entry.element.own is None or entry.swapped:
-            raise source.unmappable(f"the elements of {what} are {entry.element.name}, which are converted")
+            found = f"{entry.element.shown} of the other byte order" if entry.swapped else entry.element.name
+            raise source.unmappable(f"{what}: the elements are {found}, which are converted when they are read")
         if entry.start % target.component.itemsize:
-            raise source.unmappable(
-                f"the elements of {what} start at byte {entry.start}, no multiple of their size, so they"
-            )
+            raise source.unmappable(f"{what}: the elements start at byte {entry.start}, no multiple of their size")
         return Block(target, entry.shape, entry.order, source.mapped(entry.start, entry.nbytes))
     memory = entry.read()
     if entry.element.own is Bool and bytes(memory).translate(None, b"\0\1"):

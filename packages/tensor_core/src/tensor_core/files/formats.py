@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, LoadError, SaveError, shortened
 from tensor_core.files import npy, npz, safetensors
 from tensor_core.files.atomic_write import new_file, write_atomically
-from tensor_core.files.blocks import Entry, Outgoing
+from tensor_core.files.blocks import Found, Outgoing, tensors_of
 from tensor_core.files.raw import ORDERS, check_choice
 from tensor_core.files.source import Path, Source, check_flag, name_of
 from tensor_core.shapes import Order
@@ -17,7 +17,11 @@ from tensor_core.shapes import Order
 SUFFIXES: Final[Mapping[str, str]] = {".npy": "npy", ".npz": "npz", ".safetensors": "safetensors"}
 _SMALL: Final = 1 << 26  # bytes that a file may claim whatever its size: elements that were never written
 _RATIO: Final = 1032  # bytes that one deflated byte can stand for
-_READERS: Final = {"npy": npy.entries, "npz": npz.entries, "safetensors": safetensors.entries}
+_READERS: Final[Mapping[str, Callable[[Source], Mapping[str, Found]]]] = {
+    "npy": npy.entries,
+    "npz": npz.entries,
+    "safetensors": safetensors.entries,
+}
 
 
 def format_of(operation: str, path: str, format: object, suffixes: Mapping[str, str], /) -> str:
@@ -100,24 +104,29 @@ def check_options(
         raise ArgumentError(f"save: {path!r} is {format}, without compression; accepted: {', '.join(packed)}")
 
 
-def entries_of(source: Source, format: str, /) -> dict[str, Entry]:
-    """The tensors of a file in one of the formats that need no other library.
+def entries_of(source: Source, format: str, /) -> dict[str, Found]:
+    """What a file holds that is in one of the formats that need no other library.
 
     Raises:
         FormatError: the file is none of this format.
     """
-    return _READERS[format](source)
+    return dict(_READERS[format](source))
 
 
-def chosen(shown: str, found: Mapping[str, Any], name: object, /) -> str:
-    """The name of the tensor that a caller means.
+def chosen(shown: str, found: Mapping[str, object], name: object, /) -> str:
+    """The name of the tensor that a caller means; one that is refused is told when it is read.
 
     Raises:
         LoadError: there is none of that name, or several and none was named.
 
-    >>> chosen("'x.npz'", {"a": None, "b": None}, "b")
-    'b'
+    >>> from tensor_core.files.blocks import Refused
+    >>> text = Refused("text", LoadError("load: no tensor"), is_tensor=False)
+    >>> chosen("'x.npz'", {"text": text, "w": None}, None)
+    'w'
     """
+    if isinstance(name, str) and name in found and name:
+        return name
+    found = tensors_of(found)
     listed = ", ".join(map(repr, list(found)[:8])) + (", ..." if len(found) > 8 else "")
     if name is None and len(found) == 1:
         return next(iter(found))
@@ -127,9 +136,7 @@ def chosen(shown: str, found: Mapping[str, Any], name: object, /) -> str:
             if found
             else f"load: {shown} holds no tensor"
         )
-    if not isinstance(name, str) or name not in found or not name:
-        raise LoadError(f"load: {shown} has no tensor {shortened(name)}; it holds {listed or 'none'}")
-    return name
+    raise LoadError(f"load: {shown} has no tensor {shortened(name)}; it holds {listed or 'none'}")
 
 
 def saved_path(path: Path, /) -> str:

@@ -9,7 +9,7 @@ from tensor_core.dtypes import DType, DTypeLike, as_dtype
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_core.files import raw
 from tensor_core.files.atomic_write import write_atomically
-from tensor_core.files.blocks import Block, HostOutgoing, block_of
+from tensor_core.files.blocks import Block, HostOutgoing, block_of, tensors_of
 from tensor_core.files.formats import SUFFIXES, chosen, entries_of, format_of, named, saved_path, write_file
 from tensor_core.files.raw import ByteOrder
 from tensor_core.files.source import Path, Source
@@ -98,7 +98,7 @@ def load(
 def load_all(
     path: Path, /, *, mmap: bool = False, dtype: DTypeLike | None = None, format: str | None = None
 ) -> dict[str, HostTensorView[Any]]:
-    """Read all tensors of a file with names; arguments and errors as for :func:`load`.
+    """Read all tensors of a file with names, and pass over what is none; arguments and errors as for :func:`load`.
 
     Raises:
         ArgumentError: the format has no names.
@@ -117,7 +117,7 @@ def load_all(
             raise ArgumentError(f"load_all: {source.shown} holds one tensor without a name; load() reads it")
         return {
             name: _tensor_of(block_of(source, entry, dtype=wanted, mmap=mmap), wanted, mmap)
-            for name, entry in entries_of(source, kind).items()
+            for name, entry in tensors_of(entries_of(source, kind)).items()
         }
 
 

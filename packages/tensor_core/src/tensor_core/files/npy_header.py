@@ -15,7 +15,7 @@ import sys
 from typing import Final, NamedTuple
 
 from tensor_core.dtypes import DTYPES, DType
-from tensor_core.errors import FormatError
+from tensor_core.errors import DTypeError, FormatError
 from tensor_core.files.element_types import ELEMENT_TYPES, ElementType
 from tensor_core.foreign import name_of_typestr
 from tensor_core.shapes import Order, element_count
@@ -32,6 +32,8 @@ _LETTERS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
 _DESCRIPTIONS: Final[dict[DType, str]] = {
     dtype: f"{'|' if dtype.itemsize == 1 else _ORDER}{_LETTERS[dtype.kind]}{dtype.itemsize}" for dtype in DTYPES
 }
+_NUMBERS: Final = tuple("?biufc")
+_RECORDS: Final = re.compile(r"""\s*\{\s*(['"])descr\1\s*:\s*\[""")
 _BLANKS: Final = " \t\r\n\f"  # Python's; a no-break space is none
 _GAP: Final = f"[{_BLANKS}]*"
 _KEY: Final = re.compile(rf"{_GAP}(['\"])([a-z_]{{1,20}})\1{_GAP}:{_GAP}")
@@ -95,22 +97,35 @@ def parse_header(text: bytes, name: str, /) -> Header:
     """Dtype, shape and order from the dictionary of a header.
 
     Raises:
-        FormatError: anything but the three entries with plain values; an element type that is no number's.
+        DTypeError: other elements; ``found`` is their type, "V" that of records.
+        FormatError: anything but the three entries with plain values.
 
     >>> header = parse_header(b"{'descr': '>f8', 'fortran_order': True, 'shape': (3, 4), }   ", "a.npy")
     >>> header.element.name, header.swapped, header.shape, header.order
     ('float64', True, (3, 4), 'F')
     """
-    found = _entries(text.decode("latin-1"), name)  # all that is accepted is ASCII, in any encoding
+    decoded = text.decode("latin-1")  # all that is accepted is ASCII, in any encoding
+    if _RECORDS.match(decoded):
+        raise DTypeError(f"load: the elements of {name} are records; accepted: numbers of one type", found="V")
+    found = _entries(decoded, name)
     text_of_type = found["descr"]
     element = ELEMENT_TYPES.get(name_of_typestr(text_of_type))
     if element is None or (text_of_type[:1] not in ("<", ">") and (text_of_type[:1] != "|" or element.component > 1)):
         accepted = ", ".join(f"{one.name} ({one.numpy_name}, {text!r})" for one, text in _DESCRIPTIONS.items())
-        raise FormatError(f"load: the elements of {name} are {text_of_type!r}; accepted: {accepted}")
+        raise DTypeError(f"load: the elements of {name} are {text_of_type!r}; accepted: {accepted}", found=text_of_type)
     swapped = element.component > 1 and text_of_type[:1] != _ORDER
     return Header(
         element, swapped, _shape(found["shape"], text, name), "F" if found["fortran_order"] == "True" else "C"
     )
+
+
+def is_number(typestr: str, /) -> bool:
+    """Whether a type string of the array interface is that of numbers, of whatever kind and length.
+
+    >>> is_number("<f16"), is_number("<U2"), is_number("V")
+    (True, False, False)
+    """
+    return typestr.lstrip("<>|=")[:1] in _NUMBERS
 
 
 def format_header(dtype: DType, shape: tuple[int, ...], order: Order = "F", /) -> bytes:

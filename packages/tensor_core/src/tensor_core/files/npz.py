@@ -1,7 +1,8 @@
 """``.npz`` archives: named tensors, each a member ``NAME.npy`` of a ZIP file, stored or deflated.
 
 Members that are stored are aligned, so that they can be mapped. Before a member is read, its size is compared with that
-of the archive, and with what deflating can make of so many bytes; members that share bytes are refused.
+of the archive, and with what deflating can make of so many bytes; members that share bytes are refused. A member that
+is wrong makes no other unreadable.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from functools import partial
 from typing import Any, BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from tensor_core.errors import ArgumentError, FormatError, OutOfMemoryError, TensorError, shortened
+from tensor_core.errors import ArgumentError, DTypeError, FormatError, OutOfMemoryError, TensorError, shortened
 from tensor_core.files import npy
 from tensor_core.files.atomic_write import write_pieces
-from tensor_core.files.blocks import Entry, Outgoing
+from tensor_core.files.blocks import Entry, Found, Outgoing, Refused
+from tensor_core.files.npy_header import is_number
 from tensor_core.files.source import Source
 from tensor_core.shapes import Order
 
@@ -56,11 +58,11 @@ def write(file: BinaryIO, tensors: Mapping[str, Outgoing], /, *, order: Order = 
                 write_pieces(member, npy.encode(x, order))  # type: ignore[arg-type]
 
 
-def entries(source: Source, /) -> dict[str, Entry]:
-    """The tensors of an archive, by the names of members without ``.npy``.
+def entries(source: Source, /) -> dict[str, Found]:
+    """What an archive holds, by the names of members without ``.npy``.
 
     Raises:
-        FormatError: it is no such archive, or claims other sizes than it has.
+        FormatError: it is no such archive, or its members claim more bytes than it has.
 
     >>> import tempfile
     >>> from tensor_core import HostTensor
@@ -84,14 +86,19 @@ def entries(source: Source, /) -> dict[str, Entry]:
         raise source.malformed(f"no ZIP archive: it starts with {start!r}", 0)
     if sum(one.compress_size for one in members) > source.size:
         raise source.malformed("its members claim more bytes than it has, or share them")
-    found: dict[str, Entry] = {}
+    found: dict[str, Found] = {}
     for one in members:
         name = one.filename.removesuffix(_SUFFIX)
         if not name:
             raise source.malformed("a member has no name but '.npy'", one.header_offset)
         if name in found:
             raise source.malformed(f"two members are called {one.filename!r}", one.header_offset)
-        found[name] = _entry(source, archive, one, name)
+        try:
+            found[name] = _entry(source, archive, one, name)
+        except DTypeError as error:
+            found[name] = Refused(name, error, is_tensor=is_number(str(error.found)))
+        except TensorError as error:
+            found[name] = Refused(name, error, is_tensor=one.filename.endswith(_SUFFIX))
     return found
 
 

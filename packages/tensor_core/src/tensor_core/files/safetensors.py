@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from tensor_core.files.blocks import Bytes, Entry, Outgoing
+from tensor_core.files.blocks import Bytes, Entry, Found, Outgoing, Refused
 from tensor_core.files.element_types import swap_bytes
-from tensor_core.files.safetensors_header import HEADER_LIMIT, LENGTH_BYTES, format_header, parse_header
+from tensor_core.files.safetensors_header import HEADER_LIMIT, LENGTH_BYTES, Described, format_header, parse_header
 from tensor_core.files.source import Source
 
 _SWAPPED: Final = sys.byteorder != "little"
@@ -38,7 +38,7 @@ def encode(tensors: Mapping[str, Outgoing], /) -> Iterator[Bytes]:
         yield _little(x.in_order("C"), x.dtype.component.itemsize)
 
 
-def entries(source: Source, /) -> dict[str, Entry]:
+def entries(source: Source, /) -> dict[str, Found]:
     """The tensors of a file, in the order of their bytes.
 
     Raises:
@@ -61,18 +61,21 @@ def entries(source: Source, /) -> dict[str, Entry]:
         described = parse_header(bytes(text), source.size - start)
     except ValueError as error:
         raise source.malformed(str(error), LENGTH_BYTES) from None
-    return {
-        one.name: Entry(
-            one.name,
-            one.element,
-            _SWAPPED and one.element.component > 1,
-            one.shape,
-            "C",
-            start + one.begin,
-            partial(source.read, start + one.begin, one.end - one.begin, f"tensor {one.name!r}"),
-        )
-        for one in described
-    }
+    return {one.name: _found(source, one, start) for one in described}
+
+
+def _found(source: Source, one: Described, start: int) -> Found:
+    if one.element is None:
+        return Refused(one.name, one.refusal(source.shown))
+    return Entry(
+        one.name,
+        one.element,
+        _SWAPPED and one.element.component > 1,
+        one.shape,
+        "C",
+        start + one.begin,
+        partial(source.read, start + one.begin, one.end - one.begin, f"tensor {one.name!r}"),
+    )
 
 
 def _little(memory: Bytes, length: int) -> Bytes:

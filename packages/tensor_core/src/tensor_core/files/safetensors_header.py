@@ -37,10 +37,18 @@ class Described(NamedTuple):
     """What a header says of one tensor."""
 
     name: str
-    element: ElementType
+    tag: str  # the format's name of the element type
+    element: ElementType | None  # None where it is one that we do not read, such as the floats of 8 bits
     shape: tuple[int, ...]
     begin: int  # bytes behind the header
     end: int
+
+    def refusal(self, shown: str, /) -> DTypeError:
+        """Why it is not read from a file, where there is no element type."""
+        accepted = ", ".join(sorted(_NAMES))
+        return DTypeError(
+            f"load: {shown}: tensor {self.name!r} has dtype {shortened(self.tag)}; accepted: {accepted}", found=self.tag
+        )
 
 
 def parse_header(text: bytes, data_bytes: int, /) -> list[Described]:
@@ -142,23 +150,23 @@ def _described(name: str, facts: Any) -> Described:
     if not isinstance(facts, dict) or facts.keys() != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"tensor {shortened(name)} is {shortened(facts)}; accepted: dtype, shape and data_offsets")
     tag, shape, offsets = facts["dtype"], facts["shape"], facts["data_offsets"]
-    if not isinstance(tag, str) or tag not in _NAMES:
-        raise ValueError(f"tensor {shortened(name)} has dtype {shortened(tag)}; accepted: {', '.join(sorted(_NAMES))}")
-    element = ELEMENT_TYPES[_NAMES[tag]]
+    if not isinstance(tag, str):
+        raise ValueError(f"tensor {shortened(name)} has dtype {shortened(tag)}; accepted: text")
+    element = ELEMENT_TYPES[_NAMES[tag]] if tag in _NAMES else None
     if not _naturals(shape) or len(shape) > RANK_LIMIT:
         raise ValueError(
             f"tensor {shortened(name)} has shape {shortened(shape)}; accepted: up to {RANK_LIMIT} extents below 2**63"
         )
+    wanted = None if element is None else element_count(shape) * element.itemsize
     if (
         not _naturals(offsets)
         or len(offsets) != 2
-        or offsets[1] - offsets[0] != element_count(shape) * element.itemsize
+        or offsets[1] < offsets[0]
+        or (wanted is not None and offsets[1] - offsets[0] != wanted)
     ):
-        raise ValueError(
-            f"tensor {shortened(name)} has data_offsets {shortened(offsets)}; accepted: two, "
-            f"{shortened(element_count(shape) * element.itemsize)} bytes apart for {tag} {shortened(tuple(shape))}"
-        )
-    return Described(name, element, tuple(shape), *offsets)
+        apart = "" if wanted is None else f", {shortened(wanted)} bytes apart for {tag} {shortened(tuple(shape))}"
+        raise ValueError(f"tensor {shortened(name)} has data_offsets {shortened(offsets)}; accepted: two{apart}")
+    return Described(name, tag, element, tuple(shape), *offsets)
 
 
 def _naturals(listed: Any) -> bool:

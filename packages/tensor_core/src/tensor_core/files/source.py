@@ -80,7 +80,7 @@ class Source:
             if not stat.S_ISREG(status.st_mode):
                 kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
                 raise LoadError(
-                    f"load: {self.shown} is {kind}; accepted: a regular file; load_stream() reads streams",
+                    f"load: {self.shown} is {kind}; accepted: a regular file",
                     path=self.path,
                 )
             self.file: Any = open(handle, "rb")  # noqa: SIM115  # closed with the source
@@ -103,7 +103,7 @@ class Source:
 
     def unmappable(self, text: str, /) -> LoadError:
         """The error that elements cannot stay in the file."""
-        return LoadError(f"load: {text} cannot be mapped; load it without mmap", path=self.path)
+        return LoadError(f"load: {text}, so they cannot be mapped; load it without mmap", path=self.path)
 
     def unreadable(self, error: OSError, /) -> LoadError:
         """The error of the system, as ours."""

@@ -11,7 +11,7 @@ from tensor_core.dtypes import DTypeLike, as_dtype
 from tensor_core.errors import ArgumentError
 from tensor_core.files import raw
 from tensor_core.files.atomic_write import write_atomically
-from tensor_core.files.blocks import block_of
+from tensor_core.files.blocks import block_of, tensors_of
 from tensor_core.files.formats import chosen, format_of, named, saved_path
 from tensor_core.files.raw import ByteOrder
 from tensor_core.files.source import Path, Source
@@ -131,6 +131,8 @@ def load_all(
 ) -> dict[str, Tensor]:
     """Read all tensors of a file that holds them by name; arguments and errors are those of :func:`load`.
 
+    What is no tensor (text, dates, objects, records, structures) is passed over.
+
     Raises:
         ArgumentError: the format has no names.
 
@@ -148,7 +150,7 @@ def load_all(
             raise ArgumentError(f"load_all: {source.shown} holds one tensor without a name; load() reads it")
         return {
             name: tensor_of(block_of(source, entry, dtype=wanted, mmap=mmap), wanted, shared=mmap)
-            for name, entry in found.items()
+            for name, entry in tensors_of(found).items()
         }
 
 

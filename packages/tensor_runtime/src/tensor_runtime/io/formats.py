@@ -9,7 +9,7 @@ from typing import Final
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError, LoadError
 from tensor_core.files.atomic_write import new_file
-from tensor_core.files.blocks import Entry, Outgoing
+from tensor_core.files.blocks import Found, Outgoing
 from tensor_core.files.formats import SUFFIXES, check_options, chosen, entries_of, format_of, write_file
 from tensor_core.files.source import Path, Source, check_flag, name_of
 from tensor_core.shapes import Order
@@ -89,15 +89,15 @@ def load_zarr(
     if reverse_dims is not None:
         raise ArgumentError(f"{operation}: {folder!r} is zarr, whose extents have one order; accepted: HDF5")
     if operation == "load":
-        name = chosen(repr(folder), dict.fromkeys(zarr.names(folder)), name)
+        name = chosen(repr(folder), zarr.listed(folder), name)
     return zarr.load_folder(folder, name, dtype, mmap)
 
 
 @contextmanager
 def read(
     path: Path, operation: str, format: str | None, reverse_dims: bool | None, /
-) -> Iterator[tuple[Source, dict[str, Entry]]]:
-    """A file and its tensors, which can be read while the block runs.
+) -> Iterator[tuple[Source, dict[str, Found]]]:
+    """A file and what it holds, which can be read while the block runs.
 
     Raises:
         LoadError: the file cannot be read.

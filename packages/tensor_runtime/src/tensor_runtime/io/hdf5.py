@@ -17,18 +17,27 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO, Final, TypeVar
 
-from tensor_core.errors import ArgumentError, OutOfMemoryError, SaveError, TensorError, shortened
-from tensor_core.files.blocks import Block, Entry, Outgoing
+from tensor_core.errors import (
+    ArgumentError,
+    DTypeError,
+    FormatError,
+    OutOfMemoryError,
+    SaveError,
+    TensorError,
+    shortened,
+)
+from tensor_core.files.blocks import Block, Entry, Found, Outgoing, Refused
 from tensor_core.files.element_types import ELEMENT_TYPES
 from tensor_core.files.formats import check_size
 from tensor_core.files.source import Source
-from tensor_core.shapes import Order
+from tensor_core.shapes import Order, element_count
 from tensor_runtime.io.extras import extra
 
 T = TypeVar("T")
 
 _ALIGNMENT: Final = 64
 _REVERSED: Final = "reversed"
+_MOST_REPEATED: Final = 100_000  # groups under a second name; a damaged file may give them names without end
 _STORAGE: Final = ("storage", "store")  # of ITensors.jl since 0.2, and before
 
 
@@ -166,8 +175,10 @@ def opened(source: Source, /) -> Iterator[Any]:
         ) from error
 
 
-def entries(source: Source, root: Any, reverse_dims: bool | None, /) -> dict[str, Entry]:
-    """The tensors of an open file; datasets without numbers, and links, are passed over.
+def entries(source: Source, root: Any, reverse_dims: bool | None, /) -> dict[str, Found]:
+    """What an open file holds, under each of the names that hard and soft links give it.
+
+    A group that holds itself is not entered again. Links to other files are not followed.
 
     Args:
         source: the file.
@@ -175,34 +186,70 @@ def entries(source: Source, root: Any, reverse_dims: bool | None, /) -> dict[str
         reverse_dims: extents are listed in reverse; None asks each dataset's attribute ``dims``.
 
     Raises:
-        FormatError: a dataset claims more than the file can hold, or lies in other files.
+        FormatError: a name is no text, or links give groups names without number.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile(buffering=0) as file:
     ...     with created(file) as root:
     ...         root["a/x"], root["text"] = 1.0, "no tensor"
+    ...         root["b"] = root["a"]
     ...     with Source(file.name) as source, opened(source) as root:
-    ...         list(entries(source, root, None))
-    ['a/x']
+    ...         {name: isinstance(one, Entry) for name, one in entries(source, root, None).items()}
+    {'a/x': True, 'b/x': True, 'text': False}
     """
-    found: dict[str, Entry] = {}
-    networks: list[str] = []
+    found: dict[str, Found] = {}
+    seen: set[int] = set()  # of groups: the same one has the same hash under each of its names
+    repeated = 0
 
-    def visit(name: str | bytes, node: Any) -> None:
-        if isinstance(name, bytes):
-            raise source.malformed(f"the name {name!r} is no text")
-        if hasattr(node, "keys"):
-            if _text(node.attrs.get("type")) == "ITensor" and (entry := _itensor(source, name, node)):
-                found[name] = entry
-                networks.append(name + "/")
-        elif not name.startswith(tuple(networks)) and _is_numeric(node.dtype):
-            turned = _text(node.attrs.get("dims")) == _REVERSED if reverse_dims is None else reverse_dims
-            found[name] = entry_of(
-                source, name, node, tuple(node.shape)[:: -1 if turned else 1], "F" if turned else "C"
-            )
+    def visit(group: Any, prefix: str, above: frozenset[int]) -> None:
+        nonlocal repeated
+        repeated += hash(group) in seen
+        if repeated > _MOST_REPEATED:
+            raise source.malformed(f"links give groups more than {_MOST_REPEATED} further names")
+        seen.add(hash(group))
+        above |= {hash(group)}
+        for key in group:
+            if isinstance(key, bytes):
+                raise source.malformed(f"the name {key!r} is no text")
+            one = _found(source, group, key, prefix + key, reverse_dims)
+            if isinstance(one, Found):
+                found[prefix + key] = one
+            elif hash(one) not in above:
+                visit(one, f"{prefix}{key}/", above)
 
-    root.visititems(visit)
+    visit(root, "", frozenset())
     return found
+
+
+def _found(source: Source, group: Any, key: str, name: str, reverse_dims: bool | None) -> Any:
+    """What a name stands for: a tensor, why it is none, or a group to look into."""
+    link = type(group.get(key, getlink=True)).__name__
+    if link == "ExternalLink":
+        return Refused(name, source.malformed(f"{name!r} is a link to another file"), is_tensor=False)
+    try:
+        node = group[key]
+        if hasattr(node, "keys"):
+            return (_text(node.attrs.get("type")) == "ITensor" and _itensor(source, name, node)) or node
+        return _dataset(source, name, node, reverse_dims)
+    except TensorError as error:
+        return Refused(name, error)
+    except MemoryError:
+        raise
+    except Exception as error:  # of h5py, and of what it lets through; a soft link may lead nowhere
+        why = f"{name!r} cannot be read: {type(error).__name__}: {shortened(str(error))}"
+        return Refused(name, source.malformed(why), is_tensor=link != "SoftLink")
+
+
+def _dataset(source: Source, name: str, node: Any, reverse_dims: bool | None) -> Found:
+    shape = getattr(node, "shape", None)  # named types have none, nor have datasets that are declared empty
+    if shape is None:
+        return Refused(name, source.malformed(f"{name!r} has no extents, so it is no tensor"), is_tensor=False)
+    if node.dtype.name not in ELEMENT_TYPES:
+        why = f"the elements of {name!r} are {shortened(str(node.dtype))}; accepted: {', '.join(ELEMENT_TYPES)}"
+        error = DTypeError(f"load: {source.shown}: {why}", found=node.dtype.str)
+        return Refused(name, error, is_tensor=node.dtype.kind in "fc")
+    turned = _text(node.attrs.get("dims")) == _REVERSED if reverse_dims is None else reverse_dims
+    return entry_of(source, name, node, tuple(shape)[:: -1 if turned else 1], "F" if turned else "C")
 
 
 def entry_of(source: Source, name: str, node: Any, shape: tuple[int, ...], order: Order, /) -> Entry:
@@ -221,10 +268,11 @@ def entry_of(source: Source, name: str, node: Any, shape: tuple[int, ...], order
     """
     if node.is_virtual or node.external:
         raise source.malformed(f"dataset {name!r} lies in other files; accepted: datasets in the file itself")
-    check_size(source, node.size * node.dtype.itemsize, name)
     element = ELEMENT_TYPES[node.dtype.name]
+    nbytes = element_count(node.shape) * node.dtype.itemsize
+    check_size(source, nbytes, name)
     start = node.id.get_offset() if node.chunks is None else None
-    if start is not None and start + node.size * node.dtype.itemsize > source.size:
+    if start is not None and start + nbytes > source.size:
         raise source.malformed(f"dataset {name!r} reaches beyond the end", start)
     return Entry(name, element, not node.dtype.isnative, shape, order, start, partial(_elements, node))
 
@@ -238,7 +286,7 @@ def _elements(node: Any) -> bytearray | memoryview:
     return bytes_of(node[...])
 
 
-def _itensor(source: Source, name: str, group: Any) -> Entry | None:
+def _itensor(source: Source, name: str, group: Any) -> Found | None:
     """A group of ITensors.jl: indices with their dimensions, and dense elements, the first index fastest."""
     storage = next((group[key] for key in _STORAGE if key in group), None)
     if storage is None or "inds" not in group:
@@ -247,7 +295,7 @@ def _itensor(source: Source, name: str, group: Any) -> Entry | None:
     shape = tuple(int(indices[f"index_{k + 1}"]["dim"][()]) for k in range(int(indices["length"][()])))
     kind = _text(storage.attrs.get("type")) or "storage of no name"
     if not kind.startswith("Dense{") or "data" not in storage:
-        return Entry(name, ELEMENT_TYPES["float64"], False, shape, "F", None, partial(_refuse, source, name, kind))
+        return Refused(name, _blocks_refused(source, name, kind))
     data = storage["data"]
     entry = entry_of(source, name, data, shape, "F")
     if "__complex__" in data.attrs:  # of the C++ library: the parts are a last axis of extent 2
@@ -258,15 +306,11 @@ def _itensor(source: Source, name: str, group: Any) -> Entry | None:
     return entry
 
 
-def _refuse(source: Source, name: str, kind: str) -> bytearray:
-    raise source.malformed(
+def _blocks_refused(source: Source, name: str, kind: str) -> FormatError:
+    return source.malformed(
         f"ITensor {name!r} is stored as {kind}; accepted: Dense; in Julia, write dense(T) instead of T, which has all "
         "blocks and zeros as elements"
     )
-
-
-def _is_numeric(dtype: Any) -> bool:
-    return dtype.name in ELEMENT_TYPES
 
 
 def _text(value: Any) -> str | None:

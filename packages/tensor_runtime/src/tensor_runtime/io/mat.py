@@ -1,9 +1,9 @@
 """MAT files: MATLAB's variables, in version 5 and, by h5py (extra ``mat``), in version 7.3.
 
 Both hold elements in column-major order, as tensors do. MATLAB knows no rank below 2: a rank-0 tensor becomes 1 x 1,
-and a rank-1 tensor a column, N x 1; trailing extents of 1 behind the second are dropped. So they are read back. Version
-7.3 has no empty complex variables: an attribute of our own says which of the empty ones is complex, and MATLAB, which
-passes over it, reads a real one.
+and a rank-1 tensor a column, N x 1, and so they are read back. Other extents are written as they are; MATLAB, though
+not the file, drops those of 1 behind the second. Version 7.3 has no empty complex variables: an attribute of our own
+says which of the empty ones is complex, and MATLAB, which passes over it, reads a real one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO, Final
 
 from tensor_core.dtypes import Bool, DType
-from tensor_core.errors import ArgumentError, shortened
-from tensor_core.files.blocks import Entry, Outgoing
+from tensor_core.errors import ArgumentError, TensorError, shortened
+from tensor_core.files.blocks import Entry, Found, Outgoing, Refused
 from tensor_core.files.element_types import ELEMENT_TYPES
 from tensor_core.files.formats import check_size
 from tensor_core.files.source import Source
+from tensor_core.shapes import element_count
 from tensor_runtime.io import hdf5, mat5
 from tensor_runtime.io.extras import extra
 
@@ -102,11 +103,11 @@ def is_73(source: Source, /) -> bool:
     return source.size >= _USER_BLOCK and source.read(0, 10, "the banner") == _BANNER[:10]
 
 
-def entries73(source: Source, root: Any, /) -> dict[str, Entry]:
+def entries73(source: Source, root: Any, /) -> dict[str, Found]:
     """The variables of an open file of version 7.3; structures, cells and text are passed over.
 
     Raises:
-        FormatError: a variable claims more than the file can hold.
+        FormatError: a name is no text.
 
     >>> import tempfile
     >>> from tensor_runtime.io.blocks import TensorOutgoing
@@ -116,7 +117,7 @@ def entries73(source: Source, root: Any, /) -> dict[str, Entry]:
     ...         entries73(source, root)["x"].element.name
     'bool'
     """
-    found: dict[str, Entry] = {}
+    found: dict[str, Found] = {}
     for name in root:
         if isinstance(name, bytes):
             raise source.malformed(f"the name {name!r} is no text")
@@ -129,7 +130,10 @@ def entries73(source: Source, root: Any, /) -> dict[str, Entry]:
         empty = bool(node.attrs.get("MATLAB_empty", 0))
         if empty and node.attrs.get(_EMPTY_COMPLEX, 0):
             text = {"single": "complex64", "double": "complex128"}.get(str(text), text)
-        found[name] = _entry73(source, name, node, str(text), empty)
+        try:
+            found[name] = _entry73(source, name, node, str(text), empty)
+        except TensorError as error:
+            found[name] = Refused(name, error)
     return found
 
 
@@ -149,7 +153,7 @@ def _entry73(source: Source, name: str, node: Any, kind: str, empty: bool) -> En
         stored = "bool"
     if node.is_virtual or node.external:
         raise source.malformed(f"variable {name!r} lies in other files")
-    check_size(source, node.size * node.dtype.itemsize, name)
+    check_size(source, element_count(node.shape) * node.dtype.itemsize, name)
     start = node.id.get_offset() if node.chunks is None else None
     return Entry(
         name,
@@ -169,10 +173,7 @@ def _stored_as(dtype: DType) -> Any:
 
 
 def _matlab_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    wide = shape + (1,) * (2 - len(shape))
-    while len(wide) > 2 and wide[-1] == 1:
-        wide = wide[:-1]
-    return wide
+    return shape + (1,) * (2 - len(shape))
 
 
 def _checked(name: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from tensor_core.dtypes import Bool
 from tensor_core.errors import SaveError
 from tensor_core.files.atomic_write import write_pieces
-from tensor_core.files.blocks import Bytes, Entry, Outgoing
+from tensor_core.files.blocks import Bytes, Entry, Found, Outgoing, Refused
 from tensor_core.files.element_types import ELEMENT_TYPES, swap_bytes
 from tensor_core.files.formats import check_size
 from tensor_core.files.source import Source
@@ -92,7 +92,7 @@ def write(
             write_pieces(file, [head, *pieces])
 
 
-def entries(source: Source, /) -> dict[str, Entry]:
+def entries(source: Source, /) -> dict[str, Found]:
     """The variables of a file; structures, cells, text and sparse matrices are passed over.
 
     Raises:
@@ -106,6 +106,11 @@ def entries(source: Source, /) -> dict[str, Entry]:
     ...         entries(source)["x"].shape
     (3, 1)
     """
+    if is_version_4(source.read(0, min(source.size, HEADER_BYTES), "the header")):
+        raise source.malformed(
+            "a MAT file of version 4; accepted: 5 and 7.3; in MATLAB, load it and save(..., '-v7'), in Python, "
+            "asarray(scipy.io.loadmat(path)[name])"
+        )
     header = source.read(0, HEADER_BYTES, "the header")
     little = header[126:128] == b"IM"
     if not little and header[126:128] != b"MI":
@@ -114,14 +119,14 @@ def entries(source: Source, /) -> dict[str, Entry]:
     if struct.unpack(mark + "H", header[124:126])[0] != 0x0100:
         raise source.malformed(f"version {header[124:126]!r}; accepted: 5 (0x0100), and 7.3, which is HDF5", 124)
     swapped = little != (sys.byteorder == "little")
-    found: dict[str, Entry] = {}
+    found: dict[str, Found] = {}
     position = HEADER_BYTES
     while position < source.size:
         kind, length = struct.unpack(mark + "2I", source.read(position, 8, "the tag of an element"))
         start = position + 8
         if start + length > source.size:
             raise source.malformed(f"an element claims {length} bytes", position)
-        entry: Entry | None = None
+        entry: Found | None = None
         if kind == _MATRIX:
             entry = _entry(source, partial(_plain, source, start, length), mark, swapped, length, start)
         elif kind == _COMPRESSED:
@@ -138,6 +143,19 @@ def entries(source: Source, /) -> dict[str, Entry]:
             found[entry.name] = entry
         position = start + length + (-length % 8 if kind != _COMPRESSED else 0)
     return found
+
+
+def is_version_4(header: Bytes, /) -> bool:
+    """Whether a file starts as those of version 4 do: a number MOPT, whose digits stand for machine and type.
+
+    >>> is_version_4(struct.pack("<5i", 0, 2, 3, 0, 2)), is_version_4(b"MATLAB 5.0 MAT-file, made by hand")
+    (True, False)
+    """
+    for mark in "<>" if len(header) >= 20 else "":
+        kind, rows, columns, imaginary, length = struct.unpack(mark + "5i", header[:20])
+        if 0 <= kind < 5000 and not kind // 100 % 10 and min(rows, columns) >= 0 and imaginary in (0, 1) and length > 0:
+            return True
+    return False
 
 
 def _variable(name: str, x: Outgoing, shape: tuple[int, ...]) -> Iterator[Bytes]:
@@ -188,7 +206,7 @@ def _behind_tag(read: Callable[[int, int], bytearray]) -> Callable[[int, int], b
 
 def _entry(
     source: Source, read: Callable[[int, int], bytearray], mark: str, swapped: bool, length: int, start: int | None
-) -> Entry | None:
+) -> Found | None:
     """A variable whose content ``read`` gives, by offset and count."""
     head = read(0, _HEAD)
     where = start if start is not None else 0
@@ -222,7 +240,7 @@ def _entry(
         own = "bool"
     whole = {"float64": "complex128", "float32": "complex64"}.get(own, "") if is_complex else own
     if not whole:
-        raise source.malformed(f"variable {name!r} is complex, of class {own}", where)
+        return Refused(name, source.malformed(f"variable {name!r} is complex, of class {own}", where))
     parts: list[_Part] = []
     for _ in range(2 if is_complex else 1):
         if following + 8 > len(head):

@@ -18,7 +18,7 @@ from typing import Any, Final
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError, FormatError, LoadError, SaveError, shortened
 from tensor_core.files.atomic_write import write_atomically
-from tensor_core.files.blocks import Block, Bytes, Entry, Outgoing, block_of
+from tensor_core.files.blocks import Block, Bytes, Entry, Outgoing, Refused, block_of
 from tensor_core.files.source import LARGEST, Source
 from tensor_core.shapes import element_count
 from tensor_runtime.dispatch.conversion import convert
@@ -30,6 +30,7 @@ from tensor_runtime.ops.views import copy, permute_axes
 from tensor_runtime.tensors.tensor import Tensor
 
 _METADATA: Final = "zarr.json"
+_VERSION_2: Final = (".zgroup", ".zarray", ".zmetadata")
 _GROUP: Final = b'{"zarr_format": 3, "node_type": "group", "attributes": {}}'
 _METADATA_LIMIT: Final = 1 << 24  # bytes
 _SMALL: Final = 1 << 26  # bytes that an array may claim whatever its chunks: elements that were never written
@@ -53,8 +54,11 @@ def save_folder(path: str, tensors: Mapping[str, Outgoing], /, *, compressed: bo
     [1, 2]
     """
     for name in tensors:
-        if not name.strip(".") or name.startswith("__") or set(name) & set("/\\:\0") or name == _METADATA:
-            raise ArgumentError(f"save: {shortened(name)} is no name of a Zarr array; accepted: text without / and \\")
+        if not _is_name(name):
+            raise ArgumentError(
+                f"save: {shortened(name)} is no name of a Zarr array; accepted: text without / \\ and :, not of dots "
+                f"alone, not {_METADATA}, and with no __ at its start"
+            )
     target = os.path.realpath(path)
     if os.path.lexists(target):
         raise SaveError(
@@ -84,6 +88,14 @@ def save_folder(path: str, tensors: Mapping[str, Outgoing], /, *, compressed: bo
         raise
 
 
+def _is_name(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return bool(name.strip(".")) and not (name.startswith("__") or set(name) & set("/\\:\0") or name == _METADATA)
+
+
 def load_folder(path: str, name: str | None, dtype: DType | None, mmap: bool, /) -> dict[str, Tensor]:
     """The arrays of a folder, or the one called ``name``; "" is the array that the folder itself is.
 
@@ -105,24 +117,12 @@ def load_folder(path: str, name: str | None, dtype: DType | None, mmap: bool, /)
     return found
 
 
-def names(path: str, /) -> list[str]:
-    """The names of the arrays in a folder.
-
-    >>> import tempfile
-    >>> from tensor_runtime.io.blocks import TensorOutgoing
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_folder(folder + "/x.zarr", {"x": TensorOutgoing("save", tensor([1, 2]))}, compressed=False)
-    ...     names(folder + "/x.zarr")
-    ['x']
-    """
-    return [one for one, _, _ in _arrays(path, "")]
-
-
-def listed(path: str, /) -> dict[str, ArrayFacts]:
-    """What the arrays of a folder say of themselves, by name; no chunk is read.
+def listed(path: str, /) -> dict[str, ArrayFacts | Refused]:
+    """What the arrays of a folder say of themselves, by name, or why they are not read; no chunk is.
 
     Raises:
-        LoadError, FormatError: as :func:`load_folder`.
+        LoadError: the folder cannot be read.
+        FormatError: it is no Zarr folder of version 3.
 
     >>> import tempfile
     >>> from tensor_runtime.io.blocks import TensorOutgoing
@@ -131,7 +131,13 @@ def listed(path: str, /) -> dict[str, ArrayFacts]:
     ...     listed(folder + "/x.zarr")["x"].shape
     (2, 3)
     """
-    return {name: _facts(folder, found) for name, folder, found in _arrays(path, "")}
+    found: dict[str, ArrayFacts | Refused] = {}
+    for name, folder, metadata in _arrays(path, ""):
+        try:
+            found[name] = _facts(folder, metadata)
+        except FormatError as error:
+            found[name] = Refused(name, error)
+    return found
 
 
 def _converted(x: Tensor, dtype: DType | None) -> Tensor:
@@ -151,6 +157,14 @@ def _encoded(x: Outgoing, compressed: bool) -> Iterator[Bytes]:
 
 
 def _arrays(folder: str, name: str, depth: int = 0) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    if not os.path.exists(os.path.join(folder, _METADATA)) and any(
+        os.path.exists(os.path.join(folder, one)) for one in _VERSION_2
+    ):
+        raise FormatError(
+            f"load: {folder!r} is a Zarr folder of version 2; accepted: version 3; read it by the zarr package, "
+            "asarray(zarr.open(path)[name][...])",
+            path=folder,
+        )
     with Source(os.path.join(folder, _METADATA)) as source:
         if source.size > _METADATA_LIMIT:
             raise source.malformed(f"{source.size} bytes of metadata; accepted: up to {_METADATA_LIMIT}")

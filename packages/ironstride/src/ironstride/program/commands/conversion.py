@@ -8,7 +8,7 @@ from pathlib import Path
 
 import tensor_runtime as tr
 from ironstride.program.commands.reading import Reading
-from ironstride.program.commands.tensor_files import choose, read_all
+from ironstride.program.commands.tensor_files import read_all, read_one
 from ironstride.program.commands.writing import Writing
 from ironstride.program.output_paths import OutputPathError, check_output_path, make_folder
 from tensor_core.dtypes import as_dtype
@@ -53,8 +53,11 @@ def convert(asked: Conversion) -> bool:
     asked.writing.format_of("the new file", asked.target)
     if asked.target.exists() and asked.target.samefile(asked.source):
         raise OutputPathError(f"{asked.target} is the file that is read; give the new one another name")
-    found = read_all(asked.source, asked.reading, None if asked.dtype is None else as_dtype(asked.dtype))
-    tensors = found if asked.name is None else {asked.name: choose(found, asked.name)}
+    wanted = None if asked.dtype is None else as_dtype(asked.dtype)
+    if asked.name is None:
+        tensors = read_all(asked.source, asked.reading, wanted)
+    else:
+        tensors = dict([read_one(asked.source, asked.reading, asked.name, wanted)])
     if asked.dtype is not None:
         tensors = {name: _in_dtype(x, asked.dtype, asked.cast) for name, x in tensors.items()}
     make_folder("the new file", asked.target)

@@ -40,6 +40,9 @@ def info(file: Path, reading: Reading, as_json: bool) -> bool:
     if found:
         rows = [_row(name, one) for name, one in found.items()]
         print(table([("name", "dtype", "shape", "order", "bytes"), *rows], "<<<<<"))
+    for one in found.values():
+        if one.error is not None:
+            print(f"not read: {one.error}")
     return True
 
 
@@ -54,10 +57,14 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def _row(name: str, found: Listed) -> tuple[str, ...]:
     element = found.element if found.element == found.numpy else f"{found.element} ({found.numpy})"
+    if found.error is not None:
+        return printable(name)[1:-1] or "-", "not read", "", "", ""
     return printable(name)[1:-1] or "-", element, shape_text(found.shape), found.order, readable_bytes(found.nbytes)
 
 
 def _document(name: str, found: Listed) -> dict[str, object]:
+    if found.error is not None:
+        return {"name": name, "error": str(found.error)}
     return {
         "name": name,
         "dtype": found.element,

@@ -16,7 +16,7 @@ from ironstride.program.network_file import printable
 from ironstride.program.sources import read_shape
 from tensor_core.errors import FormatError, TensorError
 from tensor_core.files import raw
-from tensor_core.files.blocks import Entry
+from tensor_core.files.blocks import Found
 from tensor_core.files.formats import format_of
 from tensor_core.files.raw import ByteOrder
 from tensor_core.files.source import Source
@@ -67,7 +67,7 @@ class Reading:
         return format_of("--format", str(file), self.format, FORMATS)
 
     @contextmanager
-    def opened(self, file: Path) -> Iterator[tuple[Source, dict[str, Entry]]]:
+    def opened(self, file: Path) -> Iterator[tuple[Source, dict[str, Found]]]:
         """A file, which is no folder of Zarr, and its tensors by name; they can be read while the block runs.
 
         Raises:
@@ -95,7 +95,7 @@ class Reading:
                 raise FileOptionsError(f"{error}; a name without an ending stands for .npy: {_HINT}") from None
             yield entered
 
-    def _entry(self, source: Source) -> Entry:
+    def _entry(self, source: Source) -> Found:
         assert self.raw is not None
         element = raw.element_of("--raw", self.raw)
         if self.shape is None:

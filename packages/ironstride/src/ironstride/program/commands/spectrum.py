@@ -18,7 +18,7 @@ import tensor_runtime as tr
 from ironstride.pictures.spectra import entropy, plot_spectrum, rank_for, truncation_errors
 from ironstride.program.commands.info import shape_text
 from ironstride.program.commands.reading import Reading
-from ironstride.program.commands.tensor_files import choose, read_all
+from ironstride.program.commands.tensor_files import read_one
 from ironstride.program.output_paths import check_output_path, make_folder
 from ironstride.program.units import table
 from tensor_core.dtypes import F64, FLOATING
@@ -70,7 +70,7 @@ def svd(asked: Asked) -> bool:
     if asked.plot is not None:
         check_output_path("--plot", asked.plot, drawing.FORMATS)
         drawing.require_matplotlib()
-    x = choose(read_all(asked.file, asked.reading), asked.name)
+    _, x = read_one(asked.file, asked.reading, asked.name)
     values, shape = spectrum(x, asked.rows)
     errors = truncation_errors(values)
     rank = None if asked.cutoff is None else rank_for(errors, asked.cutoff)

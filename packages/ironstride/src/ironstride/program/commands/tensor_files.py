@@ -13,7 +13,7 @@ import tensor_runtime as tr
 from ironstride.program.commands.reading import Reading
 from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import LoadError, TensorError, shortened
-from tensor_core.files.blocks import Entry, block_of
+from tensor_core.files.blocks import Entry, Found, Refused, block_of, tensors_of
 from tensor_core.files.element_types import ElementType
 from tensor_core.files.source import Source
 from tensor_core.shapes import element_count
@@ -34,13 +34,17 @@ class MissingNameError(TensorError, KeyError):
 
 
 class Listed(NamedTuple):
-    """What a file says of one tensor: element type, ours and NumPy's name of it, order of the elements, bytes."""
+    """What a file says of one tensor: element type, ours and NumPy's name of it, order of the elements, bytes.
+
+    Of a tensor that cannot be read only ``error`` says something.
+    """
 
     element: str
     numpy: str
     shape: tuple[int, ...]
     order: str
     nbytes: int
+    error: TensorError | None = None
 
 
 def listed(file: Path, reading: Reading) -> dict[str, Listed]:
@@ -58,7 +62,29 @@ def listed(file: Path, reading: Reading) -> dict[str, Listed]:
     if reading.format_of(file) == "zarr":
         return {name: _of_folder(facts) for name, facts in zarr.listed(str(file)).items()}
     with reading.opened(file) as (_, found):
-        return {name: _described(entry.element, entry.shape, entry.order) for name, entry in found.items()}
+        return {name: _of_file(one) for name, one in tensors_of(found).items()}
+
+
+def read_one(file: Path, reading: Reading, name: str | None, dtype: DType | None = None) -> tuple[str, tr.Tensor]:
+    """The tensor of this name, without one the only tensor there is, and its name; others are not looked into.
+
+    Raises:
+        MissingNameError: with the names in the file.
+        TensorError: the file or the tensor cannot be read.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "x.npz"
+    >>> tr.save(file, {"a": tr.ones(2)})
+    >>> read_one(file, Reading(), None)[0]
+    'a'
+    """
+    if reading.format_of(file) == "zarr":
+        facts = zarr.listed(str(file))
+        key = _chosen(facts, name)
+        return key, _from_folder(str(file), key, _if_foreign(facts[key], dtype))
+    with reading.opened(file) as (source, found):
+        key = _chosen(found, name)
+        return key, _tensor(source, found[key], dtype)
 
 
 def read_all(file: Path, reading: Reading, dtype: DType | None = None) -> dict[str, tr.Tensor]:
@@ -80,29 +106,35 @@ def read_all(file: Path, reading: Reading, dtype: DType | None = None) -> dict[s
     """
     if reading.format_of(file) == "zarr":
         return {
-            name: _from_folder(str(file), name, dtype if facts.element.own is None else None)
+            name: _from_folder(str(file), name, _if_foreign(facts, dtype))
             for name, facts in zarr.listed(str(file)).items()
         }
     with reading.opened(file) as (source, found):
-        return {name: _tensor(source, entry, dtype) for name, entry in found.items()}
+        return {name: _tensor(source, entry, dtype) for name, entry in tensors_of(found).items()}
 
 
-def choose(found: Mapping[str, tr.Tensor], name: str | None) -> tr.Tensor:
-    """The tensor of this name; without one the only tensor there is.
+def _chosen(found: Mapping[str, object], name: str | None) -> str:
+    if name is not None and name in found:
+        return name
+    tensors = tensors_of(found)
+    if name is None and len(tensors) == 1:
+        return next(iter(tensors))
+    wanted = f"no tensor {shortened(name)}" if name is not None else f"{len(tensors) or 'no'} tensors, and no --name"
+    raise MissingNameError(f"the file holds {wanted}; its tensors: {', '.join(map(shortened, tensors)) or 'none'}")
 
-    Raises:
-        MissingNameError: with the names in the file.
 
-    >>> choose({"a": tr.ones(2)}, None).shape
-    (2,)
-    """
-    if name is None and len(found) == 1:
-        return next(iter(found.values()))
-    if name is None or name not in found:
-        names = ", ".join(map(shortened, found)) or "none"
-        wanted = "several tensors, and no --name" if name is None else f"no tensor {shortened(name)}"
-        raise MissingNameError(f"the file holds {wanted}; its tensors: {names}")
-    return found[name]
+def _if_foreign(facts: ArrayFacts | Refused, dtype: DType | None) -> DType | None:
+    return dtype if isinstance(facts, ArrayFacts) and facts.element.own is None else None
+
+
+def _of_file(one: Found) -> Listed:
+    if isinstance(one, Refused):
+        return _refused(one)
+    return _described(one.element, one.shape, one.order)
+
+
+def _refused(one: Refused) -> Listed:
+    return Listed("", "", (), "", 0, one.error)
 
 
 def _described(element: ElementType, shape: tuple[int, ...], order: str) -> Listed:
@@ -112,8 +144,10 @@ def _described(element: ElementType, shape: tuple[int, ...], order: str) -> List
     return Listed(ours, numpy, shape, said, element_count(shape) * element.itemsize)
 
 
-def _of_folder(facts: ArrayFacts) -> Listed:
+def _of_folder(facts: ArrayFacts | Refused) -> Listed:
     """Of an array of Zarr, whose chunks may have any order of the axes."""
+    if isinstance(facts, Refused):
+        return _refused(facts)
     axes = tuple(range(len(facts.shape)))
     order = {axes: "C", axes[::-1]: "F"}.get(facts.permutation, f"axes {facts.permutation}")
     return _described(facts.element, facts.shape, order)
@@ -126,8 +160,8 @@ def _from_folder(folder: str, name: str, dtype: DType | None) -> tr.Tensor:
         return zarr.load_folder(folder, name, dtype, False)[name]
 
 
-def _tensor(source: Source, entry: Entry, dtype: DType | None) -> tr.Tensor:
-    checked = entry.element.own is Bool  # a mapped one is not
+def _tensor(source: Source, entry: Found, dtype: DType | None) -> tr.Tensor:
+    checked = isinstance(entry, Entry) and entry.element.own is Bool  # a mapped one is not
     try:
         return tensor_of(block_of(source, entry, dtype=dtype, mmap=not checked), shared=not checked)
     except LoadError:  # what is compressed or converted cannot be mapped
