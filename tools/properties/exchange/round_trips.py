@@ -92,11 +92,9 @@ def _name(rng: Random, format: str, taken: set[str]) -> str:
 
 
 def _as_matlab(x: HostTensorView[Any]) -> HostTensorView[Any]:
-    """MATLAB has no rank below 2, and drops extents of 1 behind the second."""
+    """Files of MATLAB have no rank below 2."""
     for _ in range(2 - len(x.shape)):
         x = x[..., None]
-    while len(x.shape) > 2 and x.shape[-1] == 1:
-        x = x[..., 0]
     return x
 
 

@@ -17,7 +17,7 @@ from tensor_core.errors import ArgumentError, DTypeError, FormatError, OutOfMemo
 from tensor_core.files import npy
 from tensor_core.files.atomic_write import write_pieces
 from tensor_core.files.blocks import Entry, Found, Outgoing, Refused
-from tensor_core.files.npy_header import is_number
+from tensor_core.files.npy_header import MAGIC, is_number
 from tensor_core.files.source import Source
 from tensor_core.shapes import Order
 
@@ -98,8 +98,19 @@ def entries(source: Source, /) -> dict[str, Found]:
         except DTypeError as error:
             found[name] = Refused(name, error, is_tensor=is_number(str(error.found)))
         except TensorError as error:
-            found[name] = Refused(name, error, is_tensor=one.filename.endswith(_SUFFIX))
+            found[name] = Refused(name, error, is_tensor=not _is_something_else(archive, one))
     return found
+
+
+def _is_something_else(archive: ZipFile, info: ZipInfo) -> bool:
+    """Whether a member is whole, and neither called nor begun as an array is."""
+    if info.filename.endswith(_SUFFIX):
+        return False
+    try:
+        with archive.open(info) as member:
+            return _read(member, len(MAGIC)) != MAGIC
+    except Exception:  # whatever zipfile lets through: it was damaged
+        return False
 
 
 def _entry(source: Source, archive: ZipFile, info: ZipInfo, name: str) -> Entry:
