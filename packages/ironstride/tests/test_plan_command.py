@@ -33,6 +33,10 @@ def refused(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 
 def test_an_equation_on_the_command_line_is_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", *CHAIN, "--steps", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert len(plan["every_step"]) == plan["steps"]
+    assert sum(step["flops"] for step in plan["every_step"]) == plan["flops"]
     assert main(["plan", *CHAIN, "--steps"]) == 0
 
     lines = capsys.readouterr().out.splitlines()

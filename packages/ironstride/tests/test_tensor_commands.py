@@ -323,6 +323,21 @@ def test_svd_cuts_a_tensor_where_it_is_told(folder: Path, capsys: pytest.Capture
     assert math.isclose(found["entropy"], -sum(weights * np.log(weights)), rel_tol=1e-12)
 
 
+@pytest.mark.parametrize(("largest", "norm"), [(1e308, None), (1e-300, pytest.approx(2e-300))])
+def test_svd_of_numbers_whose_squares_are_no_numbers(
+    folder: Path, capsys: pytest.CaptureFixture[str], largest: float, norm: object
+) -> None:
+    np.save("x.npy", largest * np.array([[1.0, 1.0], [1.0, -1.0]]))
+
+    assert main(["svd", "x.npy", "--json", "--cutoff", "0.1"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert (found["norm"], found["rank"]) == (norm, 2)
+    assert found["errors"] == pytest.approx([math.sqrt(0.5), 0.0])
+
+    assert main(["svd", "x.npy"]) == 0
+    assert ("beyond F64" in capsys.readouterr().out) == (norm is None)
+
+
 def test_svd_of_integers_and_of_a_zero_tensor(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.save("none.npy", np.zeros((3, 2), np.int64))
 

@@ -16,6 +16,8 @@ with ``is``, use it as a dictionary key, and as a static type in ``HostTensor[F6
 
 from __future__ import annotations
 
+import sys
+
 from tensor_core.errors import DTypeError, shortened
 from tensor_core.static_types import TYPE_CHECKING, Any, Final, Protocol, Self
 
@@ -66,6 +68,22 @@ class DType(type):
 
     def __reduce__(cls) -> str:
         return cls.__name__
+
+    @property
+    def dtype(cls) -> Any:
+        """NumPy's dtype, which ``np.dtype(F32)`` and ``np.zeros(2, x.dtype)`` ask for; only NumPy does.
+
+        Raises:
+            AttributeError: NumPy was not imported.
+
+        >>> import numpy as np
+        >>> np.zeros(2, F32).dtype
+        dtype('float32')
+        """
+        numpy = sys.modules.get("numpy")
+        if numpy is None:
+            raise AttributeError(f"{cls.__name__}.dtype is NumPy's dtype; import numpy first", name="dtype", obj=cls)
+        return numpy.dtype(cls.numpy_name)
 
 
 def _describe(cls: DType, numpy_name: str, kind: str, itemsize: int, component: DType | None = None) -> None:

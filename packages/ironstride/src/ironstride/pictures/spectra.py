@@ -111,10 +111,13 @@ def truncation_errors(values: Sequence[float]) -> list[float]:
 
     >>> truncation_errors([4.0, 3.0])
     [0.6, 0.0]
+    >>> truncation_errors([1.6e308, 1.2e308])
+    [0.6, 0.0]
     """
-    errors, tail = [], 0.0
+    errors, tail, scale = [], 0.0, _scale(values)
     for value in reversed(values):
         errors.append(tail)
+        value = math.ldexp(value, -scale)
         tail = math.hypot(tail, value)
     return [error / tail if tail else 0.0 for error in reversed(errors)]
 
@@ -138,6 +141,11 @@ def entropy(values: Sequence[float]) -> float:
     weights = [(value / largest) ** 2 for value in values] if largest else []
     total = sum(weights)
     return -sum(w / total * math.log(w / total) for w in weights if w) + 0.0
+
+
+def _scale(values: Sequence[float]) -> int:
+    """The power of two by which the largest value is divided, so that no square overflows or vanishes."""
+    return math.frexp(max(values, default=0.0))[1]
 
 
 def _plain_powers(axes: Any) -> None:
@@ -172,8 +180,9 @@ def _spectrum(operation: str, what: str, values: object) -> list[float]:
 
 
 def _normalised(values: Sequence[float]) -> list[float]:
-    norm = math.hypot(*values)
-    return [value / norm for value in values] if norm else list(values)
+    scaled = [math.ldexp(value, -_scale(values)) for value in values]
+    norm = math.hypot(*scaled)
+    return [value / norm for value in scaled] if norm else scaled
 
 
 def _visible(values: Sequence[float], largest: float = 0.0) -> list[float]:

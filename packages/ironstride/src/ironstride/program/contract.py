@@ -86,7 +86,7 @@ def contract_source(source: Path | Network, options: Options) -> bool:
     del operands
     text, agrees = ("", True) if network.reference is None else report.reference_text(network.reference, result)
     if options.json:
-        document = json_report.plan_document(network, planned)
+        document = json_report.plan_document(network, planned, options.steps)
         document["result"] = json_report.result_document(result)
         document["seconds"] |= {"first": seconds[0], "later": seconds[1:]}
         if text:
@@ -122,7 +122,7 @@ def show_plan(source: Path | Network, options: Options) -> bool:
     """
     network, planned = plan_source(source, options, operands=False)
     if options.json:
-        print(json.dumps(json_report.plan_document(network, planned)))
+        print(json.dumps(json_report.plan_document(network, planned, options.steps)))
     _write(network, planned.plan, options)
     return True
 

@@ -15,8 +15,13 @@ from ironstride.program.planning import Planned
 from ironstride.program.report import norm
 
 
-def plan_document(network: Network, planned: Planned) -> dict[str, Any]:
+def plan_document(network: Network, planned: Planned, every_step: bool = False) -> dict[str, Any]:
     """Network and plan, and how the plan was searched.
+
+    Args:
+        network: what is contracted.
+        planned: its plan.
+        every_step: list the steps, too.
 
     >>> from ironstride.program.planning import PlanOptions, make_plan
     >>> from ironstride.program.sources import networks_of
@@ -31,6 +36,7 @@ def plan_document(network: Network, planned: Planned) -> dict[str, Any]:
         "operand_bytes": network.operand_bytes,
         "dtype": network.dtype.name,
         "plan": {
+            **({"every_step": _steps(plan)} if every_step else {}),
             "origin": planned.origin,
             "steps": len(plan.steps),
             "flops": plan.flops,
@@ -45,6 +51,22 @@ def plan_document(network: Network, planned: Planned) -> dict[str, Any]:
         "search": None if plan.search is None else _search_document(plan.search),
         "seconds": {"plan": planned.seconds},
     }
+
+
+def _steps(plan: tensor_einsum.Plan) -> list[dict[str, Any]]:
+    """Operands are numbered from 0, and each result takes the next number."""
+    return [
+        {
+            "result": number,
+            "operands": step.operands,
+            "kind": step.kind,
+            "subscripts": step.subscripts,
+            "shape": step.shape,
+            "flops": step.flops,
+            "bytes": step.bytes,
+        }
+        for number, step in enumerate(plan.steps, len(plan.shapes))
+    ]
 
 
 def _search_document(record: tensor_einsum.SearchRecord) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from tensor_core.dtypes import F64, DType, as_dtype
 from tensor_core.errors import TensorError
 
 ENDINGS: Final = (".txt", ".einsum")
-_SHAPE: Final = re.compile(r"\(?\s*(\d{1,18}(?:(?:\s*[x×,]\s*|\s+)\d{1,18})*)?\s*,?\s*\)?", re.ASCII)
+_SHAPE: Final = re.compile(r"\(?\s*(\d{1,40}(?:(?:\s*[x×,]\s*|\s+)\d{1,40})*)?\s*,?\s*\)?", re.ASCII)
 
 
 class SourceError(TensorError, ValueError):
@@ -116,6 +116,8 @@ def read_shape(text: str) -> tuple[int, ...]:
     if found is None or not text.strip():
         raise SourceError(f"found {printable(text)}; accepted: a shape, such as 2x3; () is that of rank 0")
     shape = tuple(map(int, re.findall(r"\d+", found[1] or "")))
+    if max(shape, default=0) >= 2**63:
+        raise SourceError(f"found the extent {max(shape)}; accepted: up to 2**63 - 1")
     if len(shape) > MAX_RANK:
         raise SourceError(f"found a shape of {len(shape)} axes; accepted: at most {MAX_RANK}")
     return shape

@@ -32,7 +32,7 @@ _LETTERS: Final = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
 _DESCRIPTIONS: Final[dict[DType, str]] = {
     dtype: f"{'|' if dtype.itemsize == 1 else _ORDER}{_LETTERS[dtype.kind]}{dtype.itemsize}" for dtype in DTYPES
 }
-_NUMBERS: Final = tuple("?biufc")
+_NO_NUMBERS: Final = tuple("OSaUTVMm")
 _RECORDS: Final = re.compile(r"""\s*\{\s*(['"])descr\1\s*:\s*\[""")
 _BLANKS: Final = " \t\r\n\f"  # Python's; a no-break space is none
 _GAP: Final = f"[{_BLANKS}]*"
@@ -119,13 +119,13 @@ def parse_header(text: bytes, name: str, /) -> Header:
     )
 
 
-def is_number(typestr: str, /) -> bool:
-    """Whether a type string of the array interface is that of numbers, of whatever kind and length.
+def is_no_number(typestr: str, /) -> bool:
+    """Whether a type string of the array interface is that of text, objects, dates or records.
 
-    >>> is_number("<f16"), is_number("<U2"), is_number("V")
-    (True, False, False)
+    >>> is_no_number("<U2"), is_no_number("V"), is_no_number("<f16")
+    (True, True, False)
     """
-    return typestr.lstrip("<>|=")[:1] in _NUMBERS
+    return typestr.lstrip("<>|=")[:1] in _NO_NUMBERS
 
 
 def format_header(dtype: DType, shape: tuple[int, ...], order: Order = "F", /) -> bytes:

@@ -17,7 +17,7 @@ from tensor_core.errors import ArgumentError, DTypeError, FormatError, OutOfMemo
 from tensor_core.files import npy
 from tensor_core.files.atomic_write import write_pieces
 from tensor_core.files.blocks import Entry, Found, Outgoing, Refused
-from tensor_core.files.npy_header import MAGIC, is_number
+from tensor_core.files.npy_header import MAGIC, is_no_number
 from tensor_core.files.source import Source
 from tensor_core.shapes import Order
 
@@ -96,7 +96,7 @@ def entries(source: Source, /) -> dict[str, Found]:
         try:
             found[name] = _entry(source, archive, one, name)
         except DTypeError as error:
-            found[name] = Refused(name, error, is_tensor=is_number(str(error.found)))
+            found[name] = Refused(name, error, is_tensor=not is_no_number(str(error.found)))
         except TensorError as error:
             found[name] = Refused(name, error, is_tensor=not _is_something_else(archive, one))
     return found

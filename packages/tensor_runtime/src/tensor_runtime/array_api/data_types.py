@@ -108,6 +108,7 @@ def isdtype(dtype: DType, kind: object) -> bool:
 
     Raises:
         ArgumentError: no such kind.
+        DTypeError: no such element type.
 
     Source: the array API standard 2024.12.
 
@@ -118,7 +119,8 @@ def isdtype(dtype: DType, kind: object) -> bool:
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str) and kind not in KINDS:
         raise ArgumentError(f"isdtype: found {kind!r}; accepted: {', '.join(map(repr, KINDS))}, or an element type")
-    return dtype in KINDS[kind] if isinstance(kind, str) else dtype is kind
+    found = as_dtype(dtype)
+    return found in KINDS[kind] if isinstance(kind, str) else found is as_dtype(kind)
 
 
 def can_cast(from_: object, to: DType, /) -> bool:

@@ -255,4 +255,4 @@ def iterate(x: Tensor, /) -> Iterator[Tensor]:
     """
     if x.rank == 0:
         raise IndexingError("iteration: a tensor of rank 0 has no axis to run along; item() gives its element")
-    return (getitem(x, position) for position in range(x.shape[0]))
+    return map(x.__getitem__, range(x.shape[0]))  # the operator is faster than the function

@@ -16,6 +16,7 @@ from typing import Any, Final
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.backends.error_translation import naming
+from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary, execute_mixed
 from tensor_runtime.dispatch.spec import OpSpec
@@ -32,7 +33,7 @@ from tensor_runtime.ops.views import copy, reshape, reversed_axes
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.formatting import html_text, tensor_text
 from tensor_runtime.tensors.pickling import reduce_tensor
-from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
 from tensor_runtime.tensors.transfer import download, only_element, to
 
 Operator = Callable[[Tensor, Any], Any]
@@ -126,6 +127,9 @@ def tolist(x: Tensor, /) -> Any:
     >>> tolist(tensor([[1, 2], [3, 4]])), tolist(tensor(1.5))
     ([[1, 2], [3, 4]], 1.5)
     """
+    form, _ = unwrap("tolist", x)
+    if hasattr(registry.backend_for(form.placement), "lend"):
+        return to_numpy(x).tolist()
     return download(x).to_nested()
 
 
@@ -141,8 +145,8 @@ def _element(operation: str, x: Tensor) -> Number:
 def _bool(x: Tensor, /) -> bool:
     if x.size != 1:
         raise ArgumentError(
-            f"bool: the truth of {x.size} elements of shape {x.shape} is ambiguous; "
-            "compare a sum, or take max() of a Bool tensor"
+            f"bool: the truth of {x.size} elements of shape {x.shape} is ambiguous; accepted: one element, such "
+            "as any() or all() of a Bool tensor gives"
         )
     return bool(item(x))
 

@@ -84,7 +84,11 @@ def svd(asked: Asked) -> bool:
         "cutoff": asked.cutoff,
         "rank": rank,
     }
-    print(json.dumps(document) if asked.json else _text(document))
+    if asked.json:
+        whole = math.isfinite(document["norm"])  # JSON has no infinity
+        print(json.dumps(document if whole else {**document, "norm": None}))
+    else:
+        print(_text(document))
     if asked.plot is not None:
         make_folder("--plot", asked.plot)
         plot_spectrum(values, asked.plot, cutoff=asked.cutoff)
@@ -121,7 +125,8 @@ def _text(found: dict[str, Any]) -> str:
     head = f"{shape}: {len(values)} singular values"
     if not values:
         return head
-    rows = [("largest", f"{values[0]:.10}"), ("smallest", f"{values[-1]:.10}"), ("norm", f"{found['norm']:.10}")]
+    norm = f"{found['norm']:.10}" if math.isfinite(found["norm"]) else "beyond F64"
+    rows = [("largest", f"{values[0]:.10}"), ("smallest", f"{values[-1]:.10}"), ("norm", norm)]
     rows.append(("entropy", f"{found['entropy']:.6f}"))
     if found["rank"] is not None:
         rows.append(("cutoff", f"{found['cutoff']}: rank {found['rank']}, error {errors[found['rank'] - 1]:.3e}"))
