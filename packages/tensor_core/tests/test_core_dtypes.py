@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tensor_core import (
@@ -112,3 +115,34 @@ def test_no_eighth_element_type_can_be_made(base: Any) -> None:
             pass
 
     assert base.__subclasses__() == (list(DTYPES) if base is TensorScalar else [])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_numpy_takes_an_element_type_for_its_own(dtype: DType) -> None:
+    assert np.dtype(dtype) == np.dtype(dtype.numpy_name)
+    assert np.zeros(2, dtype=dtype).dtype.name == dtype.numpy_name  # type: ignore[call-overload]
+    code = np.dtype(dtype.numpy_name)
+    assert as_dtype(code.str) is dtype
+    if code.char != "l":
+        assert as_dtype(code.char) is dtype
+
+
+def test_numpy_is_asked_for_only_where_it_is() -> None:
+    program = "import tensor_core, sys; print(hasattr(tensor_core.F32, 'dtype'), 'numpy' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("code", [">f8" if sys.byteorder == "little" else "<f8", "e", "g", "u1", "O"])
+def test_codes_of_other_types_are_refused(code: str) -> None:
+    with pytest.raises(DTypeError, match="is none of ours"):
+        as_dtype(code)
+
+
+@pytest.mark.parametrize(
+    "value", [np.datetime64("2020-01-01", "ns"), np.timedelta64(1, "ns"), np.longdouble("0.1"), np.str_("1")], ids=repr
+)
+def test_scalars_of_numpy_that_no_number_equals_are_no_elements(value: Any) -> None:
+    with pytest.raises(DTypeError):
+        HostTensor.from_nested([value])
+    assert HostTensor.from_nested([np.longdouble(0.5), np.float32(2), np.int8(1)]).to_nested() == [0.5, 2.0, 1.0]

@@ -189,3 +189,52 @@ def test_a_dtype_may_be_given_by_position_and_by_a_code_of_numpy() -> None:
     assert tr.zeros_like(tr.ones(2), tr.C32).dtype is tr.C32 and tr.full_like(tr.ones(2), 1, "I64").dtype is tr.I64
     with pytest.raises(DTypeError, match=r"zeros\(\(2, 3\)\)"):
         tr.zeros(2, 3)  # type: ignore[call-overload]
+
+
+def test_keywords_of_numpy_are_taken() -> None:
+    x = tr.arange(6).reshape((1, 6))
+    a = x.to_numpy()
+    for ours, theirs in [
+        (tr.expand_dims(x, axis=0), np.expand_dims(a, axis=0)),
+        (tr.squeeze(x, axis=0), np.squeeze(a, axis=0)),
+        (tr.transpose(x, axes=(1, 0)), np.transpose(a, axes=(1, 0))),
+        (tr.broadcast_to(x, shape=(2, 6)), np.broadcast_to(a, shape=(2, 6))),
+        (tr.take(x, indices=tr.tensor([1, 0]), axis=1), np.take(a, indices=[1, 0], axis=1)),
+        (tr.repeat(x, repeats=2, axis=1), np.repeat(a, repeats=2, axis=1)),
+        (tr.roll(x, shift=2, axis=1), np.roll(a, shift=2, axis=1)),
+    ]:
+        assert np.array_equal(ours.to_numpy(), theirs)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("median", r"; write asarray\(numpy.median\(x.to_numpy\(\)\)\)$"),
+        ("matrix_transpose", r"; write x.mT$"),
+        ("clamp", r"; write clip\(x, low, high\)$"),
+        ("nonsense", "has no attribute 'nonsense'$"),
+        ("uint8", "has no attribute 'uint8'$"),
+    ],
+)
+def test_what_only_numpy_has_is_written_with_numpy(name: str, remedy: str) -> None:
+    with pytest.raises(MissingAttributeError, match=remedy):
+        getattr(tr, name)
+
+
+def test_what_is_written_instead_is_there() -> None:
+    x = tr.tensor([[0, 1, 2], [3, 0, 5]])
+    a = x.to_numpy()
+    assert np.array_equal(tr.stack(tr.nonzero(x), -1).to_numpy(), np.argwhere(a))
+    assert np.array_equal(tr.nonzero(x.reshape(-1, order="C"))[0].to_numpy(), np.flatnonzero(a))
+    assert np.array_equal(tr.tensordot(x, x, ((-1,), (-1,))).to_numpy(), np.inner(a, a))
+    assert np.array_equal(tr.clip(x, 1, 3).to_numpy(), np.clip(a, 1, 3))
+
+
+@pytest.mark.parametrize("dtype", tr.DTYPES, ids=str)
+def test_tolist_is_that_of_numpy(dtype: tr.DType) -> None:
+    a = np.arange(12).reshape(3, 4).astype(dtype.numpy_name)
+    x = tr.asarray(a)
+    for ours, theirs in [(x, a), (x.T[::-1, 1:], a.T[::-1, 1:]), (x[1, 2], a[1, 2]), (x[:, :0], a[:, :0])]:
+        assert ours.tolist() == theirs.tolist()
+        assert repr(ours.tolist()) == repr(theirs.tolist())
+    assert [row.tolist() for row in x] == a.tolist()

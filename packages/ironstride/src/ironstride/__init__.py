@@ -44,7 +44,7 @@ else:  # hidden from the type checker, which would believe that every name exist
             return _public()
         found = None if name.startswith("__") else _found(name)
         if found is None:
-            raise AttributeError(_missing(name), name=name)
+            raise import_module("tensor_core.errors").MissingAttributeError(_missing(name), name=name)
         globals()[name] = found
         return found
 

@@ -171,8 +171,19 @@ _BY_NAME: Final[dict[object, DType]] = {
     "int": I64,
     "complex": C64,
 }
+_NATIVE: Final = ("=", "<" if sys.byteorder == "little" else ">")
 _BY_PYTHON_TYPE: Final[dict[object, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
-_PLAINLY_NAMED: Final[dict[object, DType]] = {**{dtype: dtype for dtype in DTYPES}, **_BY_NAME, **_BY_PYTHON_TYPE}
+_BY_CODE: Final[dict[object, DType]] = {  # NumPy's, but for "l", whose length is the machine's
+    "d": F64, "f": F32, "D": C64, "F": C32, "i": I32, "q": I64, "double": F64, "single": F32, "cdouble": C64,
+    "csingle": C32, "|b1": Bool,
+    **{f"{mark}{code}": _BY_NAME[code] for mark in _NATIVE for code in ("f4", "f8", "i4", "i8", "c8", "c16")},
+}  # fmt: skip
+_PLAINLY_NAMED: Final[dict[object, DType]] = {
+    **{dtype: dtype for dtype in DTYPES},
+    **_BY_NAME,
+    **_BY_CODE,
+    **_BY_PYTHON_TYPE,
+}
 
 
 def as_dtype(name: object, /) -> DType:

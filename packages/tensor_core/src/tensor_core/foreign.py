@@ -198,8 +198,14 @@ def python_number(value: object, /) -> Element:
             "tensors or arrays of rank 0; stack() joins tensors of equal shapes along a new axis",
             shape=shape,
         )
+    number = number_of(value)  # what no Python number equals is refused there
+    if number is not None:
+        return number
     failure: Exception | None = None
-    if shape is not None and callable(getattr(value, "item", None)):
+    if _is_numpy_scalar(value):  # a date, whose item() may be an integer, or text
+        shape = None
+        value = repr(value)
+    elif shape is not None and callable(getattr(value, "item", None)):
         try:
             value = value.item()  # type: ignore[attr-defined]
         except _OUR_FAILURES:

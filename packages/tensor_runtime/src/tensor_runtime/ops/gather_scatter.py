@@ -131,7 +131,7 @@ SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
 @same_dtype_into
-def take(x: Tensor, indices: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
+def take(x: Tensor, /, indices: Tensor, axis: int | None = None, *, out: Out = None) -> Tensor:
     """Elements, or slices, at the indices given; NumPy's function.
 
     With ``axis=0`` this is :func:`gather` along the leading axis, except that negative indices count from the end.
@@ -159,7 +159,7 @@ def take(x: Tensor, indices: Tensor, /, axis: int | None = None, *, out: Out = N
 
 
 @same_dtype_into
-def take_along_axis(x: Tensor, indices: Tensor, /, axis: int | None = -1, *, out: Out = None) -> Tensor:
+def take_along_axis(x: Tensor, /, indices: Tensor, axis: int | None = -1, *, out: Out = None) -> Tensor:
     """For each line along an axis, the elements at that line's own indices; NumPy's function.
 
     ``take_along_axis(x, argsort(x, axis), axis)`` is ``sort(x, axis)``.

@@ -225,7 +225,7 @@ def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[T
 
 
 @same_dtype_into
-def repeat(x: Tensor, repeats: int | Sequence[int], /, axis: int | None = None, *, out: Out = None) -> Tensor:
+def repeat(x: Tensor, /, repeats: int | Sequence[int], axis: int | None = None, *, out: Out = None) -> Tensor:
     """Each element several times in a row along an axis.
 
     Args:
@@ -292,7 +292,7 @@ def tile(x: Tensor, repetitions: int | Sequence[int], /, *, out: Out = None) -> 
 
 @same_dtype_into
 def roll(
-    x: Tensor, shift: int | Sequence[int], /, axis: int | Sequence[int] | None = None, *, out: Out = None
+    x: Tensor, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None, *, out: Out = None
 ) -> Tensor:
     """Elements moved along axes; what leaves at one end comes in at the other.
 

@@ -68,27 +68,37 @@ METHODS: Final[Mapping[str, str]] = {
 """Attributes of arrays that are no functions here, and what to write."""
 
 FUNCTIONS: Final[Mapping[str, str]] = {
+    "append": "concatenate([x, y])",
+    "argwhere": "stack(nonzero(x), -1)",
     "array": "tensor(data), or asarray(array), which shares memory",
     "as_tensor": "asarray(x)",
     "astype": "convert(x, dtype), or cast(x, dtype) where values may be lost",
     "bmm": "matmul(x, y)",
     "cat": "concatenate(tensors, axis)",
+    "clamp": "clip(x, low, high)",
     "diag": "extract_diagonal(x), or embed_diagonal(x)",
     "double": "F64",
     "e": "math.e",
     "finfo": "numpy.finfo(x.dtype.numpy_name)",
+    "flatnonzero": "nonzero(x.reshape(-1, order='C'))[0]",
     "flatten": "x.reshape(-1, order='C')",
+    "fliplr": "x[:, ::-1]",
+    "flipud": "x[::-1]",
     "float": "F64, or F32",
     "from_numpy": "asarray(array)",
+    "fromfunction": "from_function(shape, f)",
     "identity": "eye(rows)",
     "iinfo": "numpy.iinfo(x.dtype.numpy_name)",
     "inf": "math.inf",
     "int": "I64",
     "inv": "tensor_linalg.inv(x)",
+    "inner": "tensordot(x, y, ((-1,), (-1,)))",
     "linalg": "import tensor_linalg, whose batches come last: [M, N, B...]",
     "manual_seed": "seed= of uniform, normal and integers",
     "mm": "matmul(x, y)",
     "mT": "x.mT",
+    "matrix_transpose": "x.mT",
+    "ndim": "x.rank",
     "nan": "math.nan",
     "ndarray": "Tensor",
     "newaxis": "None",
@@ -100,6 +110,8 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "random": "uniform(shape, seed=seed), normal(shape, seed=seed) or integers(shape, low, high, seed=seed)",
     "ravel": "x.reshape(-1, order='C')",
     "reshape": "x.reshape(shape), column-major, or x.reshape(shape, order='C') as in NumPy",
+    "shape": "x.shape",
+    "size": "x.size",
     "svd": "tensor_linalg.svd(x)",
     "unsqueeze": "expand_dims(x, axis)",
     "vstack": "concatenate(tensors, 0), or of vectors stack(tensors)",
@@ -263,9 +275,12 @@ asarray(array), which shares memory
     """
     found, remedy = f"module 'tensor_runtime' has no attribute {name!r}", FUNCTIONS.get(name, "")
     if not remedy:
-        dtype = dtype_of_name(name)
+        dtype = dtype_of_name(name) if len(name) > 1 else None
         ours = dtype.name if dtype is not None else OURS.get(name, "")
         remedy = ours if ours in sys.modules["tensor_runtime"].__all__ else ""
+    if not remedy and name in getattr(numpy := sys.modules.get("numpy"), "__all__", ()):
+        theirs = getattr(numpy, name)
+        remedy = f"asarray(numpy.{name}(x.to_numpy()))" if callable(theirs) and not isinstance(theirs, type) else ""
     raise MissingAttributeError(f"{found}; write {remedy}" if remedy else found, name=name)
 
 

@@ -105,7 +105,7 @@ def transposed(a: Tensor, axes: Sequence[int] | None, /) -> Tensor:
 
 
 @same_dtype
-def transpose(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
+def transpose(a: Tensor, /, axes: Sequence[int] | None = None) -> Tensor:
     """NumPy's name for :func:`transpose_view`: shares the elements.
 
     >>> transpose(zeros((2, 3))).shape
@@ -125,7 +125,7 @@ def reversed_axes(a: Tensor, /) -> Tensor:
 
 
 @same_dtype
-def permute_axes(a: Tensor, axes: Sequence[int], /) -> Tensor:
+def permute_axes(a: Tensor, /, axes: Sequence[int]) -> Tensor:
     """View with the axes in the order given; :func:`transpose_view` with the order required.
 
     >>> permute_axes(zeros((2, 3, 4)), (1, 2, 0)).shape
@@ -222,7 +222,7 @@ def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
 
 
 @same_dtype
-def broadcast_to(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
+def broadcast_to(a: Tensor, /, shape: Sequence[int] | int) -> Tensor:
     """Read-only view of a larger shape, aligned at the last axis; repeated elements have stride 0.
 
     Raises:
@@ -311,7 +311,7 @@ def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
 
 
 @same_dtype
-def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
+def squeeze(a: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
     """View without the axes named, which have extent 1; None removes every such axis.
 
     Raises:
@@ -328,7 +328,7 @@ def squeeze(a: Tensor, axis: int | Sequence[int] | None = None, /) -> Tensor:
 
 
 @same_dtype
-def expand_dims(a: Tensor, axis: int | Sequence[int], /) -> Tensor:
+def expand_dims(a: Tensor, /, axis: int | Sequence[int]) -> Tensor:
     """View with a new axis of extent 1 at ``axis``, or at each of several places of the result.
 
     Raises:
