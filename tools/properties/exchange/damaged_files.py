@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from random import Random
+from tokenize import TokenError
 from typing import Any, Final
 
 import numpy as np
@@ -150,7 +151,7 @@ def _arrays_of_numbers(archive: Any) -> Iterator[tuple[str, Any]]:
     for name in archive:
         try:
             array = archive[name]
-        except ValueError:
+        except (ValueError, SyntaxError, TokenError):  # of its parser, for which a header is a program
             continue
         if isinstance(array, np.ndarray) and array.dtype.kind in "biufc":
             yield name, array
