@@ -119,7 +119,7 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["info", "bad.npy"], "bad.npy"),
         (["info", "bad.npz"], "no ZIP archive"),
         (["info", "short.npy"], "cut short"),
-        (["convert", "unsigned.npy", "new.npy"], "dtype='I32' converts them"),
+        (["convert", "unsigned.npy", "new.npy"], "ironstride convert --dtype I32 converts them"),
         (["convert", "unsigned.npy", "new.npy", "--dtype", "I32", "--name", "a"], "no tensor 'a'"),
         (["convert", "many.npz", "new.npy"], "choose it by --name: 'a', 'b', 'c', 'd'"),
         (["convert", "many.npz", "new.npy", "--name", "e"], "no tensor 'e'; its tensors: 'a', 'b', 'c', 'd'"),
@@ -146,7 +146,10 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["info", "raw.bin", "--raw", "F64", "--shape", "6", "--offset", "99"], "takes 48 bytes, and 0 are there"),
         (["svd", "raw.bin", "--raw", "F64", "--shape", "2"], "takes 16 bytes, and 48 are there; --offset says where"),
         (["convert", "raw.bin", "new.npy", "--raw", "Bool", "--shape", "48"], "neither 0 nor 1"),
-        (["convert", "raw.bin", "new.npy", "--raw", "uint8", "--shape", "48"], "dtype='I32' converts them"),
+        (
+            ["convert", "raw.bin", "new.npy", "--raw", "uint8", "--shape", "48"],
+            "ironstride convert --dtype I32 converts them",
+        ),
         (["svd", "rows.npy", "--offset", "0"], "--offset 0 describes a raw file; --raw F64 says that it is one"),
         (["convert", "rows.npy", "new.npy", "--dtype", "I64"], "--dtype I64: F64 can lose values there; --cast"),
         (["convert", "rows.npy", "new.npy", "--dtype", "F16"], "F16"),
@@ -336,6 +339,19 @@ def test_svd_of_numbers_whose_squares_are_no_numbers(
 
     assert main(["svd", "x.npy"]) == 0
     assert ("beyond F64" in capsys.readouterr().out) == (norm is None)
+
+
+def test_errors_advise_what_a_shell_has(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save("half.npy", np.array([1, 2], np.float16))
+    np.save("nan.npy", np.array([[np.nan, 1.0], [1.0, 1.0]]))
+    np.save("large.npy", np.array([1e20]))
+
+    assert "; ironstride convert --dtype F32 converts them (accepted: F32" in refused(capsys, "svd", "half.npy")
+    assert (
+        refused(capsys, "svd", "nan.npy").rstrip().endswith("holds nan at element (0, 0); accepted: finite values only")
+    )
+    said = refused(capsys, "convert", "large.npy", "x.npy", "--dtype", "I32", "--cast")
+    assert said.rstrip().endswith("accepted: -2147483648 to 2147483647")
 
 
 def test_svd_of_integers_and_of_a_zero_tensor(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Callable
@@ -18,6 +19,13 @@ DONE: Final = 0
 
 _SOURCE: Final = """network files (docs/network-file.md), text files with an equation and shapes (.txt), or an equation
 with the shapes of its operands: 'ij,jk->ik' 2x3 3x4"""
+
+
+_OF_PYTHON: Final = (
+    (re.compile(r"dtype='(\w+)' converts"), r"ironstride convert --dtype \1 converts"),
+    (re.compile(r" \(check=False [^()]*\)"), ""),
+    (re.compile(r"; or overflow='\w+' or '\w+'"), ""),
+)  # what errors advise that no command takes, and what a command does instead
 
 
 class Parser(argparse.ArgumentParser):
@@ -111,6 +119,19 @@ def parser_of(report: Callable[[object], None], /) -> Parser:
     _add_tensor_commands(command)
     _add_machine_commands(command)
     return parser
+
+
+def as_options(message: str) -> str:
+    """What an error of the libraries says, with what a shell has in the place of arguments of Python.
+
+    >>> as_options("load: the elements are float16; dtype='F32' converts them")
+    'load: the elements are float16; ironstride convert --dtype F32 converts them'
+    >>> as_options("svd: found nan; accepted: finite values only (check=False skips this check)")
+    'svd: found nan; accepted: finite values only'
+    """
+    for pattern, instead in _OF_PYTHON:
+        message = pattern.sub(instead, message)
+    return message
 
 
 def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> None:

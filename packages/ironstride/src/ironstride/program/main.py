@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from ironstride.program.arguments import DONE, REFUSED, parser_of
+from ironstride.program.arguments import DONE, REFUSED, as_options, parser_of
 
 if TYPE_CHECKING:
     from ironstride.program.commands.reading import Reading
@@ -136,7 +136,7 @@ def _guarded(name: object, work: Callable[[], bool]) -> int:
     except (TensorError, MemoryError, RecursionError, OSError) as error:
         if isinstance(error, OSError) and not isinstance(error, TensorError) and error.filename is None:
             raise  # of stdout: files have names
-        print_error(f"{name}: {str(error) or 'out of memory'}")
+        print_error(f"{name}: {as_options(str(error)) or 'out of memory'}")
         return REFUSED
 
 
