@@ -182,6 +182,8 @@ def test_tangents_at_infinity_keep_the_sign_of_the_other_part(dtype: str) -> Non
         (lambda: xp.finfo(I32), DTypeError, "accepted: F32"),
         (lambda: xp.iinfo(F32), DTypeError, "accepted: I32"),
         (lambda: xp.isdtype(F32, "float"), ArgumentError, "real floating"),
+        (lambda: xp.isdtype("real", "integral"), DTypeError, "'real' is none of ours"),
+        (lambda: xp.linalg.svd(tr.full((2, 2), float("nan"))), TensorError, r"accepted: finite values only$"),
         (lambda: xp.result_type(1, 2.0), ArgumentError, "one tensor or type"),
         (lambda: xp.linalg.outer(tr.ones((2, 2)), tr.ones(2)), ShapeError, "vectors"),
         (lambda: xp.linalg.det(tr.ones(2)), ShapeError, "matrices"),

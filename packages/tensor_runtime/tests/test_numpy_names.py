@@ -15,7 +15,15 @@ import tensor_core
 import tensor_einsum
 import tensor_linalg
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, DTypeError, MissingAttributeError, ReadOnlyError
+from tensor_core.errors import (
+    ArgumentError,
+    AxisError,
+    DTypeError,
+    MissingAttributeError,
+    ReadOnlyError,
+    ShapeError,
+    TensorError,
+)
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops import numpy_names
 
@@ -238,3 +246,17 @@ def test_tolist_is_that_of_numpy(dtype: tr.DType) -> None:
         assert ours.tolist() == theirs.tolist()
         assert repr(ours.tolist()) == repr(theirs.tolist())
     assert [row.tolist() for row in x] == a.tolist()
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "said"),
+    [
+        (lambda: tr.squeeze(tr.ones((2, 1)), 0), ShapeError, "^squeeze: axis 0 has extent 2"),
+        (lambda: tr.allclose(tr.ones(2), A), TensorError, "^allclose: "),
+        (lambda: tr.allclose(tr.ones(2), tr.ones(3)), ShapeError, "^allclose: "),
+        (lambda: tr.trace(tr.ones(2)), AxisError, "^trace: axis 1 is out of range"),
+    ],
+)
+def test_errors_name_the_function_that_was_called(ask: Callable[[], Any], error: type[TensorError], said: str) -> None:
+    with pytest.raises(error, match=said):
+        ask()

@@ -6,12 +6,13 @@ axes here, so the elements stay where they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, ShapeError, TensorError
 from tensor_runtime.array_api.manipulation import matrix_transpose as matrix_transpose
 from tensor_runtime.array_api.manipulation import reshape
 from tensor_runtime.array_api.reductions import sum
@@ -22,6 +23,8 @@ from tensor_runtime.ops.contraction import matmul as matmul
 from tensor_runtime.ops.contraction import tensordot as tensordot
 from tensor_runtime.ops.products import vecdot as vecdot
 from tensor_runtime.tensors.tensor import Tensor, unwrap
+
+_ADVICE: Final = re.compile(r" \(check=False [^()]*\)")
 
 
 class EighResult(NamedTuple):
@@ -54,7 +57,17 @@ class SVDResult(NamedTuple):
 
 
 def _ours(name: str) -> Callable[..., Any]:
-    return family_table.function(name)
+    """The family's function, whose errors do not advise an argument that the standard's function lacks."""
+    function = family_table.function(name)
+
+    def called(*arguments: Any, **options: Any) -> Any:
+        try:
+            return function(*arguments, **options)
+        except TensorError as error:
+            error.args = (_ADVICE.sub("", str(error)), *error.args[1:])
+            raise
+
+    return called
 
 
 def _matrices_first(operation: str, x: Tensor) -> Tensor:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tensor_core.dtypes import F64, DTypeLike
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.shapes import as_shape, normalize_axes
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.out import Out
@@ -172,7 +173,10 @@ def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1, *, out:
     >>> trace(tensor([[1, 2], [3, 4]])).item()
     5
     """
-    return execute_with_params(reduction.SUM, extract_diagonal(x, offset, (axis1, axis2)), (-1, False), out)
+    return execute_with_params(reduction.SUM, _diagonal(x, offset, (axis1, axis2)), (-1, False), out)
+
+
+_diagonal: Final[Callable[..., Tensor]] = naming("extract_diagonal", own="trace")(extract_diagonal)
 
 
 @same_dtype_into

@@ -8,6 +8,7 @@ from tensor_core.dtypes import F64, Bool
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import normalize_axis
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import as_axes, flag, whole
 from tensor_runtime.dispatch.call import execute_mixed, execute_with_params
 from tensor_runtime.dispatch.conversion import as_number, convert
@@ -131,7 +132,7 @@ def allclose(
     >>> allclose(tensor([1.0, 2.0]), tensor([1.0, 2.0 + 1e-9])), allclose(tensor([1.0]), 2)
     (True, False)
     """
-    return bool(all_of(isclose(a, b, rtol, atol, equal_nan)))
+    return bool(all_of(_each_close(a, b, rtol, atol, equal_nan)))
 
 
 def array_equal(a: Tensor, b: Tensor, /) -> bool:
@@ -145,6 +146,9 @@ def array_equal(a: Tensor, b: Tensor, /) -> bool:
     """
     (form_a, _), (form_b, _) = unwrap("array_equal", a), unwrap("array_equal", b)
     return form_a.shape == form_b.shape and bool(all_of(equal(a, b)))
+
+
+_each_close: Final = naming("isclose", "subtract", own="allclose")(isclose)
 
 
 def _inexact(operands: tuple[Tensor, Tensor]) -> list[Tensor]:

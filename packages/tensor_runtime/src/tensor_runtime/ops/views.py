@@ -17,6 +17,7 @@ from tensor_core import views
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError, shortened
 from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape, normalize_axes
+from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.spec import ElementwiseSpec, ViewSpec
@@ -56,6 +57,7 @@ def _diagonal(form: Form, axes: tuple[int, int]) -> tuple[Shape, Shape]:
 
 TRANSPOSE_VIEW: Final = ViewSpec("transpose_view", _transposed)
 RESHAPE_VIEW: Final = ViewSpec("reshape_view", _reshaped)
+_squeezed: Final = naming("squeeze_view", own="squeeze")(views.squeeze_view)
 BROADCAST_VIEW: Final = ViewSpec("broadcast_view", _broadcast)
 REVERSE_VIEW: Final = ViewSpec("reverse_view", _reversed)
 DIAGONAL_VIEW: Final = ViewSpec("diagonal_view", _diagonal)
@@ -324,7 +326,7 @@ def squeeze(a: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
     if axis is None:
         return execute_with_params(RESHAPE_VIEW, a, tuple(extent for extent in form.shape if extent != 1))
     axes = _axes_key("squeeze", axis)
-    return execute_with_params(RESHAPE_VIEW, a, views.squeeze_view(_layout(form), axes).shape)
+    return execute_with_params(RESHAPE_VIEW, a, _squeezed(_layout(form), axes).shape)
 
 
 @same_dtype
