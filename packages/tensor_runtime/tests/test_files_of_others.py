@@ -192,8 +192,14 @@ def test_of_a_zarr_folder_each_array_is_read_whatever_is_beside_it(tmp_path: Pat
     metadata = json.loads((path / "y" / "zarr.json").read_text())
     (path / "y" / "zarr.json").write_text(json.dumps({**metadata, "data_type": "string"}))
     assert same(tr.load(path, "x"))
+    assert same(tr.load(path))
+    assert tr.load_all(path).keys() == {"x"}
     with pytest.raises(FormatError, match="data_type is 'string'"):
         tr.load(path, "y")
+    (path / "y" / "zarr.json").write_text(json.dumps({**metadata, "data_type": "float8_e4m3"}))
+    assert same(tr.load(path, "x"))
+    with pytest.raises(FormatError, match="data_type is 'float8_e4m3'"):  # numbers are not passed over
+        tr.load_all(path)
 
 
 @pytest.mark.parametrize("name", ["arr:0", "zarr.json", "__metadata__", ".", "..", "\ud800", "a/b", "a\\b"])

@@ -23,7 +23,7 @@ from tensor_core.files.source import LARGEST, Source
 from tensor_core.shapes import element_count
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.io.blocks import tensor_of
-from tensor_runtime.io.zarr_metadata import ArrayFacts, format_array, parse_array
+from tensor_runtime.io.zarr_metadata import ArrayFacts, format_array, is_number, parse_array
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.views import copy, permute_axes
@@ -97,7 +97,7 @@ def _is_name(name: str) -> bool:
 
 
 def load_folder(path: str, name: str | None, dtype: DType | None, mmap: bool, /) -> dict[str, Tensor]:
-    """The arrays of a folder, or the one called ``name``; "" is the array that the folder itself is.
+    """The arrays of numbers of a folder, or the one called ``name``; "" is the array that the folder itself is.
 
     Raises:
         LoadError: the folder cannot be read, or an array cannot be mapped.
@@ -112,7 +112,7 @@ def load_folder(path: str, name: str | None, dtype: DType | None, mmap: bool, /)
     """
     found: dict[str, Tensor] = {}
     for one, folder, facts in _arrays(path, ""):
-        if name is None or one == name:
+        if one == name or (name is None and is_number(facts.get("data_type"))):
             found[one] = _converted(_array(folder, one, facts, dtype, mmap), dtype)
     return found
 
@@ -136,7 +136,7 @@ def listed(path: str, /) -> dict[str, ArrayFacts | Refused]:
         try:
             found[name] = _facts(folder, metadata)
         except FormatError as error:
-            found[name] = Refused(name, error)
+            found[name] = Refused(name, error, is_tensor=is_number(metadata.get("data_type")))
     return found
 
 

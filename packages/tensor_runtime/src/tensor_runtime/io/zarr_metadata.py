@@ -10,6 +10,7 @@ Source: the Zarr core specification, version 3.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +22,7 @@ RANK_LIMIT: Final = 64
 COMPRESSIONS: Final = ("gzip", "zstd")
 _CODECS: Final = ("transpose", "bytes", *COMPRESSIONS)
 _ACCEPTED: Final = "accepted codecs: at most one transpose, then bytes, then at most one of gzip, zstd"
+_NUMBER: Final = re.compile(r"(bool|u?int|b?float|complex)")
 _SPECIAL: Final = ("NaN", "Infinity", "-Infinity")
 
 
@@ -67,6 +69,15 @@ def parse_array(facts: dict[str, Any], /) -> ArrayFacts:
         element, shape, chunk, separator, encoding == "default", permutation, swapped, compression,
         _fill(facts.get("fill_value")),
     )  # fmt: skip
+
+
+def is_number(data_type: object, /) -> bool:
+    """Whether a data type is one of numbers, ours or not: text, bytes and dates are none.
+
+    >>> is_number("float8_e4m3"), is_number("string"), is_number({"name": "numpy.datetime64"})
+    (True, False, False)
+    """
+    return isinstance(data_type, str) and _NUMBER.match(data_type) is not None
 
 
 def format_array(dtype: DType | None, shape: tuple[int, ...], compressed: bool, /) -> bytes:
