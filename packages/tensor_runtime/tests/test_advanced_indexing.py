@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
+from tensor_core.dtypes import DTYPES, DType
 from tensor_core.errors import (
     DTypeError,
     IndexingError,
@@ -214,6 +215,26 @@ def test_what_cannot_be_written_is_refused(index: Any, value: Any, error: type[T
     with pytest.raises(error):
         tr.mutable_view(target)[index] = value
     assert np.array_equal(target.to_numpy(), X.to_numpy())
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_number_is_written_under_a_mask_or_refused_as_a_tensor_of_it_would_be(dtype: DType) -> None:
+    x = tr.zeros((3, 4), dtype)
+    mask = tr.tensor([[True, False, True, False], [False] * 4, [True] * 4])
+    for value in (True, 1, -3, 2**40, 2**70, 0.5, -0.0, float("nan"), 1e300, 2j):
+        for view, chosen in ((x.mutable_view(), mask), (x.T.mutable_view(), mask.T)):
+            expected = np.zeros((3, 4), x.to_numpy().dtype)
+            try:
+                tr.mutable_view(tr.zeros((), dtype))[...] = value
+            except TensorError as error:
+                with pytest.raises(type(error)):
+                    view[chosen] = value
+            else:
+                with np.errstate(over="ignore"):
+                    expected[mask.to_numpy()] = value
+                view[chosen] = value
+            assert x.to_numpy().tobytes() == expected.tobytes()
+            x.mutable_view()[...] = tr.zeros((), dtype)
 
 
 def test_on_a_device_nothing_is_read_and_an_array_of_the_host_is_refused() -> None:

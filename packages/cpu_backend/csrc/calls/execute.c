@@ -73,13 +73,10 @@ static PyObject *find_binding(const Call *self, PyObject *spec, const Given *giv
     return Py_XNewRef(binding);
 }
 
-/* Whether a number becomes an element in the kernel itself, which runs no Python then. */
-static inline bool is_plain(PyObject *number, ElementType type) {
-    if (type == I32 || type == I64) {
-        Index value;
-        return exact_index(number, &value) && value == (int32_t)value;
-    }
-    return type != BOOL && PyFloat_CheckExact(number);
+/* Whether a number becomes an element of any type in the kernel itself, which runs no Python then. */
+static inline bool is_plain(PyObject *number) {
+    Index value;
+    return PyFloat_CheckExact(number) || (exact_index(number, &value) && magnitude(value) <= (Index)1 << 24);
 }
 
 /* Whether the kernel may write its result to an array of its result's form while these operands are read. */
@@ -91,7 +88,7 @@ static bool is_apart(PyObject *const *keys, PyObject *const *operands, Py_ssize_
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *operand = operands[i];
         if (PyType_Check(keys[i])) {
-            if (!is_plain(operand, kernel->result->type)) return false;
+            if (!is_plain(operand)) return false;
             continue;
         }
         if (keys[i] == form && array_data(operand) == target) {

@@ -76,6 +76,13 @@ static PyObject *restride(PyObject *module, PyObject *const *arguments, Py_ssize
     return array_view(arguments[0], rank, extents, steps, 0);
 }
 
+/* address(array): of its first element, as NumPy's __array_interface__ has it */
+static PyObject *address(PyObject *module, PyObject *array) {
+    (void)module;
+    if (!is_array(array)) return PyErr_Format(PyExc_TypeError, "address takes an array");
+    return PyLong_FromVoidPtr(array_data(array));
+}
+
 static PyObject *get_threads(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     return PyLong_FromLong(threads_get());
@@ -138,6 +145,7 @@ PyMethodDef memory_functions[] = {
     {"use_caching_allocator", use_caching_allocator, METH_NOARGS, "Make NumPy use the allocator in this context."},
     {"empty", (PyCFunction)(void (*)(void))empty, METH_FASTCALL, "An uninitialised array without gaps."},
     {"restride", (PyCFunction)(void (*)(void))restride, METH_FASTCALL, "A view with other axes."},
+    {"address", address, METH_O, "Where the first element is."},
     {"threads", get_threads, METH_NOARGS, "Threads that share the work of a kernel."},
     {"set_threads", set_threads, METH_O, "Share the work of a kernel among so many threads."},
     {"set_most_threads", set_most_threads, METH_O, "Among at most so many, no more than the caller has processors."},

@@ -8,9 +8,10 @@
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "random/normal.h"
 
 enum { ROUNDS = 10, BLOCK_WORDS = 4, WORTH_A_THREAD = 1 << 13, WORTH_RELEASING_THE_GIL = 1 << 13 }; /* words */
-enum { UNIFORM, INTEGERS }; /* domains; that of normal numbers comes from Python */
+enum { UNIFORM, INTEGERS, NORMAL };                                                                 /* domains */
 
 __extension__ typedef unsigned __int128 Wide;
 
@@ -19,15 +20,15 @@ typedef struct {
 } Block;
 
 typedef struct {
-    uint64_t seed, stream, domain, first; /* block */
-    uint64_t low, number;                 /* of integers; 0 stands for 2 to the power of 64 */
+    uint64_t seed, stream, domain;
+    uint64_t low, number; /* of integers; 0 stands for 2 to the power of 64 */
     Index count;
     void *result;
 } Draw;
 
 static inline Block block_of(const Draw *draw, uint64_t place) {
     const uint64_t multipliers[] = {0xD2E7470EE14C6C93, 0xCA5A826395121157};
-    uint64_t a = draw->first + place, b = 0, c = draw->domain, d = 0, seed = draw->seed, stream = draw->stream;
+    uint64_t a = place, b = 0, c = draw->domain, d = 0, seed = draw->seed, stream = draw->stream;
     for (int round = 0; round < ROUNDS; round++) {
         const Wide low = (Wide)multipliers[0] * a, high = (Wide)multipliers[1] * c;
         a = (uint64_t)(high >> 64) ^ b ^ seed;
@@ -58,12 +59,31 @@ static inline Block block_of(const Draw *draw, uint64_t place) {
 /* The shifted word has one bit less than the significand, so adding a half and scaling are exact. */
 DRAWN(uniform_f32, float, ((float)(word >> 41) + 0.5f) * 0x1p-23f)
 DRAWN(uniform_f64, double, ((double)(word >> 12) + 0.5) * 0x1p-52)
-DRAWN(words_i64, uint64_t, word)
 DRAWN(integers_i32, uint32_t, draw.low + (draw.number ? (uint64_t)((Wide)word * draw.number >> 64) : word))
 DRAWN(integers_i64, uint64_t, draw.low + (draw.number ? (uint64_t)((Wide)word * draw.number >> 64) : word))
 
-static PyObject *drawn(Draw *draw, ParallelBody body) {
-    const Index blocks = pieces(draw->count, BLOCK_WORDS), grain = WORTH_A_THREAD / BLOCK_WORDS;
+/* The numbers of the groups begin to end, each of NORMALS words; the last one may be wanted in part. */
+#define NORMAL_NUMBERS(name, T)                                                                                        \
+    static void name(void *context, Index begin, Index end) {                                                          \
+        const Draw draw = *(const Draw *)context;                                                                      \
+        for (Index group = begin; group < end; group++) {                                                              \
+            Block blocks[NORMALS / BLOCK_WORDS];                                                                       \
+            double numbers[NORMALS];                                                                                   \
+            for (int k = 0; k < NORMALS / BLOCK_WORDS; k++)                                                            \
+                blocks[k] = block_of(&draw, (uint64_t)(group * (NORMALS / BLOCK_WORDS) + k));                          \
+            SIMD_CHOICE(normal_kernels)->normals((const uint64_t *)blocks, numbers);                                   \
+            const Index left = smaller(draw.count - group * NORMALS, NORMALS);                                         \
+            T *d = (T *)draw.result + group * NORMALS;                                                                 \
+            for (Index k = 0; k < left; k++) d[k] = (T)numbers[k];                                                     \
+        }                                                                                                              \
+    }
+
+NORMAL_NUMBERS(normal_f32, float)
+NORMAL_NUMBERS(normal_f64, double)
+
+/* The body runs over pieces of so many elements. */
+static PyObject *drawn(Draw *draw, ParallelBody body, int piece) {
+    const Index blocks = pieces(draw->count, piece), grain = WORTH_A_THREAD / piece;
     if (draw->count <= WORTH_RELEASING_THE_GIL) {
         parallel_for(blocks, grain, body, draw);
     } else {
@@ -88,17 +108,29 @@ static int begin(Draw *draw, const char *name, PyObject *const *arguments) {
     return array_element_type(arguments[0]);
 }
 
-/* fill_uniform(array, seed, stream): numbers on (0, 1), each part of a complex one by itself */
-static PyObject *fill_uniform(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    (void)module;
-    if (!arguments_count("fill_uniform", count, 3, "an array, seed and stream")) return NULL;
-    Draw draw = {.domain = UNIFORM};
-    const int type = begin(&draw, "fill_uniform", arguments);
+/* Floats, each part of a complex one by itself; one body for each precision. */
+static PyObject *floats_drawn(const char *name, PyObject *const *arguments, Py_ssize_t count, uint64_t domain,
+                              ParallelBody single, ParallelBody twice, int piece) {
+    if (!arguments_count(name, count, 3, "an array, seed and stream")) return NULL;
+    Draw draw = {.domain = domain};
+    const int type = begin(&draw, name, arguments);
     if (PyErr_Occurred()) return NULL;
     if (type == C32 || type == C64) draw.count *= 2;
-    if (type == F32 || type == C32) return drawn(&draw, uniform_f32);
-    if (type == F64 || type == C64) return drawn(&draw, uniform_f64);
-    return PyErr_Format(PyExc_ValueError, "fill_uniform: an array of floats");
+    if (type == F32 || type == C32) return drawn(&draw, single, piece);
+    if (type == F64 || type == C64) return drawn(&draw, twice, piece);
+    return PyErr_Format(PyExc_ValueError, "%s: an array of floats", name);
+}
+
+/* fill_uniform(array, seed, stream): numbers on (0, 1) */
+static PyObject *fill_uniform(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    return floats_drawn("fill_uniform", arguments, count, UNIFORM, uniform_f32, uniform_f64, BLOCK_WORDS);
+}
+
+/* fill_normal(array, seed, stream): numbers of the standard normal distribution */
+static PyObject *fill_normal(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    (void)module;
+    return floats_drawn("fill_normal", arguments, count, NORMAL, normal_f32, normal_f64, NORMALS);
 }
 
 /* fill_integers(array, seed, stream, low, number): from low on, so many of them; 0 stands for 2 to the power of 64 */
@@ -112,29 +144,14 @@ static PyObject *fill_integers(PyObject *module, PyObject *const *arguments, Py_
     if (PyErr_Occurred()) return NULL;
     draw.number = PyLong_AsUnsignedLongLong(arguments[4]);
     if (PyErr_Occurred()) return NULL;
-    if (type == I32) return drawn(&draw, integers_i32);
-    if (type == I64) return drawn(&draw, integers_i64);
+    if (type == I32) return drawn(&draw, integers_i32, BLOCK_WORDS);
+    if (type == I64) return drawn(&draw, integers_i64, BLOCK_WORDS);
     return PyErr_Format(PyExc_ValueError, "fill_integers: an array of integers");
-}
-
-/* fill_words(array, seed, stream, domain, block): the words themselves, from a block on, in I64 */
-static PyObject *fill_words(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    (void)module;
-    if (!arguments_count("fill_words", count, 5, "an array, seed, stream, domain and block")) return NULL;
-    Draw draw = {0};
-    const int type = begin(&draw, "fill_words", arguments);
-    if (PyErr_Occurred()) return NULL;
-    draw.domain = PyLong_AsUnsignedLongLong(arguments[3]);
-    if (PyErr_Occurred()) return NULL;
-    draw.first = PyLong_AsUnsignedLongLong(arguments[4]);
-    if (PyErr_Occurred()) return NULL;
-    if (type == I64) return drawn(&draw, words_i64);
-    return PyErr_Format(PyExc_ValueError, "fill_words: an array of I64");
 }
 
 PyMethodDef random_functions[] = {
     {"fill_uniform", (PyCFunction)(void (*)(void))fill_uniform, METH_FASTCALL, "Numbers on (0, 1)."},
     {"fill_integers", (PyCFunction)(void (*)(void))fill_integers, METH_FASTCALL, "Integers from a range."},
-    {"fill_words", (PyCFunction)(void (*)(void))fill_words, METH_FASTCALL, "Words of the generator."},
+    {"fill_normal", (PyCFunction)(void (*)(void))fill_normal, METH_FASTCALL, "Numbers of the normal distribution."},
     {NULL, NULL, 0, NULL},
 };

@@ -121,7 +121,7 @@ class CpuBackend:
 
     def location_of(self, array: Array, /) -> tuple[str, int]:
         """The address of the first element in this process: borrowed memory may be anybody's."""
-        return "host", array.__array_interface__["data"][0]
+        return "host", storage.address_of(array)
 
     def upload(self, source: HostTensor[Any], form: Form, /) -> Array:
         """A copy of a host tensor, as a transposed array."""

@@ -106,6 +106,16 @@ def restride(array: Array, view: Form, /) -> Array:
     return as_strided(array, view.shape[::-1], transposed_strides(view))
 
 
+def address_of(array: Array, /) -> int:
+    """Address of the first element.
+
+    >>> x = np.arange(6.0)
+    >>> address_of(x[2:]) - address_of(x)
+    16
+    """
+    return LIBRARY.address(array) if AVAILABLE else int(array.__array_interface__["data"][0])
+
+
 def offset_of(array: Array, /) -> int:
     """Offset of the first element in the allocation, in elements.
 
@@ -114,11 +124,13 @@ def offset_of(array: Array, /) -> int:
     """
     base = array
     owner: Any = array.base
+    if not isinstance(owner, np.ndarray) and not hasattr(owner, "base") and array.flags.c_contiguous:
+        return 0
     while owner is not None:  # as_strided puts an object between a view and its base
         base = owner if isinstance(owner, np.ndarray) else base
         owner = getattr(owner, "base", None)
-    start = min(base.__array_interface__["data"][0], np.lib.array_utils.byte_bounds(base)[0])
-    return int(array.__array_interface__["data"][0] - start) // array.itemsize
+    start = min(address_of(base), np.lib.array_utils.byte_bounds(base)[0])
+    return (address_of(array) - start) // array.itemsize
 
 
 def upload(source: HostTensor[Any], form: Form, /) -> Array:

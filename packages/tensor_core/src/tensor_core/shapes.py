@@ -35,6 +35,8 @@ def as_shape(shape: Iterable[int] | int, /) -> Shape:
         plain: Shape = shape
         if min(plain) > 0 and prod(plain) <= LARGEST:
             return plain
+    elif type(shape) is int and 0 < shape <= LARGEST:
+        return (shape,)
     try:
         extents = _listed(shape)
         wanted = tuple(extent.__index__() for extent in extents)

@@ -82,13 +82,14 @@ def mutable_view_of(x: Tensor, /) -> TypedTensorViewMut[Any]:
     (2,)
     """
     form, array = unwrap("mutable_view", x)
-    if not _INJECTIVE[form][1]:
+    kernel, injective = _INJECTIVE[form]
+    if not injective:
         raise OverlappingViewError(
             f"mutable_view: strides {form.strides} name some elements of shape {form.shape} twice; copy() first"
         )
     view: TypedTensorViewMut[Any] = TypedTensorViewMut()
     view._form = form
-    view._array = call_translated("mutable_view", None, _INJECTIVE[form][0], array)
+    view._array = call_translated("mutable_view", None, kernel, array)
     return view
 
 

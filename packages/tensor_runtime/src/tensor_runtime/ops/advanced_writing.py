@@ -11,8 +11,9 @@ from math import prod
 from typing import Any, Final
 
 from tensor_core.dtypes import Bool
-from tensor_core.errors import IndexingError, ShapeError
+from tensor_core.errors import IndexingError, ShapeError, TensorError
 from tensor_core.shapes import broadcast_shapes
+from tensor_runtime.dispatch.call import execute_ternary
 from tensor_runtime.dispatch.out import mutable_view_of, write
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.advanced_indexing import (
@@ -28,11 +29,12 @@ from tensor_runtime.ops.advanced_indexing import (
 )
 from tensor_runtime.ops.arithmetic import add
 from tensor_runtime.ops.gather_scatter import nonzero, put_along_axis
-from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.selection import WHERE, where
 from tensor_runtime.ops.views import broadcast_to, reshape, reshape_view
 from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut
 
 _ASSIGNMENT: Final = "view[...] = x"
+_NUMBERS: Final = frozenset({bool, int, float, complex})
 
 
 def assign(view: TypedTensorViewMut[Any], index: Any, value: Tensor, /) -> None:
@@ -98,6 +100,25 @@ def assign(view: TypedTensorViewMut[Any], index: Any, value: Tensor, /) -> None:
     for more in sums[1:]:
         offsets = add(offsets, more)
     put_along_axis(base, as_line(broadcast_to(offsets, target)), as_line(value), axis=None)
+
+
+def fill_masked(view: TypedTensorViewMut[Any], mask: Tensor, value: object, /) -> bool:
+    """Write a Python number where a mask of the view's shape holds, in place; False where that is not what is asked.
+
+    >>> x = tensor([1, 2, 3])
+    >>> fill_masked(x.mutable_view(), x > 1, 0), fill_masked(x.mutable_view(), x > 1, 0.5), x.to_numpy().tolist()
+    (True, False, [1, 0, 0])
+    """
+    form, of_mask = view._form, mask._form
+    if of_mask.dtype is not Bool or of_mask.shape != form.shape or of_mask.placement is not form.placement:
+        return False
+    if type(value) not in _NUMBERS:
+        return False
+    try:
+        execute_ternary(WHERE, mask, value, view, view)  # type: ignore[arg-type]  # which is a number
+    except TensorError:  # of another kind than the view's, or out of its range
+        return False
+    return True
 
 
 def _put(view: TypedTensorViewMut[Any], positions: Tensor, value: Tensor, axis: int, of_x: int) -> None:

@@ -222,7 +222,8 @@ def put_along_axis(
         from tensor_runtime.ops.creation import full
 
         values = full((), values, dtype=view.dtype, placement=view.placement)
-    (form, array), (form_i, array_i), (form_v, array_v) = (unwrap(name, operand) for operand in (view, indices, values))
+    form, array = view._form, view._array
+    (form_i, array_i), (form_v, array_v) = unwrap(name, indices), unwrap(name, values)
     kernel, _ = PUT_ALONG_AXIS.bindings[form, form_i, form_v, None if axis is None else whole(name, "axis", axis)]
     call_translated(name, None, kernel, array, array_i, array_v)
 

@@ -7,7 +7,8 @@ part of a binding's key, so ``x[0]``, ``x[1]``, ... share one binding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from operator import index as as_index
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
 
 _ASSIGNMENT: Final = "view[...] = x"
+_check_number: Final[Callable[..., None]] = lru_cache(64)(
+    check_convertible
+)  # by types and dtypes alone; errors are not kept
 # One entry per item of an index: () for an integer, (extent, step) for a slice, None for a new axis.
 Pattern = tuple[tuple[int, ...] | None, ...]
 
@@ -212,6 +216,8 @@ def setitem(view: TypedTensorViewMut[Any], index: Any, value: Tensor | Number, /
     """
     found = None if type(index) is Tensor else resolved(view._form.shape, index)
     if found is None:
+        if type(index) is Tensor and advanced_writing.fill_masked(view, index, value):
+            return
         advanced_writing.assign(view, index, _source(_ASSIGNMENT, view, value))
         return
     target: Any = _viewed(view, *found)
@@ -238,8 +244,9 @@ def _source(operation: str, view: TypedTensorViewMut[Any], source: Any) -> Tenso
                 "asarray() of an array), and Python's bool, int, float and complex",
                 operation=operation,
             )
-        check_convertible(operation, type(number), view.dtype)
-        return full((), number, dtype=view.dtype, placement=view.placement)
+        form = view._form
+        _check_number(operation, type(number), form.dtype)
+        return full((), number, dtype=form.dtype, placement=form.placement)
     return source
 
 

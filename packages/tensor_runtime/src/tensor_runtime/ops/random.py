@@ -106,7 +106,7 @@ def uniform(
     True
     """
     wanted = _accepted("uniform", dtype, FLOATING)
-    seed, stream = _words("uniform", seed=seed, stream=stream)
+    seed, stream = _words("uniform", seed, stream)
     kernel, form = _UNIFORM[form_of(wanted, as_shape(shape), as_placement(placement))]
     return wrap(form, call_translated("uniform", form, kernel, seed, stream))
 
@@ -147,7 +147,7 @@ def integers(
     (1, 6)
     """
     wanted = _accepted("integers", dtype, INTEGER)
-    seed, stream = _words("integers", seed=seed, stream=stream)
+    seed, stream = _words("integers", seed, stream)
     low, high = plain_operand(low), plain_operand(high)
     if type(low) is not int or type(high) is not int or low >= high:
         raise ArgumentError(
@@ -197,7 +197,7 @@ def normal(
     True
     """
     wanted = _accepted("normal", dtype, FLOATING)
-    seed, stream = _words("normal", seed=seed, stream=stream)
+    seed, stream = _words("normal", seed, stream)
     kernel, form = _NORMAL[form_of(wanted, as_shape(shape), as_placement(placement))]
     return wrap(form, call_translated("normal", form, kernel, seed, stream))
 
@@ -220,7 +220,7 @@ def fold_in(seed: int, number: int, /) -> int:
     >>> len({42, *layers, *steps})
     7
     """
-    seed, number = _words("fold_in", seed=seed, number=number)
+    seed, number = _word("fold_in", "seed", seed), _word("fold_in", "number", number)
     return philox((number, 0, 0, 1), (seed, 0))[0]
 
 
@@ -232,13 +232,12 @@ def _accepted(operation: str, dtype: Any, accepted: frozenset[DType]) -> DType:
     return wanted
 
 
-def _words(operation: str, /, **words: object) -> tuple[int, int]:
-    first, second = words.items()
-    return _word(operation, *first), _word(operation, *second)
+def _words(operation: str, seed: object, stream: object) -> tuple[int, int]:
+    return _word(operation, "seed", seed), _word(operation, "stream", stream)
 
 
 def _word(operation: str, name: str, value: object) -> int:
-    number = plain_operand(value)
+    number = value if type(value) is int else plain_operand(value)
     if type(number) is not int or not 0 <= number < 2**64:
         raise ArgumentError(f"{operation}: the {name} is {_shown(value)}; accepted: an int from 0 to 2**64 - 1")
     return number

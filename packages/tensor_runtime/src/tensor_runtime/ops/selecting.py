@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tensor_core.dtypes import F64, Bool
@@ -18,7 +19,7 @@ from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.ops.arithmetic import abs as abs_of
 from tensor_runtime.ops.arithmetic import add, multiply, subtract
 from tensor_runtime.ops.comparison import NOT_EQUAL, equal, less_equal, not_equal
-from tensor_runtime.ops.creation import full, ones
+from tensor_runtime.ops.creation import full, ones, tensor
 from tensor_runtime.ops.gather_scatter import nonzero, take
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.joining import concatenate
@@ -33,6 +34,8 @@ from tensor_runtime.static_types.results import index_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 from tensor_runtime.tensors.transfer import to
 
+_FEW: Final = 8
+"""Elements up to which comparing with each one is faster than sorting them."""
 COUNT_NONZERO: Final = OpSpec(  # of Bool
     "count_nonzero", result_dtype=accumulator, result_shape=reduced, takes_params=True, kernel="sum"
 )
@@ -52,14 +55,22 @@ def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False, ou
     return execute_with_params(COUNT_NONZERO, differs, params, out)
 
 
-def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = False, out: Out = None) -> Tensor:
+def isin(
+    x: Tensor | Number,
+    elements: Tensor | Number | Sequence[Number],
+    /,
+    *,
+    invert: bool = False,
+    out: Out = None,
+) -> Tensor:
     """For each element of ``x``, whether ``elements`` has it; NumPy's function. NaN is in nothing.
 
-    The elements are sorted once, and each one is looked up: N log M steps.
+    Many elements are sorted once, and each one of ``x`` is looked up: N log M steps.
 
     Args:
         x: any dtype, shape and layout, or a number.
-        elements: any dtype, shape and layout, or a number; compared in the promoted dtype.
+        elements: any dtype, shape and layout, a number, or a list of numbers, which goes where ``x`` is; compared in
+            the promoted dtype.
         invert: whether it lacks it instead.
 
     Returns:
@@ -68,17 +79,22 @@ def isin(x: Tensor | Number, elements: Tensor | Number, /, *, invert: bool = Fal
     Raises:
         PlacementError: they live in different places.
 
-    >>> isin(tensor([[1, 2], [3, 4]]), tensor([4, 1, 9])).to_numpy().tolist()
+    >>> isin(tensor([[1, 2], [3, 4]]), [4, 1, 9]).to_numpy().tolist()
     [[True, False], [False, True]]
     """
     turned = flag("isin", "invert", invert)
+    if isinstance(elements, (list, tuple, range)):
+        elements = tensor(elements, placement=_as_tensors("isin", x, 0)[0].placement)
     a, b = operands = _as_tensors("isin", x, elements)
     common = promote(a.dtype, b.dtype)
     a, b = (one if one.dtype is common else convert(one, common) for one in (a, b))
     if not b.size:
         found = not_equal(a, a) if common is Bool else full(a.shape, False, placement=a.placement)
-    elif b.size == 1:
-        found = equal(a, reshape(b, ()))
+    elif b.size <= _FEW:
+        first, *others = reshape(b, -1)
+        found = equal(a, first)
+        for one in others:
+            found = logical_or(found, equal(a, one))
     else:
         line = sort(reshape(b, -1))
         places = minimum(searchsorted(line, a), line.size - 1)

@@ -1,8 +1,8 @@
 """Views: new forms over the same elements, and the two functions that copy instead.
 
 Every ``*_view`` and every function with a NumPy name here returns a view that shares storage with its operand,
-whatever the size, unless its docstring says otherwise. The rules are those of ``tensor_core.views``; this module
-binds them to backends.
+whatever the size, unless its docstring says otherwise. The specs, with their rules, are in
+``tensor_runtime.ops.view_specs``.
 """
 
 from __future__ import annotations
@@ -13,59 +13,32 @@ from math import prod
 from operator import index as as_index
 from typing import Any, Final
 
-from tensor_core import views
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError, shortened
-from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape, normalize_axes
-from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
-from tensor_runtime.dispatch.spec import ElementwiseSpec, ViewSpec
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.form import Shape
 from tensor_runtime.ops import native_calls
+from tensor_runtime.ops.view_specs import (
+    BROADCAST_VIEW,
+    DIAGONAL_VIEW,
+    EXPAND_DIMS,
+    RESHAPE_VIEW,
+    REVERSE_VIEW,
+    SQUEEZE,
+    TRANSPOSE_VIEW,
+)
 from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
-
-def _layout(form: Form) -> TensorLayout:
-    return TensorLayout(form.shape, form.strides)
-
-
-def _parts(layout: TensorLayout) -> tuple[Shape, Shape]:
-    return layout.shape, layout.strides
-
-
-def _transposed(form: Form, axes: tuple[int, ...] | None) -> tuple[Shape, Shape]:
-    return _parts(views.transpose_view(_layout(form), axes))
-
-
-def _reshaped(form: Form, shape: Shape) -> tuple[Shape, Shape]:
-    return _parts(views.reshape_view(_layout(form), shape))
-
-
-def _broadcast(form: Form, shape: Shape) -> tuple[Shape, Shape]:
-    return _parts(views.broadcast_view(_layout(form), shape))
-
-
-def _reversed(form: Form, axes: tuple[int, ...]) -> tuple[Shape, Shape]:
-    return _parts(views.reverse_view(_layout(form), axes))
-
-
-def _diagonal(form: Form, axes: tuple[int, int]) -> tuple[Shape, Shape]:
-    return _parts(views.diagonal_view(_layout(form), *axes))
-
-
-TRANSPOSE_VIEW: Final = ViewSpec("transpose_view", _transposed)
-RESHAPE_VIEW: Final = ViewSpec("reshape_view", _reshaped)
-_squeezed: Final = naming("squeeze_view", own="squeeze")(views.squeeze_view)
-BROADCAST_VIEW: Final = ViewSpec("broadcast_view", _broadcast)
-REVERSE_VIEW: Final = ViewSpec("reverse_view", _reversed)
-DIAGONAL_VIEW: Final = ViewSpec("diagonal_view", _diagonal)
 COPY: Final = ElementwiseSpec("copy")
 
 
 def _axes_key(operation: str, axes: Any) -> tuple[int, ...]:
     """What a user wrote as part of a key: a tuple of ints. Whether they are axes is checked when the view is bound."""
+    if type(axes) is int:
+        return (axes,)
     if type(axes) is tuple:
         for axis in axes:
             if type(axis) is not int:
@@ -322,11 +295,7 @@ def squeeze(a: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
     >>> squeeze(zeros((1, 3, 1)), 0).shape
     (3, 1)
     """
-    form, _ = unwrap("squeeze", a)
-    if axis is None:
-        return execute_with_params(RESHAPE_VIEW, a, tuple(extent for extent in form.shape if extent != 1))
-    axes = _axes_key("squeeze", axis)
-    return execute_with_params(RESHAPE_VIEW, a, _squeezed(_layout(form), axes).shape)
+    return execute_with_params(SQUEEZE, a, None if axis is None else _axes_key("squeeze", axis))
 
 
 @same_dtype
@@ -339,12 +308,7 @@ def expand_dims(a: Tensor, /, axis: int | Sequence[int]) -> Tensor:
     >>> expand_dims(zeros((2, 3)), -1).shape, expand_dims(zeros((2, 3)), (0, 2)).shape
     ((2, 3, 1), (1, 2, 1, 3))
     """
-    form, _ = unwrap("expand_dims", a)
-    places = _axes_key("expand_dims", axis)
-    shape = list(form.shape)
-    for place in sorted(normalize_axes(places, form.rank + len(places), "expand_dims")):
-        shape.insert(place, 1)
-    return execute_with_params(RESHAPE_VIEW, a, tuple(shape))
+    return execute_with_params(EXPAND_DIMS, a, _axes_key("expand_dims", axis))
 
 
 @same_dtype

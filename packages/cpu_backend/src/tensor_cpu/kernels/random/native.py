@@ -1,23 +1,20 @@
-"""Random numbers of native words (csrc/random/philox.c), with the bits of those of ``kernels.random.numpy``."""
+"""Native random numbers (csrc/random/philox.c), with the bits of those of ``kernels.random.numpy``.
+
+Numbers of the normal distribution differ from those by the last bits of logarithm, sine and cosine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-import numpy as np
-
 from tensor_cpu.kernel_table import NativeBinder
-from tensor_cpu.kernels.random.numpy import CHUNK, normal_kernel
 from tensor_cpu.storage import Array, empty
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
-TAKES: Final = "everything; numbers of the normal distribution are made of native words by NumPy"
-_NORMAL: Final = 2
-"""What tells the words of this distribution from those of others, the third one of the counter."""
-_BLOCK: Final = 4  # words
+TAKES: Final = "everything"
 
 
 def bind_uniform(operands: tuple[Operand, ...], result: Any, params: None, /) -> Kernel:
@@ -67,14 +64,14 @@ def bind_normal(operands: tuple[Operand, ...], result: Any, params: None, /) -> 
     >>> bind_normal((), form_of(C64, (2, 3), CPU), None)(1, 0).shape
     (3, 2)
     """
-    return normal_kernel(result, _words)
+    form: Form = result
 
+    def drawn(seed: int, stream: int) -> Array:
+        array = empty(form)
+        LIBRARY.fill_normal(array, seed, stream)
+        return array
 
-def _words(seed: int, stream: int, number: int) -> Iterator[tuple[int, Array]]:
-    for start in range(0, number, CHUNK):
-        words = np.empty(min(CHUNK, number - start), np.int64)
-        LIBRARY.fill_words(words, seed, stream, _NORMAL, start // _BLOCK)
-        yield start, words.view(np.uint64)
+    return drawn
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

@@ -8,7 +8,6 @@ before each block of four words, so it starts one before block 0 of a distributi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from math import pi
 from typing import Any, Final
 
@@ -123,25 +122,12 @@ def bind_normal(result: Form, /) -> Kernel:
     >>> bind_normal(form_of(C64, (2, 3), CPU))(1, 0).shape
     (3, 2)
     """
-    return normal_kernel(result, partial(_words, "normal"))
-
-
-def normal_kernel(result: Form, words_of: Callable[[int, int, int], Iterator[tuple[int, Array]]], /) -> Kernel:
-    """The kernel of numbers of the normal distribution; ``words_of`` seed, stream and number gives the words in chunks.
-
-    >>> from tensor_core.dtypes import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> kernel = normal_kernel(form_of(F64, (3,), CPU), partial(_words, "normal"))
-    >>> kernel(1, 0).tolist() == bind_normal(form_of(F64, (3,), CPU))(1, 0).tolist()
-    True
-    """
     number = _number_of_parts(result)
 
     def drawn(seed: int, stream: int) -> Array:
         array = empty(result)
         parts = _parts(array, result)
-        for start, words in words_of(seed, stream, number + number % 2):
+        for start, words in _words("normal", seed, stream, number + number % 2):
             pairs = _normal_pairs(words[0::2], words[1::2]).reshape(-1)
             parts[start : start + words.size] = pairs[: number - start]
         return array

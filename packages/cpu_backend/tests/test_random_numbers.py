@@ -1,8 +1,9 @@
-"""The bits of ``uniform``, against Philox4x64-10 written out in Python, which the published vectors prove."""
+"""Random numbers, against Philox4x64-10 written out in Python, which the published vectors prove."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,13 +131,37 @@ def test_moments_are_those_of_the_uniform_distribution() -> None:
 
 @pytest.mark.parametrize("dtype", [I32, I64], ids=str)
 @pytest.mark.parametrize("number", [1, 10, 2**31, 2**40 + 1, 2**64 - 1, 2**64])
-def test_native_integers_and_normal_numbers_have_the_bits_of_those_of_numpys_words(dtype: DType, number: int) -> None:
-    for name, form, arguments in (
-        ("integers", form_of(dtype, (CHUNK + 5,), CPU), (7, 2**64 - 1, -3, number)),
-        ("normal", form_of(C64, (CHUNK // 2 + 3,), CPU), (number - 1, 5)),
-    ):
-        native, plain = bind(name, (), form, None), bind_numpy(name, (), form, None)
-        assert native(*arguments).tobytes() == plain(*arguments).tobytes()
+def test_native_integers_have_the_bits_of_those_of_numpys_words(dtype: DType, number: int) -> None:
+    form, arguments = form_of(dtype, (CHUNK + 5,), CPU), (7, 2**64 - 1, -3, number)
+    native, plain = bind("integers", (), form, None), bind_numpy("integers", (), form, None)
+    assert native(*arguments).tobytes() == plain(*arguments).tobytes()
+
+
+@pytest.mark.parametrize("of", [bind, bind_numpy], ids=["native", "numpy"])
+def test_normal_numbers_are_within_4_rounding_units_of_their_formulas(of: Any, instruction_set: str) -> None:
+    number = 2 * CHUNK + 5
+    drawn = of("normal", (), form_of(F64, (number,), CPU), None)(3, 4)
+    words = np.random.Philox(
+        key=np.array([3, 4], np.uint64), counter=np.array([MASK, MASK, 1, 0], np.uint64)
+    ).random_raw(number + 1)
+    first, second = words[0::2], words[1::2]
+    long = np.longdouble
+    radius = np.sqrt(-2 * np.log(((first >> np.uint64(12)).astype(long) + 0.5) / 2**52))
+    angle = (((second >> np.uint64(9) & np.uint64(2**52 - 1)).astype(np.float64) + 0.5) / 2**52) * (np.pi / 4)
+    cosine, sine = np.cos(angle.astype(long)), np.sin(angle.astype(long))
+    exchanged, below, left = ((second >> np.uint64(bit) & np.uint64(1)).astype(bool) for bit in (61, 62, 63))
+    across, up = np.where(exchanged, sine, cosine), np.where(exchanged, cosine, sine)
+    pairs = [radius * np.where(below, -across, across), radius * np.where(left, -up, up)]
+    exact = np.stack(pairs, axis=1).reshape(-1)[:number]
+    assert np.max(np.abs(drawn - exact) / np.abs(exact)) <= 4 * 2.0**-53
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_number_of_normal_numbers_begins_alike(dtype: DType) -> None:
+    long = bind("normal", (), form_of(dtype, (700,), CPU), None)(5, 6)
+    for number in (0, 1, 2, 3, 63, 64, 65, 127, 128, 129, 257):
+        short = bind("normal", (), form_of(dtype, (number,), CPU), None)(5, 6)
+        assert short.tobytes() == long[:number].tobytes()
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="the extension is not built")
@@ -145,7 +170,7 @@ def test_what_cannot_be_filled_is_refused() -> None:
     for fill, wrong, rest in (
         (LIBRARY.fill_uniform, x.astype(np.int64), ()),
         (LIBRARY.fill_integers, x, (0, 1)),
-        (LIBRARY.fill_words, x, (0, 0)),
+        (LIBRARY.fill_normal, x.astype(np.int64), ()),
     ):
         with pytest.raises(ValueError, match="fill_"):
             fill(wrong, 1, 0, *rest)
