@@ -19,7 +19,7 @@ from tensor_einsum import einsum
 from tensor_einsum.api import _found as einsum_bindings
 from tensor_runtime.ops.arithmetic import ADD
 from tensor_runtime.ops.contraction import MATMUL
-from tensor_runtime.ops.view_specs import TRANSPOSE_VIEW
+from tensor_runtime.ops.views import TRANSPOSE_VIEW
 from tensor_runtime.tensors.tensor import Tensor
 
 

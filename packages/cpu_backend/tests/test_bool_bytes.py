@@ -181,31 +181,13 @@ UNARY: dict[str, Call] = {
     "fused": lambda x: FUSED(x, x),
     "fused with numbers": lambda x: FUSED_NUMBERS(x, 2.5),
 }
+ELEMENTWISE = (
+    "add", "multiply", "divide", "maximum", "minimum", "equal", "not_equal", "less", "less_equal", "greater",
+    "greater_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "atan2", "complex",
+)  # fmt: skip
 BINARY: dict[str, Call] = {
-    **{
-        name: getattr(tr, name)
-        for name in (
-            "add",
-            "multiply",
-            "divide",
-            "maximum",
-            "minimum",
-            "equal",
-            "not_equal",
-            "less",
-            "less_equal",
-            "greater",
-            "greater_equal",
-            "logical_and",
-            "logical_or",
-            "logical_xor",
-            "bitwise_and",
-            "bitwise_or",
-            "bitwise_xor",
-            "atan2",
-            "complex",
-        )
-    },
+    **{name: getattr(tr, name) for name in ELEMENTWISE},
     "select": lambda x, y: primitives.select(x, x, y),
     "and_": primitives.and_,
     "or_": primitives.or_,
@@ -279,6 +261,18 @@ def test_every_function_of_two_bools_gives_the_same_from_any_true_bytes(name: st
     given = zip(layouts(spoilt(first)), layouts(spoilt(second)), layouts(first), layouts(second), strict=True)
     for (layout, x), (_, y), (_, u), (_, v) in given:
         assert truths_of(BINARY[name](x, y)) == truths_of(BINARY[name](u, v)), layout
+
+
+@pytest.mark.parametrize("size", [6, 3000, 9000])
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_a_repeated_element_is_true_by_any_byte(name: str, size: int) -> None:
+    call, many = BINARY[name], np.random.default_rng(1).random(size) < 0.5
+    for truth in (True, False):
+        one, plain = tr.asarray(spoilt(np.array([truth, truth])))[1], tr.tensor(truth)
+        for x, y in ((one, plain), (tr.broadcast_to(one, (size,)), tr.broadcast_to(plain, (size,)))):
+            found = call(tr.asarray(spoilt(many)), x), call(x, tr.asarray(spoilt(many)))
+            expected = call(tr.asarray(many), y), call(y, tr.asarray(many))
+            assert list(map(truths_of, found)) == list(map(truths_of, expected))
 
 
 BYTES = bytes([1, 0, 255, 2, 0, 128])

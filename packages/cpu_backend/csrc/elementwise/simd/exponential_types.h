@@ -1,4 +1,5 @@
-/* exponential.h for F32 and for F64, by the names of NAME(). */
+/* exponential.h for F32 and for F64, by the names of NAME(). With UNFUSED, each operation rounds, whatever the processor
+ * has. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #define BITS uint32_t
 #define FUNCTION(f) f##f
 #define IS_DOUBLE 0
-#if defined(__FMA__)
+#if defined(__FMA__) && !defined(UNFUSED)
 #define FMA(x, y, z) __builtin_fmaf(x, y, z)
 #else
 #define FMA(x, y, z) ((x) * (y) + (z))
@@ -32,7 +33,7 @@
 #define BITS uint64_t
 #define FUNCTION(f) f
 #define IS_DOUBLE 1
-#if defined(__FMA__)
+#if defined(__FMA__) && !defined(UNFUSED)
 #define FMA(x, y, z) __builtin_fma(x, y, z)
 #else
 #define FMA(x, y, z) ((x) * (y) + (z))

@@ -1,10 +1,12 @@
 /* The method of Box and Muller on pairs of words; see ../normal.h.
  *
  * The angle lies between 0 and pi / 4, where the polynomials of fdlibm give sine and cosine within one rounding unit; the
- * logarithm is within two, so that a number is within the four that are promised.
+ * logarithm is within two, so that a number is within the four that are promised. Every operation rounds by itself: the
+ * same bits on every processor.
  */
 #include "random/normal.h"
 
+#define UNFUSED
 #include "elementwise/simd/exponential_types.h"
 
 /* (digits + 1/2) / 2^52 of digits below 2^52; exact. */

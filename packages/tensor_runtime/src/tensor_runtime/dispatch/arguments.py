@@ -5,12 +5,14 @@ A bool is no int here, and nothing but a bool is a flag: ``keepdims="no"`` is an
 
 from __future__ import annotations
 
+from math import prod
 from operator import index as as_index
 from typing import Any
 
-from tensor_core.errors import ArgumentError, shortened
+from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
 from tensor_core.files.source import name_of
 from tensor_runtime.dispatch.dtype_rules import Axes
+from tensor_runtime.form import Shape
 
 
 def whole(operation: str, what: str, value: Any, /) -> int:
@@ -110,3 +112,50 @@ def choice(operation: str, what: str, value: object, accepted: tuple[str, ...], 
         return value
     listed = ", ".join(map(repr, accepted))
     raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {listed}", operation=operation)
+
+
+def axes_key(operation: str, axes: Any, /) -> tuple[int, ...]:
+    """Axes that a user wrote, as a tuple of ints; whether the operand has them is checked when the call is bound.
+
+    >>> axes_key("squeeze", -1), axes_key("transpose", [1, 0])
+    ((-1,), (1, 0))
+    """
+    if type(axes) is int:
+        return (axes,)
+    if type(axes) is tuple:
+        for axis in axes:
+            if type(axis) is not int:
+                break
+        else:
+            return axes  # a call that finds its binding takes half as long this way
+    try:
+        return (as_index(axes),) if not isinstance(axes, (tuple, list)) else tuple(as_index(axis) for axis in axes)
+    except TypeError:
+        raise AxisError(
+            f"{operation}: axes are {shortened(axes)}; accepted: an int or a sequence of ints", operation=operation
+        ) from None
+
+
+def completed_shape(operation: str, old: Shape, new: Any, /) -> Shape:
+    """The shape that a user wrote, with -1 replaced and the number of elements checked.
+
+    >>> completed_shape("reshape", (2, 3, 4), (6, -1))
+    (6, 4)
+    """
+    try:
+        wanted = tuple(as_index(extent) for extent in new) if isinstance(new, (tuple, list)) else (as_index(new),)
+    except TypeError:
+        raise ShapeError(f"{operation}: shape is {shortened(new)}; accepted: an int or a tuple of ints") from None
+    size = prod(old)
+    if wanted.count(-1) == 1:
+        rest = prod(extent for extent in wanted if extent != -1)
+        if rest > 0 and size % rest == 0:
+            wanted = tuple(size // rest if extent == -1 else extent for extent in wanted)
+    if any(extent < 0 for extent in wanted) or prod(wanted) != size:
+        raise ShapeError(
+            f"{operation}: shape {old} has {size} elements and {tuple(wanted)} does not; "
+            f"accepted: extents of 0 or more with product {size}, of which one may be -1",
+            operation=operation,
+            shapes=(old, wanted),
+        )
+    return wanted

@@ -14,11 +14,10 @@ from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
-from tensor_runtime.ops import reduction
+from tensor_runtime.ops import reduction, views
 from tensor_runtime.ops.creation import eye as main_diagonal
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.joining import concatenate
-from tensor_runtime.ops.view_specs import DIAGONAL_VIEW
 from tensor_runtime.ops.views import diagonal_view
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.static_types.creation import typed_eye
@@ -115,7 +114,7 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
     form, _ = unwrap(name, x)
     plain = type(offset) is int and offset == 0 and type(axes) is tuple and axes == (0, 1)
     if plain and type(axes[0]) is type(axes[1]) is int and form.rank > 1 and form.shape[0] == form.shape[1]:
-        return execute_with_params(DIAGONAL_VIEW, x, axes)
+        return execute_with_params(views.DIAGONAL_VIEW, x, axes)
     first, second = normalize_axes(_pair(name, axes), form.rank, name)
     shift = whole(name, "offset", offset)
     rows, columns = form.shape[first], form.shape[second]

@@ -1,56 +1,105 @@
 """Views: new forms over the same elements, and the two functions that copy instead.
 
 Every ``*_view`` and every function with a NumPy name here returns a view that shares storage with its operand,
-whatever the size, unless its docstring says otherwise. The specs, with their rules, are in
-``tensor_runtime.ops.view_specs``.
+whatever the size, unless its docstring says otherwise. The rules are those of ``tensor_core.views``; this module
+binds them to backends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
-from operator import index as as_index
 from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, AxisError, ShapeError, ViewRequiresCopyError, shortened
+from tensor_core import views
+from tensor_core.errors import ArgumentError, ShapeError, ViewRequiresCopyError
+from tensor_core.layout import TensorLayout
 from tensor_core.shapes import as_permutation, as_shape, normalize_axes
-from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.backends.bindings import Binding, BindingTable
+from tensor_runtime.backends.error_translation import naming
+from tensor_runtime.dispatch.arguments import axes_key, completed_shape, whole
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
-from tensor_runtime.dispatch.spec import ElementwiseSpec
-from tensor_runtime.form import Shape
+from tensor_runtime.dispatch.spec import ElementwiseSpec, ViewSpec
+from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops import native_calls
-from tensor_runtime.ops.view_specs import (
-    BROADCAST_VIEW,
-    DIAGONAL_VIEW,
-    EXPAND_DIMS,
-    RESHAPE_VIEW,
-    REVERSE_VIEW,
-    SQUEEZE,
-    TRANSPOSE_VIEW,
-)
 from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
+
+def _layout(form: Form) -> TensorLayout:
+    return TensorLayout(form.shape, form.strides)
+
+
+def _parts(layout: TensorLayout) -> tuple[Shape, Shape]:
+    return layout.shape, layout.strides
+
+
+def _transposed(form: Form, axes: tuple[int, ...] | None) -> tuple[Shape, Shape]:
+    return _parts(views.transpose_view(_layout(form), axes))
+
+
+def _reshaped(form: Form, shape: Shape) -> tuple[Shape, Shape]:
+    return _parts(views.reshape_view(_layout(form), shape))
+
+
+@naming("broadcast_view", own="broadcast_to")
+def _broadcast(form: Form, shape: Shape) -> tuple[Shape, Shape]:
+    return _parts(views.broadcast_view(_layout(form), shape))
+
+
+def _reversed(form: Form, axes: tuple[int, ...]) -> tuple[Shape, Shape]:
+    return _parts(views.reverse_view(_layout(form), axes))
+
+
+def _diagonal(form: Form, axes: tuple[int, int]) -> tuple[Shape, Shape]:
+    return _parts(views.diagonal_view(_layout(form), *axes))
+
+
+TRANSPOSE_VIEW: Final = ViewSpec("transpose_view", _transposed)
+RESHAPE_VIEW: Final = ViewSpec("reshape_view", _reshaped)
+BROADCAST_VIEW: Final = ViewSpec("broadcast_view", _broadcast)
+REVERSE_VIEW: Final = ViewSpec("reverse_view", _reversed)
+DIAGONAL_VIEW: Final = ViewSpec("diagonal_view", _diagonal)
+
+
+class _ReshapingSpec(ViewSpec):
+    """What is a view of another shape, which is made of the operand's shape and of what the user wrote."""
+
+    __slots__ = ("shape_of",)
+
+    def __init__(self, name: str, shape_of: Callable[[Shape, Any], Shape]) -> None:
+        self.name, self.shape_of, self.result_layout = name, shape_of, self._arranged
+        self.bindings = BindingTable(self._build)
+        self.found = self.bindings.found
+
+    @property
+    def kernel(self) -> str:
+        """The name that backends bind."""
+        return RESHAPE_VIEW.name
+
+    def _arranged(self, form: Form, params: Any) -> tuple[Shape, Shape]:
+        return _reshaped(form, self.shape_of(form.shape, params))
+
+    def _build(self, key: tuple[Form, Any]) -> Binding:
+        form, params = key
+        return RESHAPE_VIEW.bindings[form, self.shape_of(form.shape, params)]
+
+
+@naming("squeeze_view", own="squeeze")
+def _squeezed(shape: Shape, axes: tuple[int, ...] | None) -> Shape:
+    return views.squeeze_view(TensorLayout(shape), axes).shape
+
+
+def _expanded(shape: Shape, places: tuple[int, ...]) -> Shape:
+    result = list(shape)
+    for place in sorted(normalize_axes(places, len(shape) + len(places), "expand_dims")):
+        result.insert(place, 1)
+    return tuple(result)
+
+
+SQUEEZE: Final = _ReshapingSpec("squeeze", _squeezed)
+EXPAND_DIMS: Final = _ReshapingSpec("expand_dims", _expanded)
 COPY: Final = ElementwiseSpec("copy")
-
-
-def _axes_key(operation: str, axes: Any) -> tuple[int, ...]:
-    """What a user wrote as part of a key: a tuple of ints. Whether they are axes is checked when the view is bound."""
-    if type(axes) is int:
-        return (axes,)
-    if type(axes) is tuple:
-        for axis in axes:
-            if type(axis) is not int:
-                break
-        else:
-            return axes  # a call that finds its binding takes half as long this way
-    try:
-        return (as_index(axes),) if not isinstance(axes, (tuple, list)) else tuple(as_index(axis) for axis in axes)
-    except TypeError:
-        raise AxisError(
-            f"{operation}: axes are {shortened(axes)}; accepted: an int or a sequence of ints", operation=operation
-        ) from None
 
 
 @same_dtype
@@ -76,7 +125,7 @@ def transposed(a: Tensor, axes: Sequence[int] | None, /) -> Tensor:
     >>> transposed(zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    return execute_with_params(TRANSPOSE_VIEW, a, None if axes is None else _axes_key("transpose", axes))
+    return execute_with_params(TRANSPOSE_VIEW, a, None if axes is None else axes_key("transpose", axes))
 
 
 @same_dtype
@@ -129,8 +178,8 @@ def move_axes(a: Tensor, source: Sequence[int] | int, destination: Sequence[int]
     ((3, 4, 2), (4, 2, 3))
     """
     form, _ = unwrap("move_axes", a)
-    of = normalize_axes(_axes_key("move_axes", source), form.rank, "move_axes")
-    to = normalize_axes(_axes_key("move_axes", destination), form.rank, "move_axes")
+    of = normalize_axes(axes_key("move_axes", source), form.rank, "move_axes")
+    to = normalize_axes(axes_key("move_axes", destination), form.rank, "move_axes")
     if len(of) != len(to):
         raise ArgumentError(
             f"move_axes: {len(of)} axes {of} to {len(to)} places {to}; give one place per axis", operation="move_axes"
@@ -231,7 +280,7 @@ def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] 
     """
     form, _ = unwrap("broadcast_in_dim", a)
     wanted = as_shape(shape)
-    places = normalize_axes(_axes_key("broadcast_in_dim", axes), len(wanted), "broadcast_in_dim")
+    places = normalize_axes(axes_key("broadcast_in_dim", axes), len(wanted), "broadcast_in_dim")
     if len(places) != form.rank:
         raise ArgumentError(
             f"broadcast_in_dim: {len(places)} axes {places} for shape {form.shape}; give one axis of the result for "
@@ -262,7 +311,7 @@ def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
     >>> reverse_view(tensor([1, 2, 3]), 0).to_numpy().tolist()
     [3, 2, 1]
     """
-    return execute_with_params(REVERSE_VIEW, a, _axes_key("reverse_view", axes))
+    return execute_with_params(REVERSE_VIEW, a, axes_key("reverse_view", axes))
 
 
 @same_dtype
@@ -295,7 +344,7 @@ def squeeze(a: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
     >>> squeeze(zeros((1, 3, 1)), 0).shape
     (3, 1)
     """
-    return execute_with_params(SQUEEZE, a, None if axis is None else _axes_key("squeeze", axis))
+    return execute_with_params(SQUEEZE, a, None if axis is None else axes_key("squeeze", axis))
 
 
 @same_dtype
@@ -308,7 +357,7 @@ def expand_dims(a: Tensor, /, axis: int | Sequence[int]) -> Tensor:
     >>> expand_dims(zeros((2, 3)), -1).shape, expand_dims(zeros((2, 3)), (0, 2)).shape
     ((2, 3, 1), (1, 2, 1, 3))
     """
-    return execute_with_params(EXPAND_DIMS, a, _axes_key("expand_dims", axis))
+    return execute_with_params(EXPAND_DIMS, a, axes_key("expand_dims", axis))
 
 
 @same_dtype
@@ -330,31 +379,6 @@ def to_contiguous(a: Tensor, /) -> Tensor:
     (True, (1, 3))
     """
     return a if unwrap("to_contiguous", a)[0].is_compact else copy(a)
-
-
-def completed_shape(operation: str, old: Shape, new: Any, /) -> Shape:
-    """The shape that a user wrote, with -1 replaced and the number of elements checked.
-
-    >>> completed_shape("reshape", (2, 3, 4), (6, -1))
-    (6, 4)
-    """
-    try:
-        wanted = tuple(as_index(extent) for extent in new) if isinstance(new, (tuple, list)) else (as_index(new),)
-    except TypeError:
-        raise ShapeError(f"{operation}: shape is {shortened(new)}; accepted: an int or a tuple of ints") from None
-    size = prod(old)
-    if wanted.count(-1) == 1:
-        rest = prod(extent for extent in wanted if extent != -1)
-        if rest > 0 and size % rest == 0:
-            wanted = tuple(size // rest if extent == -1 else extent for extent in wanted)
-    if any(extent < 0 for extent in wanted) or prod(wanted) != size:
-        raise ShapeError(
-            f"{operation}: shape {old} has {size} elements and {tuple(wanted)} does not; "
-            f"accepted: extents of 0 or more with product {size}, of which one may be -1",
-            operation=operation,
-            shapes=(old, wanted),
-        )
-    return wanted
 
 
 # What ``transpose_view`` calls: the function in Python, or a native one that stands for it (``ops.native_calls``).

@@ -15,7 +15,7 @@ import numpy as np
 from tensor_core.dtypes import FLOATING, Bool, DType
 from tensor_core.promotion import promote_scalar
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
+from tensor_cpu.storage import NUMPY_DTYPES, Array, empty, truth
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.shared.value_errors import number_out_of_range
 from tensor_runtime.backends.xp_tables import elementwise as rows
@@ -77,6 +77,8 @@ def binary_function(name: str, ufunc: Ufunc, operands: tuple[Operand, ...], resu
     if isinstance(a, Form) and isinstance(b, Form):
         if result.dtype in FLOATING and a.dtype is b.dtype is Bool and name != "divide":
             ufunc = partial(ufunc, dtype=NUMPY_DTYPES[result.dtype])  # NumPy would take half precision
+        if a.dtype is b.dtype is Bool and (_is_repeated(a, result) or _is_repeated(b, result)):
+            ufunc = _of_truths(ufunc)
         return _of_tensors(ufunc, a, b, result)
     if isinstance(a, Form):
         return _of_number(name, ufunc, a, b, result, number_first=False)
@@ -94,6 +96,15 @@ def _of_tensors(ufunc: Ufunc, a: Form, b: Form, result: Form) -> Ufunc:
     if a.rank == b.rank:
         return lambda x, y: ufunc(x, y, order="C")
     return lambda x, y: ufunc(x[i], y[j], order="C")
+
+
+def _is_repeated(form: Form, result: Form) -> bool:
+    return form.shape != result.shape or 0 in form.strides
+
+
+def _of_truths(ufunc: Ufunc) -> Ufunc:
+    """The ufunc of what is true; NumPy compares bytes where it repeats an element, and lent memory may hold any."""
+    return lambda x, y, **options: ufunc(truth(x), truth(y), **options)
 
 
 def _of_number(name: str, ufunc: Ufunc, form: Form, number: Operand, result: Form, *, number_first: bool) -> Ufunc:

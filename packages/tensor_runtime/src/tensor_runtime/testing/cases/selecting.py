@@ -22,9 +22,10 @@ def cases() -> Iterator[Case]:
         x = whole_numbers((2, 3), dtype)
         counted = partial(reduced, lambda line: sum(one != 0 for one in line), I64, x, (1,))
         yield Case("count_nonzero", str(dtype), (x,), lambda t: count_nonzero(t, 1), counted)
-        other = whole_numbers((4,), dtype, 1)
-        found = tabulated((2, 3), Bool, partial(_is_in, x, other))
-        yield Case("isin", str(dtype), (x, other), isin, partial(_given, found))
+        for shape in ((4,), (3, 4)):
+            other = whole_numbers(shape, dtype, 1)
+            found = tabulated((2, 3), Bool, partial(_is_in, x, other))
+            yield Case("isin", f"{dtype} {shape}", (x, other), isin, partial(_given, found))
         yield Case("diff", str(dtype), (x,), lambda t: diff(t, axis=0), partial(_differences, x))
         same = tabulated((2, 3), Bool, lambda at: at[1] > 0)
         beside = tabulated((2, 3), dtype, partial(_beside, x))
