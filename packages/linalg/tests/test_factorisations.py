@@ -169,6 +169,18 @@ def test_ldl_reads_the_lower_triangle_and_gives_blocks_of_at_most_two(dtype: str
             assert (np.tril(d, -2) == 0).all()
 
 
+@EACH_DTYPE
+@pytest.mark.parametrize("size", [7, 33, 65, 130])
+def test_ldl_goes_on_where_what_is_left_is_exactly_zero(dtype: str, size: int) -> None:
+    rng = np.random.default_rng(1)
+    for rank in (0, 1, 3):
+        root = rng.integers(-2, 3, (size, rank)).astype(dtype)
+        for x in (root @ root.T, np.kron(np.eye(size // 3 + 1), np.ones((3, 3)))[:size, :size].astype(dtype)):
+            lower, d, order = arrays(tl.ldl(tr.asarray(x)))
+
+            assert near(product(lower, d, adjoint(lower)), x[np.ix_(order, order)], dtype, times=50.0 * size)
+
+
 def test_ldl_of_an_indefinite_matrix_has_its_inertia_and_scipys_blocks() -> None:
     x = numbers("complex128", (5, 5))
     x = x + x.conj().T

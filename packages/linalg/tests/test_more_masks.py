@@ -229,3 +229,17 @@ def test_substitutions_under_a_mask_refuse_what_they_cannot_do(solved: Any) -> N
         solved(a, b, check="mask", condition=True)
     with pytest.raises(ArgumentError, match="overwrite"):
         solved(a, b, check="mask", overwrite="x")
+
+
+def test_whom_an_error_names_later_is_found_too() -> None:
+    rng = np.random.default_rng(0)
+    for size in (2, 3):
+        a = rng.integers(-2, 3, (size, size, 400)).astype(float)
+        a[..., ::7] = 1.0  # fails in the first step, others in later ones
+        for function in (tl.logm, tl.sqrtm):
+            result, status = function(tr.asarray(np.asfortranarray(a)), check="mask")
+            alone = [function(tr.asarray(np.asfortranarray(one)), check="mask") for one in np.moveaxis(a, -1, 0)]
+            assert status.to_numpy().tolist() == [one.status.item() for one in alone]
+            assert set(status.to_numpy().tolist()) == {0, 2}
+            expected = np.stack([one.result.to_numpy() for one in alone], -1)
+            assert np.array_equal(np.isnan(result.to_numpy()), np.isnan(expected))

@@ -100,7 +100,8 @@ static bool NAME(block_hermitian)(const FactorizationPlan *plan, const Factoriza
     BlasInt info = 0;
     blas_table()->lapack.sytrf[KIND]("L", &plan->rows, a, &plan->rows, scratch->integers, scratch->work,
                                      &plan->work_size, &info);
-    if (!NAME(are_finite)(a, n * n)) return false;
+    /* Where a block is exactly 0, xLASYF leaves in its column what it should have updated. */
+    if (info != 0 || !NAME(are_finite)(a, n * n)) return false;
     for (Index i = 0; i < n; i++) order[i] = i;
     for (Index k = 0; k < n; k += (Index)widths[k]) {
         const Index written = (Index)blas_integer(scratch->integers, k);

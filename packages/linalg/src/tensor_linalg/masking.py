@@ -251,7 +251,8 @@ def _slice(x: Tensor, start: int, stop: int) -> Tensor:
 def _blame(run: Run, operands: list[Tensor], error: LinalgError, count: int, /) -> Tensor:
     """I32 [count], 2 for the matrices on which ``run`` raises, given the error of all of them; else 0.
 
-    It names the first one, and the others are looked for in halves: a few calls for each that fails.
+    It names one, often the first, and the others are looked for before it and in halves behind it: a few calls for each
+    that fails.
     """
     bad = list(_blamed(run, operands, error, 0, count))
     parts = []
@@ -267,14 +268,20 @@ def _blame(run: Run, operands: list[Tensor], error: LinalgError, count: int, /) 
 
 def _blamed(run: Run, operands: list[Tensor], error: LinalgError, start: int, stop: int) -> Iterator[int]:
     where_it_is: Any = getattr(error, "batch_index", None)
-    first = start + (where_it_is[0] if where_it_is else 0)
+    named = start + (where_it_is[0] if where_it_is else 0)
+    yield from _tried(run, operands, start, named)
     if where_it_is or stop - start == 1:
-        yield first
-        first += 1
-    middle = (first + stop) // 2
-    for low, high in ((first, middle), (middle, stop)):
-        if low < high:
-            try:
-                run(*(_slice(x, low, high) for x in operands))
-            except LinalgError as another:
-                yield from _blamed(run, operands, another, low, high)
+        yield named
+        named += 1
+    middle = (named + stop) // 2
+    yield from _tried(run, operands, named, middle)
+    yield from _tried(run, operands, middle, stop)
+
+
+def _tried(run: Run, operands: list[Tensor], start: int, stop: int) -> Iterator[int]:
+    if start == stop:
+        return
+    try:
+        run(*(_slice(x, start, stop) for x in operands))
+    except LinalgError as error:
+        yield from _blamed(run, operands, error, start, stop)

@@ -115,7 +115,11 @@ def ldl(a: Array, lower: Array, diagonal: Array, permutation: Array) -> int:
     size = len(a)
     pivots, beside = lapack.integers(size), np.zeros(size, a.dtype)
     power = scale_away_from_limits(a)
-    _call_with_work(_name("sytrf", a, "hetrf"), "L", size, a, size, pivots)  # a block of zero is no failure
+    given = a.copy()
+    if _call_with_work(_name("sytrf", a, "hetrf"), "L", size, a, size, pivots):
+        # A block is exactly 0, which is no failure; but xLASYF leaves in its column what it should have updated.
+        a[...] = given
+        lapack.call(_name("sytf2", a, "hetf2"), "L", size, a, size, pivots)
     lapack.call(_name("syconv", a), "L", "C", size, a, size, pivots, beside)
     matrix = a.T
     lower.T[...] = np.tril(matrix, -1) + np.eye(size)
