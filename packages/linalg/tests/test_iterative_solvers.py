@@ -271,3 +271,23 @@ def test_an_exponential_without_tolerance_is_exact_to_rounding_or_says_that_it_i
     assert error <= (1e-4 if dtype is tr.F32 else 1e-12)
     assert found.converged == (found.reached == 1)
     assert found.converged or hermitian or dtype is tr.F32
+
+
+@pytest.mark.parametrize("name", ["cg", "minres", "gmres"])
+def test_no_solver_says_that_it_solved_a_singular_system_that_has_no_solution(name: str) -> None:
+    rng = np.random.default_rng(0)
+    said = {True: 0, False: 0}
+    for _ in range(300):
+        size = int(rng.integers(2, 6))
+        a = rng.integers(-2, 3, (size, size)).astype(float)
+        a = a @ a.T if name == "cg" else a + a.T
+        b = rng.standard_normal(size)
+        try:
+            found = SOLVERS[name](tr.asarray(a), tr.asarray(b))
+        except NotPositiveDefiniteError:
+            said[False] += 1
+            continue
+        said[found.converged] += 1
+        if found.converged:
+            assert np.linalg.norm(a @ found.x.to_numpy() - b) <= 1e-6 * np.linalg.norm(b)
+    assert min(said.values()) > 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, share, started
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, over, parted, share, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import first, unit_of
 from tensor_linalg.products import vecdot
@@ -62,6 +62,7 @@ def cg(
     x, r = tr.multiply(r, 0.0), tr.divide(r, scale)
     bound = share(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
     tiny = unit_of(r.dtype)
+    norm = tr.multiply(length, 0.0)  # of A, at least
     converged = interrupted = False
     try:
         z = r if precondition is None else precondition(r)
@@ -75,7 +76,9 @@ def cg(
             if stop.reached(apply.products, residuals, batch, scale):
                 break
             q = apply(p)
-            pq = tr.real(vecdot(p, q))
+            square, pq = tr.real(vecdot(p, p)), tr.real(vecdot(p, q))
+            norm = tr.maximum(norm, over(tr.norm(q, axis=0), tr.sqrt(square)))
+            pq = tr.where(tr.abs(pq) <= tr.multiply(tr.multiply(norm, square), 10 * tiny), 0.0, pq)  # rounding alone
             moving, wrong = active, active & ((pq <= 0) | (rz <= 0))
             if tr.any(wrong):
                 resolved = residuals > tiny  # else squares of what is left have vanished, and the column rests

@@ -7,7 +7,7 @@ from math import inf
 import tensor_runtime as tr
 from tensor_linalg.iterative.operators import LinearMap, Operator, flat, hypotenuse, over, parted, share, started
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
-from tensor_linalg.operands import number
+from tensor_linalg.operands import number, unit_of
 from tensor_linalg.products import vecdot
 
 
@@ -32,7 +32,8 @@ def minres(
 
     Returns:
         As ``cg``. The residuals are those that the recurrence tells, which in rounding may be a little below the true
-        ones.
+        ones; where A seems singular a last product makes sure that they are not far below. Where no x solves the
+        system, ``converged`` is False.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
@@ -52,6 +53,7 @@ def minres(
     shift = number("minres", "shift", shift, "a finite real number", -inf)
     right = flat(b, core, batch)
     stop = Stop("minres", tol, maxiter, callback, b.dtype, 0.5)
+    unit = 10 * unit_of(b.dtype)
     x, r = started(given, right, x0)
     if x0 is not None and shift:
         r = tr.add(r, tr.multiply(x, shift))
@@ -62,12 +64,18 @@ def minres(
     w_before = w = nothing
     beta = dbar = epsilon = sine = tr.multiply(residuals, 0.0)
     cosine = tr.subtract(dbar, 1.0)
+    norm = beta  # of A, at least
+    ended = doubtful = residuals < 0  # the space can grow no more, and A is singular on it, or perhaps is
     converged = interrupted = False
     try:
         while True:
-            active = residuals > bound
+            active = (residuals > bound) & ~ended
             if not tr.any(active):
                 converged = bool(tr.all(residuals <= bound))  # not where they are NaN
+                if converged and tr.any(doubtful):
+                    true = tr.norm(tr.subtract(right, apply(x)), axis=0)
+                    if tr.any(true > tr.multiply(bound, 10.0)):  # A is singular, and rounding hid it
+                        converged, residuals = False, true
                 break
             if stop.reached(given.products, residuals, batch):
                 break
@@ -79,7 +87,10 @@ def minres(
             delta = tr.add(tr.multiply(cosine, dbar), tr.multiply(sine, alpha))
             gbar = tr.subtract(tr.multiply(sine, dbar), tr.multiply(cosine, alpha))
             epsilon, dbar = tr.multiply(sine, beta), tr.negative(tr.multiply(cosine, beta))
-            gamma = hypotenuse(gbar, beta)
+            gamma, norm = hypotenuse(gbar, beta), tr.maximum(norm, hypotenuse(alpha, beta))
+            vanished = gamma <= tr.multiply(norm, unit)
+            ended, doubtful = ended | vanished, doubtful | (gamma <= tr.multiply(norm, unit**0.5))
+            gamma = tr.where(vanished, 0.0, gamma)
             cosine, sine = over(gbar, gamma), over(beta, gamma, 1.0)  # where both are 0 nothing more is found
             w_next = tr.subtract(tr.subtract(v, tr.multiply(old, w_before)), tr.multiply(delta, w))
             w_before, w = w, over(w_next, gamma)
