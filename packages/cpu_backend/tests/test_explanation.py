@@ -28,7 +28,7 @@ def words(function: Callable[..., Any], *arguments: Any) -> list[str]:
         (tr.add, ((F64, (3,)), (F64, (3,))), "native loop for tiny tensors"),
         (tr.add, ((F64, (300, 30)), (F64, (300, 30))), "native loops in blocks"),
         (tr.sum, ((F64, (300, 30)),), "native reduction"),
-        (tr.matmul, ((F64, (300, 400)), (F64, (400, 500))), "matrix product by BLAS"),
+        (tr.matmul, ((F64, (1000,)), (F64, (1000, 2000))), "matrix product by BLAS"),
         (tr.matmul, ((F64, (2, 2)), (F64, (2, 2))), "native loop for tiny products"),
         (tl.svd, ((F64, (3, 3, 1000)),), "kernel with a matrix in each lane of a register"),
         (tl.svd, ((F64, (200, 200)),), "native loop over LAPACK calls"),

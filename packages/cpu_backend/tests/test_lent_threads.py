@@ -104,8 +104,8 @@ def test_lent_threads_work_on_the_processors_of_who_borrows_them(output: Output)
 
 @OWN
 @AFFINITY
-def test_threads_lent_to_a_product_sleep_soon_after_it(output: Output) -> None:
-    code = (
+def test_threads_lent_to_a_product_sleep_soon_after_it(leaving_to_blas: str, output: Output) -> None:
+    code = leaving_to_blas + (
         "import os, time, numpy as np, tensor_runtime as tr\n"
         "x = tr.asarray(np.ones((800, 800)))  # large enough for the library's threads\n"
         "def used_while_asleep():\n"
@@ -135,8 +135,10 @@ def test_threads_lent_to_a_product_sleep_soon_after_it(output: Output) -> None:
 
 @OWN
 @AFFINITY
-def test_products_of_some_milliseconds_are_lent_no_threads_that_would_wait_for_each_other(output: Output) -> None:
-    code = (
+def test_products_of_some_milliseconds_are_lent_no_threads_that_would_wait_for_each_other(
+    leaving_to_blas: str, output: Output
+) -> None:
+    code = leaving_to_blas + (
         "import os, numpy as np, tensor_runtime as tr\n"
         "def threads_after(size):\n"
         "    x = tr.asarray(np.ones((size, size)))\n"
@@ -149,6 +151,7 @@ def test_products_of_some_milliseconds_are_lent_no_threads_that_would_wait_for_e
 
 
 @OWN
+@pytest.mark.usefixtures("by_blas")
 def test_products_of_several_callers_are_right_while_one_of_them_is_lent_threads() -> None:
     whole = np.arange(800.0 * 800.0).reshape(800, 800) % 7
     x, expected = tr.asarray(np.asfortranarray(whole)), whole @ whole

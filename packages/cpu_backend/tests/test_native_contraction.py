@@ -333,9 +333,34 @@ def test_a_large_result_of_short_sums_is_not_written_tile_by_tile_across_columns
 
 
 @calibrated
-def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not() -> None:
+def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "blas_slowness", lambda dtype: 1.0)
     assert isinstance(planned("ij,jk->ik", i=700, j=700, k=700), MatrixProduct)
     assert isinstance(planned("ij,jk->ik", "int64", i=700, j=700, k=700), ScatterProduct)
+
+
+@calibrated
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_a_blas_of_narrower_vectors_leaves_large_matrix_products_to_the_packed_one(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cost.blas_slowness.cache_clear()
+    monkeypatch.setattr(cost, "asked_vector_bytes", lambda: 32)
+    try:
+        assert isinstance(planned("ij,jk->ik", dtype, i=700, j=700, k=700), ScatterProduct)
+    finally:
+        cost.blas_slowness.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("core", "width"), [("Haswell", 32), ("SKYLAKEX", 64), ("nehalem", 16), ("", None), ("no such processor", None)]
+)
+def test_the_vectors_of_the_kernels_that_openblas_is_asked_for_are_known(
+    core: str, width: int | None, output: Callable[..., str]
+) -> None:
+    code = "from tensor_cpu.system.blas import asked_vector_bytes; print(asked_vector_bytes())"
+    assert output(code, OPENBLAS_CORETYPE=core) == str(width)
+    assert output(code, OPENBLAS_CORETYPE=core, TENSOR_CPU_BLAS="mkl") == "None"
 
 
 def test_operands_to_be_converted_stay_with_numpy() -> None:

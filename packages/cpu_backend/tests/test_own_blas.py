@@ -125,16 +125,16 @@ print(blas.opened().name, len(access) > 0, seen == {count}, {read() for read, _ 
 @pytest.mark.parametrize("count", ["1", "3"])
 @pytest.mark.parametrize("choice", ["numpy", "scipy"])
 def test_the_threads_of_a_shared_library_are_never_changed_by_kernels_that_call_it(
-    choice: str, count: str, output: Output
+    choice: str, count: str, leaving_to_blas: str, output: Output
 ) -> None:
     numpys_threads()
 
-    assert output(BESIDE, count, TENSOR_CPU_BLAS=choice).split() == [choice, "True", "True", "True"]
+    assert output(leaving_to_blas + BESIDE, count, TENSOR_CPU_BLAS=choice).split() == [choice, "True", "True", "True"]
 
 
 @OWN
-def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread(output: Output) -> None:
-    code = (
+def test_nobody_finds_the_symbols_of_our_library_and_it_starts_no_thread(leaving_to_blas: str, output: Output) -> None:
+    code = leaving_to_blas + (
         "import os, ctypes, sys, numpy as np, tensor_runtime as tr\n"
         "x = tr.asarray(np.zeros((800, 800)))  # large enough to be left to BLAS\n"
         "before = len(os.listdir('/proc/self/task')) if os.path.isdir('/proc/self/task') else 0\n"
@@ -154,8 +154,8 @@ def test_importing_the_backend_opens_no_library(output: Output) -> None:
 
 
 @OWN
-def test_a_library_that_another_package_has_loaded_is_left_to_it(output: Output) -> None:
-    code = (
+def test_a_library_that_another_package_has_loaded_is_left_to_it(leaving_to_blas: str, output: Output) -> None:
+    code = leaving_to_blas + (
         "import ctypes\nfrom tensor_cpu.system import blas\n"
         "theirs = ctypes.CDLL(blas.own_library())\ntheirs.scipy_openblas_set_num_threads(2)\n"
         "import numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
@@ -166,8 +166,10 @@ def test_a_library_that_another_package_has_loaded_is_left_to_it(output: Output)
 
 
 @OWN
-def test_a_library_that_another_package_loads_later_keeps_the_threads_that_they_give_it(output: Output) -> None:
-    code = (
+def test_a_library_that_another_package_loads_later_keeps_the_threads_that_they_give_it(
+    leaving_to_blas: str, output: Output
+) -> None:
+    code = leaving_to_blas + (
         "import ctypes, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
         "from tensor_cpu.system import blas\nfrom tensor_cpu.system.threads import set_threads\n"
         "x = tr.asarray(np.eye(900) * 2.0)\ntr.matmul(x, x)\n"
@@ -180,9 +182,11 @@ def test_a_library_that_another_package_loads_later_keeps_the_threads_that_they_
 
 
 @pytest.mark.parametrize("count", ["1", "3"])
-def test_without_our_library_numpys_serves_with_the_threads_that_it_has(count: str, output: Output) -> None:
+def test_without_our_library_numpys_serves_with_the_threads_that_it_has(
+    count: str, leaving_to_blas: str, output: Output
+) -> None:
     read, _ = numpys_threads()
-    code = (
+    code = leaving_to_blas + (
         "import sys; sys.modules['scipy_openblas32'] = None\n"
         "import ctypes, numpy as np, tensor_runtime as tr, tensor_linalg as tl\n"
         "from numpy.linalg import _umath_linalg\nfrom tensor_cpu.system import blas\n"

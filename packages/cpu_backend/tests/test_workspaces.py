@@ -11,7 +11,6 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.dtypes import F64, I32, Bool, DType
-from tensor_cpu.kernels.contraction import choice
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
@@ -47,12 +46,6 @@ PLAIN = ("plain", "transposed", "with gaps")
 def one_thread() -> Iterator[None]:
     with tr.set_threads(1):
         yield
-
-
-@pytest.fixture
-def by_blas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our own products copy nothing, and are sometimes the faster ones."""
-    monkeypatch.setattr(choice, "plan_native", lambda *_: None)
 
 
 def bound(name: str, operands: tuple[Tensor, ...], shape: tuple[int, ...], dtype: DType, params: Any) -> Kernel:

@@ -36,6 +36,15 @@ int cpu_choose(InstructionSet set) {
     return 0;
 }
 
+bool cpu_is_amd(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") != 0;
+#else
+    return false;
+#endif
+}
+
 size_t cpu_last_level_cache_bytes(void) {
     long bytes = 0;
 #if defined(_SC_LEVEL3_CACHE_SIZE)

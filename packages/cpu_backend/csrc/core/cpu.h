@@ -7,6 +7,7 @@
 #ifndef TENSOR_CPU_CPU_H
 #define TENSOR_CPU_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum { PLAIN, AVX2, AVX512 } InstructionSet;
@@ -19,6 +20,9 @@ InstructionSet cpu_instruction_set(void);
 int cpu_choose(InstructionSet set);
 
 extern const char *const INSTRUCTION_SET_NAMES[3];
+
+/* Whether AMD made the processor. */
+bool cpu_is_amd(void);
 
 /* Bytes of the last cache before main memory; 0 where the system does not tell. */
 size_t cpu_last_level_cache_bytes(void);

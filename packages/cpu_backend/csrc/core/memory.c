@@ -124,6 +124,11 @@ static PyObject *set_instruction_set(PyObject *module, PyObject *name) {
     return PyErr_Format(PyExc_ValueError, "this processor has no instruction set %R", name);
 }
 
+static PyObject *is_amd(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyBool_FromLong(cpu_is_amd());
+}
+
 static PyObject *streamed_bytes(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     return PyLong_FromSize_t(cpu_streamed_bytes());
@@ -152,6 +157,7 @@ PyMethodDef memory_functions[] = {
     {"set_call_checks", set_call_checks, METH_O, "Whether kernels compare arrays with what they were bound to."},
     {"instruction_set", instruction_set, METH_NOARGS, "plain, avx2 or avx512."},
     {"set_instruction_set", set_instruction_set, METH_O, "Make kernels of another version from now on."},
+    {"is_amd", is_amd, METH_NOARGS, "Whether AMD made the processor."},
     {"streamed_bytes", streamed_bytes, METH_NOARGS, "Bytes of a contraction's result that is written past the caches."},
     {"set_streamed_bytes", set_streamed_bytes, METH_O, "Write results from so many bytes on past the caches."},
     {NULL, NULL, 0, NULL},

@@ -9,6 +9,10 @@ Products by BLAS and NumPy's kernels: measured on two cores of a 2.8 GHz server 
 - A floating-point operation of a product of F64: 0.0132 up to 64 by 64 by 64, 0.0118 at 96 (up to 100 OpenBLAS packs
   nothing), and 0.0153 from 128 on, on a server whose kernels in C take 0.8 of the times below; of F32 0.0045 and
   0.0065, of C64 0.061 and 0.053. A lone product of 16 by 16 by 16: 360 in C, 1300 by NumPy.
+- On a processor of AMD with AVX-512 (family 26), OpenBLAS by its kernels for Skylake: products of 256 to 512 of F64
+  at 92 to 96 GFLOP/s beside 107 to 115 of the packed product in C, of 1536 at 100 beside 105; of F32 230 beside 214.
+- Where OPENBLAS_CORETYPE asks for kernels of narrower vectors, BLAS takes as many times as long as vectors are
+  narrower: F64, F32 and C64 at 60, 124 and 64 GFLOP/s by those for Haswell, beside 107, 214 and 118 in C.
 - A stack of 16 thousand products (M, K, N), per product: (1, 8, 1) 8, (2, 2, 2) 26, (4, 4, 4) 32, (8, 8, 8) 49,
   (16, 16, 16) 185, (2, 2, 64) 64, (2, 2, 1000) 1130; by NumPy's loop, which takes any strides: (1, 8, 1) 21,
   (2, 2, 2) 41, (4, 2, 4) 91, (4, 4, 4) 186.
@@ -39,9 +43,11 @@ their number.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from tensor_cpu.kernels.memory_costs import CACHED_BYTES, ITEMSIZE
+from tensor_cpu.system.blas import asked_vector_bytes
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 _CACHED_ELEMENTS: Final = CACHED_BYTES // 8
@@ -49,6 +55,7 @@ _PRODUCTS_CALL: Final = 150.0 if AVAILABLE else 1000.0  # a matrix product or a 
 _LOOPS_CALL: Final = 1000.0
 _PRODUCT_CALL: Final = 40.0  # one more matrix product in a stack
 _BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.006, "complex128": 0.065, "complex64": 0.035}
+_BLAS_ON_AMD: Final = {"float64": 1.15}
 _PACKED_FLOP: Final = {"float64": 1.09}  # more where BLAS packs and blocks are few
 _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
 _LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
@@ -113,13 +120,33 @@ LONG_SUM: Final = 4096
 """Products of a sum that the packed product reads from end to end for each of a stack"""
 
 
+@cache
+def blas_slowness(dtype: str) -> float:
+    """How many times as long BLAS takes here, beside our loops, as where the constants were measured.
+
+    >>> 1.0 <= blas_slowness("float32") <= 4.0
+    True
+    """
+    if not AVAILABLE or LIBRARY.instruction_set() != "avx512":
+        return 1.0  # of narrower vectors BLAS makes the better use: it is not to be had slower
+    asked = asked_vector_bytes()
+    if asked is not None and asked < vector_bytes():
+        return vector_bytes() / asked
+    return _BLAS_ON_AMD.get(dtype, 1.0) if LIBRARY.is_amd() else 1.0
+
+
+def _blas_flop(dtype: str) -> float:
+    """A floating-point operation of a product of matrices by BLAS; of integers and Bool, by NumPy."""
+    return _BLAS_FLOP[dtype] * blas_slowness(dtype) if dtype in _BLAS_FLOP else _LOOP_FLOP
+
+
 def product(m: int, n: int, k: int, dtype: str) -> float:
     """One matrix product [n, k] [k, m].
 
     >>> product(4, 4, 4, "float64") < product(4, 4, 4, "int64")
     True
     """
-    flop = _BLAS_FLOP.get(dtype, _LOOP_FLOP)
+    flop = _blas_flop(dtype) if min(m, n) > 1 else _BLAS_FLOP.get(dtype, _LOOP_FLOP)  # a vector waits for memory
     if _SMALL_PRODUCT < m * n * k <= _LARGE_PRODUCT:
         flop *= _PACKED_FLOP.get(dtype, 1.0)
     call = _PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4  # a lone dot product is called directly
@@ -147,7 +174,7 @@ def along(count: int, m: int, n: int, k: int, dtype: str) -> float:
     """
     if m * n * k > _SMALL_PRODUCT or min(m, n) == 1:
         return 0.0
-    return count * (_ALONG_CALL + _ALONG_FLOP * 2 * m * n * k * _BLAS_FLOP.get(dtype, 0.0))
+    return count * (_ALONG_CALL + _ALONG_FLOP * 2 * m * n * k * (_blas_flop(dtype) if dtype in _BLAS_FLOP else 0.0))
 
 
 def interleaved(size: int, run: int, dtype: str) -> float:

@@ -163,6 +163,24 @@ _ADVICE: Final[Mapping[str, str]] = MappingProxyType(
         "mkl": "pip install ironstride-tensor-cpu[mkl]",
     }
 )
+_CORE: Final = "OPENBLAS_CORETYPE"
+_CORES: Final = {
+    64: ("skylakex", "cooperlake", "sapphirerapids"),
+    32: ("sandybridge", "bulldozer", "piledriver", "haswell", "steamroller", "excavator", "zen"),
+    16: (
+        "prescott",
+        "core2",
+        "penryn",
+        "dunnington",
+        "nehalem",
+        "atom",
+        "nano",
+        "opteron",
+        "opteron_sse3",
+        "barcelona",
+    ),
+}
+"""Processors that the environment may name, by the bytes of a vector of the kernels that OpenBLAS has for them."""
 _lock: Final = fork_safe_lock()
 _opened: Provider | None = None
 
@@ -220,6 +238,21 @@ def blas_limit() -> int:
 def opened() -> Provider | None:
     """The library that native kernels call, if they have called one."""
     return _opened
+
+
+@cache
+def asked_vector_bytes() -> int | None:
+    """Bytes of a vector of the kernels that ``OPENBLAS_CORETYPE`` asks for; None if OpenBLAS looks at the processor.
+
+    Read once, as the library does; a name that it does not know it passes over.
+
+    >>> asked_vector_bytes() in (None, 16, 32, 64)
+    True
+    """
+    if os.environ.get(VARIABLE) == "mkl":
+        return None
+    named = os.environ.get(_CORE, "").lower()
+    return next((width for width, cores in _CORES.items() if named in cores), None)
 
 
 def _choose(name: str) -> Provider:

@@ -78,6 +78,7 @@ def apply_environment() -> None:
     Raises:
         ArgumentError: ``TENSOR_CPU_THREADS`` is no number from 1 to 1024.
 
+    >>> apply_environment()
     >>> before = threads()
     >>> apply_environment()
     >>> threads() == before

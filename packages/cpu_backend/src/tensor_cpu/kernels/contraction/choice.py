@@ -202,8 +202,9 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     """What the kernel will do with operands in which every label is shared or kept, and no extent is 0.
 
     >>> x, y = row_major((0, 1), (3000, 400), "float64"), row_major((1, 2), (400, 500), "float64")
-    >>> type(plan_contraction(x, y, row_major((0, 2), (3000, 500), "float64"))).__name__
-    'MatrixProduct'
+    >>> plan = plan_contraction(x, y, row_major((0, 2), (3000, 500), "float64"))
+    >>> isinstance(plan, MatrixProduct | ScatterProduct)  # by BLAS or packed in C, whichever is faster here
+    True
     """
     axes = join(x, y, result)
     terms = extent_of(axes)
