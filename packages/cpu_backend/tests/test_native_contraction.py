@@ -177,6 +177,10 @@ LARGE = {
     "hyper-edges": ("abcd,acef->abdfe", {"a": 5, "b": 5, "c": 5, "d": 5, "e": 5, "f": 7}),
     "scattered": ("aibjc,djaci->dbca", {"a": 6, "b": 9, "c": 7, "d": 11, "i": 5, "j": 8}),
     "many short axes": ("abcdefgh,hgfeijkl->lakbjcid", dict.fromkeys("abcdefghijkl", 2)),
+    "short sums": ("pka,kj->jpa", {"p": 50, "k": 9, "a": 9, "j": 27}),
+    "runs of three": ("pkaqb,kj->jpaqb", {"p": 5, "k": 7, "a": 3, "q": 9, "b": 3, "j": 70}),
+    "runs of a large operand": ("dhbk,dafh->afdbk", {"d": 60, "h": 9, "b": 30, "k": 81, "a": 3, "f": 2}),
+    "large, in two orders": ("abcde,edcba->abcde", dict.fromkeys("abcde", 17)),
     "long sum": ("k,kj->j", {"k": 3000, "j": 3}),
     "one element": ("ik,ki->", {"k": 60, "i": 7}),
 }
@@ -192,6 +196,30 @@ def test_large_contractions_are_exact_for_whole_numbers(name: str, dtype: str, b
     for instructions in INSTRUCTION_SETS:
         LIBRARY.set_instruction_set(instructions)
         np.testing.assert_array_equal(bind(case)(case.x, case.y), expected)
+
+
+@pytest.mark.usefixtures("threads", "streaming")
+@pytest.mark.parametrize("bind", [pair, scatter])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [name for name in LARGE if "large" not in name])
+def test_results_that_are_written_past_the_cache_are_whole(
+    name: str, dtype: str, bind: Callable[[Case], Kernel]
+) -> None:
+    subscripts, extents = LARGE[name]
+    case = named_case(subscripts, dtype, **extents)
+    expected = np.einsum(subscripts, case.x, case.y) if dtype == "bool" else case_by_float(subscripts, case)
+    for instructions in INSTRUCTION_SETS:
+        LIBRARY.set_instruction_set(instructions)
+        np.testing.assert_array_equal(bind(case)(case.x, case.y), expected)
+
+
+@pytest.fixture
+def streaming() -> Iterator[None]:
+    """Results of any size are written past the cache meanwhile."""
+    former = LIBRARY.streamed_bytes()
+    LIBRARY.set_streamed_bytes(1)
+    yield
+    LIBRARY.set_streamed_bytes(former)
 
 
 def case_by_float(subscripts: str, case: Case) -> Array:

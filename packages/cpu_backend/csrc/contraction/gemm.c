@@ -14,12 +14,15 @@
  * of a block are added up one after the other, in the order of k, and the sum of each further block is added to the
  * element of the result, which is read again.
  *
+ * Where sums are short and the result is large, memory is what counts: blocks are computed in a buffer, and go from there
+ * past the cache, column by column, so that no line of the result is read before it is written.
+ *
  * Rows should be the axes among which the result's innermost one is: they become vectors. Stacked axes whose elements
  * share lines of the cache should be given as near ones: all their products of one block of rows and columns are
  * computed before the next block, while its lines are in the cache.
  *
  * The plan holds two tables for each of rows, columns and depth, of 8 bytes an entry (groups.h): 48 MiB at most, a
- * group of more than LONGEST_TABLE elements being refused.
+ * group of more than LONGEST_TABLE elements being refused; and two of a block in a buffer, of less than 1,000 entries.
  */
 #include "contraction/gemm.h"
 #include "core/arguments.h"
@@ -28,6 +31,7 @@
 #include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "copy/permute.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -42,9 +46,10 @@ enum {
 };
 enum { FEWEST_COLUMNS = 32, MOST_LINES = 1 << 14 }; /* of a block whose elements lie in lines of their own */
 enum { FEW_COLUMN_PANELS = 8, FEW_ROW_PANELS = 2, STREAMS = 32 };
+enum { STAGED_DEPTH = 64, STAGED_BYTES = 1 << 16, SHORTEST_STAGED = 4 * CACHE_LINE };
 enum { PARTS_OF_A_THREAD = 2 }; /* so that one that wakes late finds less left to do */
 
-enum { ROWS_X, ROWS_RESULT, COLUMNS_Y, COLUMNS_RESULT, DEPTH_X, DEPTH_Y, TABLES };
+enum { ROWS_X, ROWS_RESULT, COLUMNS_Y, COLUMNS_RESULT, DEPTH_X, DEPTH_Y, STAGED_ROWS, STAGED_COLUMNS, TABLES };
 
 typedef struct {
     ArrayForm result;
@@ -56,8 +61,10 @@ typedef struct {
     bool reads_rows, reads_columns; /* as they lie: so few of the others would use them if they were packed */
     Index depth_step;               /* of a block */
     Index row_step, column_step;    /* of a block, for one thread */
+    Index staged_columns;           /* that are computed in the buffer at a time; 0 where there is none */
+    Index row_run;                  /* rows that follow one another in the result */
     Index *tables[TABLES];
-    size_t x_bytes, y_bytes; /* of the packed blocks */
+    size_t x_bytes, y_bytes, staged_bytes; /* of the packed blocks and of the buffer */
 } GemmPlan;
 
 typedef struct {
@@ -69,15 +76,18 @@ typedef struct {
     atomic_bool failed; /* for want of memory */
 } Call;
 
-/* Packs panels of `step` neighbours, the last one with as many whole multiples of `unit` as it needs. */
+/* Packs panels of `step` neighbours, the last one with as many whole multiples of `unit` as it needs. There are `left`
+ * neighbours from the first one on. */
 static void pack_block(const GemmPlan *plan, char *panels, const char *source, const Index *across, const Index *along,
-                       Index count, Index depth, Index step, Index unit) {
+                       Index count, Index left, Index depth, Index step, Index unit) {
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     const bool is_far = depth > 1 && along[1] != along[0] + 1;
     for (Index i = 0; i < count; i += step) {
         Index width = smaller(count - i, step), room = rounded_up(width, unit);
-        if (i + 2 * step < count && is_far) /* strides of pages are beyond what processors foresee */
-            for (Index k = 0; k < depth; k++) __builtin_prefetch(source + (across[i + 2 * step] + along[k]) * bytes);
+        if (is_far) /* strides of pages are beyond what processors foresee */
+            for (Index k = 0; k < depth; k++)
+                for (Index next = i + 2 * step; next < smaller(left, i + 3 * step); next += CACHE_LINE / bytes)
+                    __builtin_prefetch(source + (across[next] + along[k]) * bytes);
         plan->pack(panels, source, across + i, along, width, depth, room);
         panels += room * depth * bytes;
     }
@@ -96,13 +106,48 @@ static void multiply_rows_as_they_lie(const GemmPlan *plan, GemmBlock block, con
     block.rows -= whole;
     block.across += whole;
     if (block.rows == 0) return;
-    pack_block(plan, packed_x, x, rows + whole, products, block.rows, block.depth, plan->loop.rows, plan->loop.lanes);
+    pack_block(plan, packed_x, x, rows + whole, products, block.rows, block.rows, block.depth, plan->loop.rows,
+               plan->loop.lanes);
     plan->loop.multiply(&block, packed_x, packed_y, result);
+}
+
+/* What one thread works in: packed blocks of both operands, and a block of the result. */
+typedef struct {
+    char *x, *y, *staged;
+} Workspace;
+
+/* Multiplies a block whose columns are packed, or read where they lie from `y` on. */
+static void multiply_block(const GemmPlan *plan, const GemmBlock *block, const char *x, Index row, Index k,
+                           char *packed_x, const char *columns, char *result) {
+    if (plan->reads_rows) multiply_rows_as_they_lie(plan, *block, x, row, k, packed_x, columns, result);
+    else plan->loop.multiply(block, packed_x, columns, result);
+}
+
+/* The same through the buffer, some columns at a time. */
+static void multiply_staged(const GemmPlan *plan, GemmBlock block, const char *x, Index row, char *packed_x,
+                            const char *columns, char *staged, char *result) {
+    const Index bytes = ELEMENT_BYTES[plan->result.type], whole = block.columns, run = plan->row_run;
+    const Index *const across = block.across, *const along = block.along;
+    block.across = plan->tables[STAGED_ROWS];
+    block.along = plan->tables[STAGED_COLUMNS];
+    for (Index column = 0; column < whole; column += plan->staged_columns) {
+        block.columns = smaller(whole - column, plan->staged_columns);
+        multiply_block(plan, &block, x, row, 0, packed_x, columns, staged);
+        for (Index j = 0; j < block.columns; j++)
+            for (Index i = 0, length; i < block.rows; i += length) {
+                length = smaller(run - (row + i) % run, block.rows - i);
+                SIMD_CHOICE(copy_kernels)
+                    ->stream_run(staged + (i + block.along[j]) * bytes,
+                                 result + (across[i] + along[column + j]) * bytes, length * bytes);
+            }
+        if (plan->reads_columns) block.y_columns += block.columns;
+        else columns += block.columns * block.depth * bytes;
+    }
 }
 
 /* Some row blocks of one column block. */
 static void multiply(const Call *call, const Index *offset, Index first_row, Index last_row, Index column,
-                     char *packed_x, char *packed_y) {
+                     const Workspace *work) {
     const GemmPlan *plan = call->plan;
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     const char *x = call->x + offset[plan->x] * bytes, *y = call->y + offset[plan->y] * bytes;
@@ -113,23 +158,22 @@ static void multiply(const Call *call, const Index *offset, Index first_row, Ind
     for (Index k = 0; k < plan->depth; k += plan->depth_step) {
         block.depth = smaller(plan->depth - k, plan->depth_step);
         block.adds = k > 0;
+        const char *columns = plan->reads_columns ? y : work->y;
         if (plan->reads_columns) {
             block.y_columns = tables[COLUMNS_Y] + column;
             block.y_products = tables[DEPTH_Y] + k;
         } else {
-            pack_block(plan, packed_y, y, tables[COLUMNS_Y] + column, tables[DEPTH_Y] + k, block.columns, block.depth,
-                       plan->loop.columns, plan->loop.columns);
+            pack_block(plan, work->y, y, tables[COLUMNS_Y] + column, tables[DEPTH_Y] + k, block.columns,
+                       plan->columns - column, block.depth, plan->loop.columns, plan->loop.columns);
         }
         for (Index row = first_row; row < last_row; row += plan->row_step) {
             block.rows = smaller(last_row - row, plan->row_step);
             block.across = tables[ROWS_RESULT] + row;
-            if (plan->reads_rows) {
-                multiply_rows_as_they_lie(plan, block, x, row, k, packed_x, packed_y, result);
-                continue;
-            }
-            pack_block(plan, packed_x, x, tables[ROWS_X] + row, tables[DEPTH_X] + k, block.rows, block.depth,
-                       plan->loop.rows, plan->loop.lanes);
-            plan->loop.multiply(&block, packed_x, plan->reads_columns ? y : packed_y, result);
+            if (!plan->reads_rows)
+                pack_block(plan, work->x, x, tables[ROWS_X] + row, tables[DEPTH_X] + k, block.rows, plan->rows - row,
+                           block.depth, plan->loop.rows, plan->loop.lanes);
+            if (plan->staged_columns > 0) multiply_staged(plan, block, x, row, work->x, columns, work->staged, result);
+            else multiply_block(plan, &block, x, row, k, work->x, columns, result);
         }
     }
 }
@@ -138,12 +182,13 @@ static void compute(void *context, Index begin, Index end) {
     Call *call = context;
     const GemmPlan *plan = call->plan;
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    const size_t needed = plan->x_bytes + plan->y_bytes;
+    const size_t needed = plan->x_bytes + plan->y_bytes + plan->staged_bytes;
     char *packed = workspace_acquire(little, needed);
     if (packed == NULL) {
         atomic_store(&call->failed, true);
         return;
     }
+    const Workspace work = {packed, packed + plan->x_bytes, packed + plan->x_bytes + plan->y_bytes};
     /* Rows come fastest where nothing is near: then they share what is packed of the columns. */
     const Index near_size = plan->near.size;
     Index rest = begin / near_size, row = rest % call->row_blocks;
@@ -157,7 +202,7 @@ static void compute(void *context, Index begin, Index end) {
         Index offset[ROLES];
         for (int role = 0; role < ROLES; role++) offset[role] = far.offset[role] + near.offset[role];
         multiply(call, offset, row * plan->row_step, smaller((row + count) * plan->row_step, plan->rows),
-                 column * call->column_step, packed, packed + plan->x_bytes);
+                 column * call->column_step, &work);
         begin += count;
         if (near_size > 1) group_walk_step(&near, &plan->near);
         if (--near_left > 0) continue;
@@ -169,6 +214,7 @@ static void compute(void *context, Index begin, Index end) {
         column = 0;
         group_walk_step(&far, &plan->stack);
     }
+    if (plan->staged_columns > 0) SIMD_CHOICE(copy_kernels)->finish_stream();
     workspace_release(packed, needed);
 }
 
@@ -205,9 +251,9 @@ static void release(void *memory) {
 }
 
 static int make_tables(GemmPlan *plan, const Group *rows, const Group *columns, const Group *depth) {
-    const Group *groups[TABLES] = {rows, rows, columns, columns, depth, depth};
-    const Role roles[TABLES] = {plan->x, RESULT, plan->y, RESULT, plan->x, plan->y};
-    for (int i = 0; i < TABLES; i++) {
+    const Group *groups[STAGED_ROWS] = {rows, rows, columns, columns, depth, depth};
+    const Role roles[STAGED_ROWS] = {plan->x, RESULT, plan->y, RESULT, plan->x, plan->y};
+    for (int i = 0; i < STAGED_ROWS; i++) {
         plan->tables[i] = group_table(groups[i], roles[i]);
         if (plan->tables[i] == NULL) return -1;
     }
@@ -242,6 +288,36 @@ static void choose_blocks(GemmPlan *plan) {
     plan->y_bytes = (size_t)(rounded_up(smaller(plan->columns, plan->column_step), plan->loop.columns) * depth * bytes);
 }
 
+/* How many rows follow one another in the result, by the innermost axes of their group. */
+static Index run_of(const Group *rows) {
+    Index run = 1;
+    for (int axis = rows->rank - 1; axis >= 0 && rows->axes[axis].stride[RESULT] == run; axis--)
+        run *= rows->axes[axis].extent;
+    return run;
+}
+
+/* Whether blocks pass through a buffer, and its tables; -1 with an exception set. */
+static int choose_staging(GemmPlan *plan, const Group *rows) {
+    const Index bytes = ELEMENT_BYTES[plan->result.type], height = smaller(plan->rows, plan->row_step);
+    plan->row_run = run_of(rows);
+    if (!results_stream(&plan->result) || plan->depth > smaller(plan->depth_step, STAGED_DEPTH) ||
+        plan->near.size > 1 || smaller(plan->row_run, height) * bytes < SHORTEST_STAGED)
+        return 0;
+    plan->staged_columns =
+        smaller(rounded_up(pieces(STAGED_BYTES, height * bytes), plan->loop.columns), plan->column_step);
+    plan->staged_bytes = (size_t)(height * plan->staged_columns * bytes);
+    plan->tables[STAGED_ROWS] = malloc((size_t)height * sizeof(Index));
+    plan->tables[STAGED_COLUMNS] = malloc((size_t)plan->staged_columns * sizeof(Index));
+    if (plan->tables[STAGED_ROWS] == NULL || plan->tables[STAGED_COLUMNS] == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Index row = 0; row < height; row++) plan->tables[STAGED_ROWS][row] = row;
+    for (Index column = 0; column < plan->staged_columns; column++)
+        plan->tables[STAGED_COLUMNS][column] = column * height;
+    return 0;
+}
+
 static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     Group rows, columns, depth;
@@ -271,6 +347,10 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     choose_packing(plan);
     choose_blocks(plan);
+    if (choose_staging(plan, &rows) < 0) {
+        release(plan);
+        return NULL;
+    }
     const Index entries = 2 * (rows.size + columns.size + depth.size);
     const Group *const groups[] = {&plan->stack, &plan->near, &rows, &columns, &depth};
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);

@@ -32,6 +32,7 @@ typedef struct {
     ArrayForm result;
     PairLoop *loop;
     PairTile tile; /* a whole one */
+    bool asks[2];  /* for the factors of the next rectangle in each operand, from memory */
     bool swapped;  /* the first operand of the tile is the second of the call */
     Group outer;   /* the axes that are walked */
     GroupAxis row; /* axis of the rectangles' rows; its extent is that of the whole result */
@@ -84,34 +85,65 @@ static void compute_staged(const PairPlan *plan, const PairTile *tile, const cha
             ->stream_run(staged->buffer + row * row_bytes, result + row * tile->row_result * item, row_bytes);
 }
 
+/* Where a part begins in each array; parts are rectangles, some of them for each step of the walk. */
+typedef struct {
+    StridedWalk walk;
+    Index block; /* of the rectangles of this step */
+    Index row, lane_block, offset[ROLES];
+} Place;
+
+static void settle(const PairPlan *plan, Place *place) {
+    place->row = place->block / plan->lane_blocks * plan->tile.rows;
+    place->lane_block = place->block % plan->lane_blocks;
+    for (int role = 0; role < ROLES; role++)
+        place->offset[role] =
+            place->walk.offset[role] + place->row * plan->row.stride[role] + place->lane_block * plan->lane_step[role];
+}
+
+static void step(const PairPlan *plan, Place *place) {
+    if (++place->block == plan->row_blocks * plan->lane_blocks) {
+        place->block = 0;
+        group_walk_step(&place->walk, &plan->outer);
+    }
+    settle(plan, place);
+}
+
+static Place place_of(const PairPlan *plan, Index part) {
+    const Index blocks = plan->row_blocks * plan->lane_blocks;
+    Place place = {.block = part % blocks};
+    group_walk_start(&place.walk, &plan->outer, part / blocks);
+    settle(plan, &place);
+    return place;
+}
+
 static void compute(void *context, Index begin, Index end) {
     const Call *call = context;
     const PairPlan *plan = call->plan;
     Staged staged = {.buffer = plan->staged_bytes > 0 ? scratch_acquire((size_t)plan->staged_bytes) : NULL};
     const Index bytes = ELEMENT_BYTES[plan->result.type];
-    const Index blocks = plan->row_blocks * plan->lane_blocks;
-    StridedWalk walk;
-    group_walk_start(&walk, &plan->outer, begin / blocks);
-    Index block = begin % blocks;
+    Place place = place_of(plan, begin), ahead[2] = {place, place};
+    Index number[2] = {begin, begin}; /* of the parts ahead */
     PairTile tile = plan->tile;
     for (Index part = begin; part < end; part++) {
-        Index row = block / plan->lane_blocks * plan->tile.rows, lane_block = block % plan->lane_blocks;
-        Index offset[ROLES];
-        for (int role = 0; role < ROLES; role++)
-            offset[role] = walk.offset[role] + row * plan->row.stride[role] + lane_block * plan->lane_step[role];
-        tile.rows = smaller(plan->row.extent - row, plan->tile.rows);
-        tile.lanes = smaller(plan->lanes - lane_block * plan->tile.lanes, plan->tile.lanes);
-        const char *first = call->first + offset[FIRST] * bytes, *second = call->second + offset[SECOND] * bytes;
-        char *result = call->result + offset[RESULT] * bytes;
+        for (int role = FIRST; role <= SECOND; role++) {
+            if (!plan->asks[role]) continue;
+            while (number[role] < end && (number[role] <= part || ahead[role].offset[role] == place.offset[role])) {
+                step(plan, &ahead[role]);
+                number[role]++;
+            }
+            tile.ahead[role] = number[role] < end ? ahead[role].offset[role] - place.offset[role] : 0;
+        }
+        tile.rows = smaller(plan->row.extent - place.row, plan->tile.rows);
+        tile.lanes = smaller(plan->lanes - place.lane_block * plan->tile.lanes, plan->tile.lanes);
+        const char *first = call->first + place.offset[FIRST] * bytes;
+        const char *second = call->second + place.offset[SECOND] * bytes;
+        char *result = call->result + place.offset[RESULT] * bytes;
         if (staged.buffer != NULL) compute_staged(plan, &tile, first, second, result, &staged);
         else plan->loop(&tile, first, second, result);
-        if (++block == blocks) {
-            block = 0;
-            group_walk_step(&walk, &plan->outer);
-        }
+        if (part + 1 < end) step(plan, &place);
     }
     if (staged.buffer != NULL) flush(&staged);
-    if (tile.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
+    if (plan->tile.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
     if (staged.buffer != NULL) scratch_release(staged.buffer, (size_t)plan->staged_bytes);
 }
 
@@ -259,6 +291,17 @@ static int make_tables(PairPlan *plan, const Group *contracted, const Group *lan
     return 0;
 }
 
+/* Whether factors of the next rectangle are asked for: those in runs of an operand beyond the cache. */
+static void choose_asking(PairPlan *plan, const Reach reach[2]) {
+    const PairTile *tile = &plan->tile;
+    const bool in_runs[2] = {!tile->first_is_table, !tile->second_is_table && !tile->second_is_constant};
+    for (int role = FIRST; role <= SECOND; role++) {
+        const Reach *of_role = &reach[plan->swapped ? SECOND - role : role];
+        plan->asks[role] =
+            in_runs[role] && (of_role->high - of_role->low) * ELEMENT_BYTES[plan->result.type] > CACHED_BYTES;
+    }
+}
+
 /* Whether the second operand has longer runs of neighbours along the innermost axis. */
 static bool prefers_second(const Group *kept) {
     if (kept->rank == 0) return false;
@@ -298,6 +341,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     const Index entries = 2 * (contracted.size + lanes.size);
     const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
+    choose_asking(plan, (const Reach[]){groups_reach(groups, 2, FIRST), groups_reach(groups, 2, SECOND)});
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
     PyObject *kernel = kernel_new("contract_pair", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_pair, &plan->result, nanoseconds);

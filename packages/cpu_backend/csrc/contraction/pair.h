@@ -16,7 +16,8 @@ typedef struct {
     const Index *across_first, *across_second; /* offsets of each lane's factors, for the loop over tables */
     bool first_is_table, second_is_table;      /* gather lanes through the tables: they are no neighbours */
     bool second_is_constant;                   /* all lanes have the same element of the second operand */
-    bool streams;                              /* the result is written past the cache */
+    Index ahead[2]; /* from here to the operands' factors that come next from memory, which are asked for; 0 for none */
+    bool streams;   /* the result is written past the cache */
 } PairTile;
 
 typedef void PairLoop(const PairTile *tile, const char *first, const char *second, char *result);

@@ -4,6 +4,8 @@
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
+
+#define INLINE static inline __attribute__((always_inline))
 #endif
 
 /* The only type of one byte is Bool: true is whatever is not 0, and 1 in a panel. */
@@ -17,19 +19,29 @@
 
 #define VALUE(x) (x)
 
+#if defined(__AVX512F__)
+#define MASKED(f) _mm512_##f##_epi32
+#define MASK __mmask16
+#endif
 #define T Four
 #define NAME(f) f##_4
 #include "contraction/simd/pack_body.h"
 #undef T
 #undef NAME
+#undef MASKED
+#undef MASK
 
 #if defined(__AVX512F__)
-#define GATHER 8 /* offsets in a vector */
+#define GATHER /* offsets are as many as elements of a vector */
+#define MASKED(f) _mm512_##f##_epi64
+#define MASK __mmask8
 #endif
 #define T Eight
 #define NAME(f) f##_8
 #include "contraction/simd/pack_body.h"
 #undef GATHER
+#undef MASKED
+#undef MASK
 #undef T
 #undef NAME
 

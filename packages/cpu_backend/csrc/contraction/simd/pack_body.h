@@ -57,19 +57,65 @@ static void NAME(pack_columns)(T *restrict panel, const T *source, const Index *
         for (Index i = 0; i < width; i++) panel[k * room + i] = VALUE(source[across[i] + k]);
 }
 
-#if defined(GATHER)
-/* Neither are: some neighbours at once through a vector of their offsets; places without a neighbour become zero. */
-static void NAME(pack_gathered)(T *panel, const T *source, const Index *across, const Index *along, Index width,
-                                Index depth, Index room) {
-    for (Index i = 0; i < room; i += GATHER) {
-        const Index count = width - i;
-        const __mmask8 some = count >= GATHER ? 0xff : count > 0 ? (__mmask8)((1u << count) - 1) : 0;
-        const __m512i offsets = _mm512_maskz_loadu_epi64(some, across + i);
-        for (Index k = 0; k < depth; k++) {
-            const __m512i found =
-                _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), some, offsets, source + along[k], sizeof(T));
-            _mm512_storeu_si512(panel + k * room + i, found);
+#if defined(MASKED)
+/* Where the neighbours of one vector lie: in a few runs, each under a mask of its lanes. */
+enum { NAME(LANES) = 64 / sizeof(T), NAME(MOST_RUNS) = NAME(LANES) / 2 };
+typedef struct {
+    int count;
+    MASK lanes[NAME(MOST_RUNS)];
+    Index from[NAME(MOST_RUNS)]; /* where the first lane would be if the run began there */
+} NAME(Runs);
+
+static bool NAME(find_runs)(NAME(Runs) * runs, const Index *across, Index count) {
+    runs->count = 0;
+    for (Index i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && across[end] == across[end - 1] + 1;) end++;
+        if (runs->count == NAME(MOST_RUNS)) return false;
+        runs->lanes[runs->count] = (MASK)(((1u << end) - 1) & ~((1u << i) - 1));
+        runs->from[runs->count++] = across[i] - i;
+    }
+    return true;
+}
+
+/* Reads so many runs, a constant where this is inlined, and writes the first lanes. */
+INLINE void NAME(copy_runs)(T *panel, const T *source, const NAME(Runs) * runs, const Index *along, Index depth,
+                            Index room, MASK written, const int count) {
+    for (Index k = 0; k < depth; k++) {
+        const T *step = source + along[k];
+        __m512i found = _mm512_setzero_si512();
+#pragma GCC unroll 4
+        for (int run = 0; run < count; run++)
+            found = MASKED(mask_loadu)(found, runs->lanes[run], step + runs->from[run]);
+        MASKED(mask_storeu)(panel + k * room, written, found);
+    }
+}
+
+/* Neither are: the neighbours of a vector are read run by run, or each by itself where there are too many runs. Places
+ * without a neighbour become zero. */
+static void NAME(pack_scattered)(T *panel, const T *source, const Index *across, const Index *along, Index width,
+                                 Index depth, Index room) {
+    for (Index i = 0; i < room; i += NAME(LANES)) {
+        const Index count = width < i ? 0 : smaller(width - i, NAME(LANES)), places = smaller(room - i, NAME(LANES));
+        const MASK written = (MASK)((1u << places) - 1);
+        NAME(Runs) runs;
+        if (NAME(find_runs)(&runs, across + i, count)) {
+            if (runs.count == 1) NAME(copy_runs)(panel + i, source, &runs, along, depth, room, written, 1);
+            else if (runs.count == 2) NAME(copy_runs)(panel + i, source, &runs, along, depth, room, written, 2);
+            else if (runs.count == 3) NAME(copy_runs)(panel + i, source, &runs, along, depth, room, written, 3);
+            else NAME(copy_runs)(panel + i, source, &runs, along, depth, room, written, runs.count);
+            continue;
         }
+#if defined(GATHER)
+        const MASK some = (MASK)((1u << count) - 1);
+        const __m512i offsets = _mm512_maskz_loadu_epi64(some, across + i);
+        for (Index k = 0; k < depth; k++) MASKED(mask_storeu)
+        (panel + k * room + i, written,
+         _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), some, offsets, source + along[k], sizeof(T)));
+#else
+        for (Index k = 0; k < depth; k++)
+            for (Index place = 0; place < places; place++)
+                panel[k * room + i + place] = place < count ? source[across[i + place] + along[k]] : 0;
+#endif
     }
 }
 #endif
@@ -82,15 +128,17 @@ static void NAME(pack)(void *panel, const void *source, const Index *across, con
         NAME(pack_rows)(target, from + across[0], along, width, depth, room);
     } else if (offsets_are_consecutive(along, depth)) {
         NAME(pack_columns)(target, from + along[0], across, width, depth, room);
-#if defined(GATHER)
-    } else if (room % GATHER == 0) {
-        NAME(pack_gathered)(target, from, across, along, width, depth, room);
+#if defined(MASKED)
+    } else {
+        NAME(pack_scattered)(target, from, across, along, width, depth, room);
         return;
-#endif
+    }
+#else
     } else {
         for (Index k = 0; k < depth; k++)
             for (Index i = 0; i < width; i++) target[k * room + i] = VALUE(from[across[i] + along[k]]);
     }
+#endif
     static const T zero;
     for (Index k = 0; width < room && k < depth; k++)
         for (Index i = width; i < room; i++) target[k * room + i] = zero;

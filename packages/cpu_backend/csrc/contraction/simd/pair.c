@@ -3,6 +3,13 @@
 #include "contraction/pair.h"
 #include "reduction/simd/sums.h"
 
+/* Vectors of a block of several rows, so that its sums stay in registers. */
+#if defined(__AVX512F__)
+enum { VECTORS_OF_ROWS = 4 };
+#else
+enum { VECTORS_OF_ROWS = 2 };
+#endif
+
 #define BODY "contraction/simd/pair_body.h"
 #include "core/simd/every_type.h"
 

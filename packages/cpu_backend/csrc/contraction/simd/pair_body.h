@@ -12,6 +12,14 @@ INLINE NAME(Vector) NAME(mask)(NAME(Vector) x) {
 #endif
 }
 
+/* Asks for the lines, `ahead` of these, of some vectors in each of some rows. Processors foresee the next lines of a few
+ * runs, not where the next rectangle begins. */
+INLINE void NAME(ask)(const NAME(Part) * from, Index ahead, Index row_step, const int rows, const int vectors) {
+    for (int row = 0; row < rows; row++)
+        for (int i = 0; i < vectors; i++)
+            __builtin_prefetch(from + (row * row_step + ahead + i * NAME(LANES)) * PARTS, 0, 2);
+}
+
 /* A block of `rows` by `vectors` vectors of the result, of which the last has only `part` lanes unless that is 0. All
  * numbers but part are constants where this is inlined. */
 INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NAME(Part) * second, NAME(Part) * result,
@@ -24,6 +32,8 @@ INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NA
         for (int i = 0; i < vectors; i++) sums[row][i] = NAME(empty)();
     for (Index k = 0; k < tile->depth; k++) {
         const NAME(Part) *x = first + tile->along_first[k] * PARTS, *y = second + tile->along_second[k] * PARTS;
+        if (tile->ahead[0] != 0) NAME(ask)(x, tile->ahead[0], tile->row_first, shared ? 1 : rows, vectors);
+        if (both && tile->ahead[1] != 0) NAME(ask)(y, tile->ahead[1], tile->row_second, rows, vectors);
         NAME(Vector) factors[4];
 #pragma GCC unroll 4
         for (int row = 0; row < rows; row++) {
@@ -57,10 +67,10 @@ INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NA
         }
 }
 
-/* Some rows of the rectangle: blocks of four vectors, or of two where several rows are taken at once. */
+/* Some rows of the rectangle: blocks of four vectors, or of VECTORS_OF_ROWS where several rows are taken at once. */
 INLINE void NAME(strip)(const PairTile *tile, const NAME(Part) * first, const NAME(Part) * second, NAME(Part) * result,
                         const int rows, const bool shared, const bool both) {
-    const int vectors = rows > 1 ? 2 : 4;
+    const int vectors = rows > 1 ? VECTORS_OF_ROWS : 4;
     const Index step = NAME(LANES);
     Index lane = 0;
     for (; lane + vectors * step <= tile->lanes; lane += vectors * step)
@@ -132,6 +142,8 @@ static void NAME(tables)(const PairTile *tile, const char *first, const char *se
                 y = of_second;
             }
             for (Index lane = 0; lane < tile->lanes; lane += NAME(LANES)) {
+                if (tile->ahead[0] != 0) NAME(ask)(x + lane * PARTS, tile->ahead[0], 0, 1, 1);
+                if (tile->ahead[1] != 0) NAME(ask)(y + lane * PARTS, tile->ahead[1], 0, 1, 1);
                 const Index part = tile->lanes - lane < NAME(LANES) ? tile->lanes - lane : 0, at = lane * PARTS;
                 NAME(Sum) sum = NAME(empty)();
                 NAME(Vector) factor = NAME(mask)(part ? NAME(load_part)(x + at, part) : NAME(load)(x + at));
