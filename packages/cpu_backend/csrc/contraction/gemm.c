@@ -58,6 +58,7 @@ typedef struct {
     Role x, y;         /* which operand has the rows, and which the columns */
     Group stack, near; /* the stacked axes, and those of them that are walked within a block */
     Index rows, columns, depth;
+    bool leaves_cache[2];           /* the operands: what is packed next is asked for */
     bool reads_rows, reads_columns; /* as they lie: so few of the others would use them if they were packed */
     Index depth_step;               /* of a block */
     Index row_step, column_step;    /* of a block, for one thread */
@@ -76,12 +77,12 @@ typedef struct {
     atomic_bool failed; /* for want of memory */
 } Call;
 
-/* Packs panels of `step` neighbours, the last one with as many whole multiples of `unit` as it needs. There are `left`
- * neighbours from the first one on. */
-static void pack_block(const GemmPlan *plan, char *panels, const char *source, const Index *across, const Index *along,
-                       Index count, Index left, Index depth, Index step, Index unit) {
+/* Packs panels of `step` neighbours of an operand, the last one with as many whole multiples of `unit` as it needs. There
+ * are `left` neighbours from the first one on. */
+static void pack_block(const GemmPlan *plan, Role role, char *panels, const char *source, const Index *across,
+                       const Index *along, Index count, Index left, Index depth, Index step, Index unit) {
     const Index bytes = ELEMENT_BYTES[plan->result.type];
-    const bool is_far = depth > 1 && along[1] != along[0] + 1;
+    const bool is_far = plan->leaves_cache[role] && depth > 1 && along[1] != along[0] + 1;
     for (Index i = 0; i < count; i += step) {
         Index width = smaller(count - i, step), room = rounded_up(width, unit);
         if (is_far) /* strides of pages are beyond what processors foresee */
@@ -106,7 +107,7 @@ static void multiply_rows_as_they_lie(const GemmPlan *plan, GemmBlock block, con
     block.rows -= whole;
     block.across += whole;
     if (block.rows == 0) return;
-    pack_block(plan, packed_x, x, rows + whole, products, block.rows, block.rows, block.depth, plan->loop.rows,
+    pack_block(plan, plan->x, packed_x, x, rows + whole, products, block.rows, block.rows, block.depth, plan->loop.rows,
                plan->loop.lanes);
     plan->loop.multiply(&block, packed_x, packed_y, result);
 }
@@ -163,15 +164,15 @@ static void multiply(const Call *call, const Index *offset, Index first_row, Ind
             block.y_columns = tables[COLUMNS_Y] + column;
             block.y_products = tables[DEPTH_Y] + k;
         } else {
-            pack_block(plan, work->y, y, tables[COLUMNS_Y] + column, tables[DEPTH_Y] + k, block.columns,
+            pack_block(plan, plan->y, work->y, y, tables[COLUMNS_Y] + column, tables[DEPTH_Y] + k, block.columns,
                        plan->columns - column, block.depth, plan->loop.columns, plan->loop.columns);
         }
         for (Index row = first_row; row < last_row; row += plan->row_step) {
             block.rows = smaller(last_row - row, plan->row_step);
             block.across = tables[ROWS_RESULT] + row;
             if (!plan->reads_rows)
-                pack_block(plan, work->x, x, tables[ROWS_X] + row, tables[DEPTH_X] + k, block.rows, plan->rows - row,
-                           block.depth, plan->loop.rows, plan->loop.lanes);
+                pack_block(plan, plan->x, work->x, x, tables[ROWS_X] + row, tables[DEPTH_X] + k, block.rows,
+                           plan->rows - row, block.depth, plan->loop.rows, plan->loop.lanes);
             if (plan->staged_columns > 0) multiply_staged(plan, block, x, row, work->x, columns, work->staged, result);
             else multiply_block(plan, &block, x, row, k, work->x, columns, result);
         }
@@ -353,6 +354,10 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     const Index entries = 2 * (rows.size + columns.size + depth.size);
     const Group *const groups[] = {&plan->stack, &plan->near, &rows, &columns, &depth};
+    for (int role = FIRST; role <= SECOND; role++) {
+        const Reach reach = groups_reach(groups, 5, (Role)role);
+        plan->leaves_cache[role] = (reach.high - reach.low) * ELEMENT_BYTES[type] > CACHED_BYTES;
+    }
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
     PyObject *kernel = kernel_new("contract_scatter", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_gemm, &plan->result, nanoseconds);

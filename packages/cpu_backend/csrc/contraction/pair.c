@@ -26,7 +26,7 @@
 #include <stdlib.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
-enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4 };
+enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4, FOLLOWED_RUNS = 4 };
 
 typedef struct {
     ArrayForm result;
@@ -108,12 +108,25 @@ static void step(const PairPlan *plan, Place *place) {
     settle(plan, place);
 }
 
-static Place place_of(const PairPlan *plan, Index part) {
+static void start(const PairPlan *plan, Place *place, Index part) {
     const Index blocks = plan->row_blocks * plan->lane_blocks;
-    Place place = {.block = part % blocks};
-    group_walk_start(&place.walk, &plan->outer, part / blocks);
-    settle(plan, &place);
-    return place;
+    place->block = part % blocks;
+    group_walk_start(&place->walk, &plan->outer, part / blocks);
+    settle(plan, place);
+}
+
+/* A part ahead of the one that is computed, and its number. */
+typedef struct {
+    Place place;
+    Index number;
+} Ahead;
+
+/* From the factors of a part in an operand to those that come next; 0 where there are none. */
+static Index look_ahead(const PairPlan *plan, Ahead *ahead, const Place *here, Index part, Index end, int role) {
+    for (; ahead->number < end && (ahead->number <= part || ahead->place.offset[role] == here->offset[role]);
+         ahead->number++)
+        step(plan, &ahead->place);
+    return ahead->number < end ? ahead->place.offset[role] - here->offset[role] : 0;
 }
 
 static void compute(void *context, Index begin, Index end) {
@@ -121,18 +134,17 @@ static void compute(void *context, Index begin, Index end) {
     const PairPlan *plan = call->plan;
     Staged staged = {.buffer = plan->staged_bytes > 0 ? scratch_acquire((size_t)plan->staged_bytes) : NULL};
     const Index bytes = ELEMENT_BYTES[plan->result.type];
-    Place place = place_of(plan, begin), ahead[2] = {place, place};
-    Index number[2] = {begin, begin}; /* of the parts ahead */
+    Place place;
+    start(plan, &place, begin);
+    Ahead ahead[2];
+    for (int role = FIRST; role <= SECOND; role++) {
+        if (plan->asks[role]) ahead[role].place = place;
+        ahead[role].number = begin;
+    }
     PairTile tile = plan->tile;
     for (Index part = begin; part < end; part++) {
-        for (int role = FIRST; role <= SECOND; role++) {
-            if (!plan->asks[role]) continue;
-            while (number[role] < end && (number[role] <= part || ahead[role].offset[role] == place.offset[role])) {
-                step(plan, &ahead[role]);
-                number[role]++;
-            }
-            tile.ahead[role] = number[role] < end ? ahead[role].offset[role] - place.offset[role] : 0;
-        }
+        for (int role = FIRST; role <= SECOND; role++)
+            if (plan->asks[role]) tile.ahead[role] = look_ahead(plan, &ahead[role], &place, part, end, role);
         tile.rows = smaller(plan->row.extent - place.row, plan->tile.rows);
         tile.lanes = smaller(plan->lanes - place.lane_block * plan->tile.lanes, plan->tile.lanes);
         const char *first = call->first + place.offset[FIRST] * bytes;
@@ -291,14 +303,23 @@ static int make_tables(PairPlan *plan, const Group *contracted, const Group *lan
     return 0;
 }
 
+/* Whether the products of a rectangle read so many runs of an operand that processors do not follow them; a single run
+ * of an elementwise product ends where the rectangle does. */
+static bool reads_many_runs(const PairTile *tile, const Index *along) {
+    Index runs = 1;
+    for (Index k = 1; k < tile->depth && runs < FOLLOWED_RUNS; k++) runs += along[k] - along[k - 1] != tile->lanes;
+    return tile->depth == 1 || runs == FOLLOWED_RUNS;
+}
+
 /* Whether factors of the next rectangle are asked for: those in runs of an operand beyond the cache. */
 static void choose_asking(PairPlan *plan, const Reach reach[2]) {
     const PairTile *tile = &plan->tile;
     const bool in_runs[2] = {!tile->first_is_table, !tile->second_is_table && !tile->second_is_constant};
     for (int role = FIRST; role <= SECOND; role++) {
         const Reach *of_role = &reach[plan->swapped ? SECOND - role : role];
-        plan->asks[role] =
-            in_runs[role] && (of_role->high - of_role->low) * ELEMENT_BYTES[plan->result.type] > CACHED_BYTES;
+        const bool leaves_cache = (of_role->high - of_role->low) * ELEMENT_BYTES[plan->result.type] > CACHED_BYTES;
+        plan->asks[role] = in_runs[role] && leaves_cache &&
+                           reads_many_runs(tile, role == FIRST ? tile->along_first : tile->along_second);
     }
 }
 
