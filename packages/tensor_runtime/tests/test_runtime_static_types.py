@@ -12,6 +12,7 @@ from static_types import check_marked_errors, run_other_lines
 from tensor_core import DTYPES, TensorError
 
 PROGRAM = """
+import numpy as np
 from tensor_core import C32, C64, F32, F64, I32, I64, Bool
 import tensor_runtime as tr
 
@@ -58,6 +59,19 @@ kept: tr.TypedTensorViewMut[F64] = tr.add(x32, x32, out=writable)
 given: tr.TypedTensor[C64] = tr.exp(x64, out=z64)
 halves: tuple[tr.TypedTensor[F64], ...] = tr.split(x64, 2)
 parts: tr.TypedTensor[F64] = tr.real(z64)
+
+two, half, turn = np.int64(2), np.float32(0.5), np.complex64(1j)
+weak: tr.TypedTensor[F64] = x64 * half
+reflected: tr.TypedTensor[F32] = half * x32
+power: tr.TypedTensor[I64] = i64 ** two
+rotated: tr.TypedTensor[C64] = turn * z64
+shifted: tr.Tensor = x64 + turn
+selected: tr.TypedTensor[F64] = tr.where(mask, x64, half)
+largest_of: tr.Tensor = tr.maximum(x64, half)
+filled: tr.TypedTensor[F32] = tr.full((2, two), half, F32)
+counted: tr.Tensor = tr.arange(two)
+spaced: tr.Tensor = tr.linspace(half, two, 3)
+square: tr.TypedTensor[F64] = tr.zeros((two, two))
 
 def normalized(v: tr.TypedTensor[F64]) -> tr.TypedTensor[F64]:
     return v / tr.norm(v)
@@ -106,6 +120,9 @@ b39 = tr.sum(x64, axes=0)  # error: no such parameter
 b40 = x64 + "1"  # error: text is no operand
 b41 = tr.exp([1.0])  # error: a list is no tensor
 b42: tr.TypedTensor[F64] = tr.real(z32)  # error: a part of C32 is F32
+b43 = tr.maximum(x64, np.ones(2))  # error: an array is no number, and no tensor
+b44: tr.TypedTensor[I64] = i64 * half  # error: an integer tensor cannot hold the float
+b45 = tr.zeros((2, half))  # error: an extent is a whole number
 """
 
 UNARY = """abs any all argmax argmin argsort ceil conj copy cos cumprod cumsum erf exp expand_dims(_,0) floor imag isnan

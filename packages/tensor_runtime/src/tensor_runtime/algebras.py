@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from tensor_core.dtypes import ALL, DTYPES, REAL_FLOATING, Bool, DType, as_dtype
-from tensor_core.dtypes import Element as Number
+from tensor_core.dtypes import ALL, DTYPES, REAL_FLOATING, Bool, DType, Element, as_dtype
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_core.scalar_conversion import to_element
 
@@ -60,7 +59,7 @@ class Semiring:
     def __reduce__(self) -> str:
         return self.name.upper()
 
-    def zero_of(self, dtype: object, /) -> Number:
+    def zero_of(self, dtype: object, /) -> Element:
         """The sum of no terms, as a Python number.
 
         Raises:
@@ -71,7 +70,7 @@ class Semiring:
         """
         return to_element(self._zero, self._accepted(dtype))
 
-    def one_of(self, dtype: object, /) -> Number:
+    def one_of(self, dtype: object, /) -> Element:
         """The product of no factors, as a Python number.
 
         Raises:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tensor_core.dtypes import INTEGER, DType, DTypeLike, as_dtype
+from tensor_core.dtypes import INTEGER, DType, DTypeLike, Element, as_dtype
 from tensor_core.errors import DTypeError, TensorError
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import can_convert
@@ -23,7 +23,7 @@ from tensor_runtime.dispatch.spec import OpSpec, check_convertible
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Result
 from tensor_runtime.static_types.creation import typed_cast, typed_convert, typed_typed
-from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 OVERFLOW_POLICIES: Final = ("error", "saturate", "wrap")
 Change = tuple[object, str]  # (the dtype as the caller names it, policy)
@@ -176,7 +176,7 @@ def as_dtype_or(dtype: Any, default: DType, /) -> DType:
     return default if dtype is None else as_dtype(dtype)
 
 
-def as_number(operation: str, value: object, /) -> Number:
+def as_number(operation: str, value: object, /) -> Element:
     """The Python number that a user wrote: plainly, as a NumPy scalar, or as an instance of a subclass.
 
     Raises:

@@ -13,6 +13,7 @@ from math import isinf, isnan
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
+from tensor_core.dtypes import Element
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.backends.error_translation import naming
@@ -33,7 +34,7 @@ from tensor_runtime.ops.views import copy, reshape, reversed_axes
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.formatting import html_text, tensor_text
 from tensor_runtime.tensors.pickling import reduce_tensor
-from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, unwrap
 from tensor_runtime.tensors.transfer import download, only_element, to
 
 Operator = Callable[[Tensor, Any], Any]
@@ -110,7 +111,7 @@ def _rdivmod(b: Tensor, a: Any, /) -> Any:
     return quotient if quotient is NotImplemented else (quotient, _RREST(b, a))
 
 
-def item(x: Tensor, /) -> Number:
+def item(x: Tensor, /) -> Element:
     """The only element of a tensor of one element, as a Python number. Waits for the device.
 
     >>> item(tensor([[2.5]]))
@@ -133,7 +134,7 @@ def tolist(x: Tensor, /) -> Any:
     return download(x).to_nested()
 
 
-def _element(operation: str, x: Tensor) -> Number:
+def _element(operation: str, x: Tensor) -> Element:
     if x.size != 1:
         raise ArgumentError(
             f"{operation}: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or to_numpy())",
@@ -184,7 +185,7 @@ def _format(x: Tensor, specification: str, /) -> str:
         raise ArgumentError(f"format: {error}; the element is a {x.dtype.name}", operation="format") from None
 
 
-def _round(x: Tensor, digits: int | None = None, /) -> Number:
+def _round(x: Tensor, digits: int | None = None, /) -> Element:
     element = _element("round", x)
     if isinstance(element, complex):
         raise DTypeError("round: the element is complex; tensor_runtime.round(x) rounds both parts")

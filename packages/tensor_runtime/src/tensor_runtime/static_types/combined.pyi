@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, TensorScalar
+from tensor_runtime.static_types.numbers import Real, Whole
 from tensor_runtime.static_types.results import Named, Operand
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor, TypedTensorViewMut
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensor, TypedTensorViewMut
 
 P = ParamSpec("P")
 T = TypeVar("T", bound=TensorScalar)
@@ -73,27 +74,27 @@ class _Selection(Named, Protocol):
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
-        self, condition: Tensor | bool, a: TypedTensor[IntegerT], b: int, /, out: None = None
+        self, condition: Tensor | bool, a: TypedTensor[IntegerT], b: Whole, /, out: None = None
     ) -> TypedTensor[IntegerT]: ...
     @overload
     def __call__(
-        self, condition: Tensor | bool, a: int, b: TypedTensor[IntegerT], /, out: None = None
+        self, condition: Tensor | bool, a: Whole, b: TypedTensor[IntegerT], /, out: None = None
     ) -> TypedTensor[IntegerT]: ...
     @overload
     def __call__(
-        self, condition: Tensor | bool, a: TypedTensor[FloatingT], b: float, /, out: None = None
+        self, condition: Tensor | bool, a: TypedTensor[FloatingT], b: Real, /, out: None = None
     ) -> TypedTensor[FloatingT]: ...
     @overload
     def __call__(
-        self, condition: Tensor | bool, a: float, b: TypedTensor[FloatingT], /, out: None = None
+        self, condition: Tensor | bool, a: Real, b: TypedTensor[FloatingT], /, out: None = None
     ) -> TypedTensor[FloatingT]: ...
     @overload
     def __call__(
-        self, condition: Tensor | bool, a: TypedTensor[ComplexT], b: complex, /, out: None = None
+        self, condition: Tensor | bool, a: TypedTensor[ComplexT], b: Number, /, out: None = None
     ) -> TypedTensor[ComplexT]: ...
     @overload
     def __call__(
-        self, condition: Tensor | bool, a: complex, b: TypedTensor[ComplexT], /, out: None = None
+        self, condition: Tensor | bool, a: Number, b: TypedTensor[ComplexT], /, out: None = None
     ) -> TypedTensor[ComplexT]: ...
     @overload
     def __call__(self, condition: Tensor | bool, a: Operand, b: Operand, /, out: Tensor | None = None) -> Tensor: ...
@@ -126,13 +127,13 @@ class _Paired(Named, Protocol):
     @overload
     def __call__(self, re: Operand, im: Operand, /, out: Tensor) -> Tensor: ...
     @overload
-    def __call__(self, re: TypedTensor[F32], im: TypedTensor[F32] | float, /, out: None = None) -> TypedTensor[C32]: ...
+    def __call__(self, re: TypedTensor[F32], im: TypedTensor[F32] | Real, /, out: None = None) -> TypedTensor[C32]: ...
     @overload
-    def __call__(self, re: float, im: TypedTensor[F32], /, out: None = None) -> TypedTensor[C32]: ...
+    def __call__(self, re: Real, im: TypedTensor[F32], /, out: None = None) -> TypedTensor[C32]: ...
     @overload
-    def __call__(self, re: TypedTensor[F64], im: TypedTensor[F64] | float, /, out: None = None) -> TypedTensor[C64]: ...
+    def __call__(self, re: TypedTensor[F64], im: TypedTensor[F64] | Real, /, out: None = None) -> TypedTensor[C64]: ...
     @overload
-    def __call__(self, re: float, im: TypedTensor[F64], /, out: None = None) -> TypedTensor[C64]: ...
+    def __call__(self, re: Real, im: TypedTensor[F64], /, out: None = None) -> TypedTensor[C64]: ...
     @overload
     def __call__(self, re: Operand, im: Operand, /, out: Tensor | None = None) -> Tensor: ...
 

@@ -1,10 +1,11 @@
 # mypy: disable-error-code="overload-overlap"
 
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol, TypeVar, overload
+from typing import Literal, Protocol, SupportsIndex, TypeVar, overload
 
 from tensor_core.dtypes import F64, I64, DTypeLike, TensorScalar
 from tensor_runtime.placement import CPU, Placement
+from tensor_runtime.static_types.numbers import Extents, Real, Whole
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensor
 
 T = TypeVar("T", bound=TensorScalar)
@@ -15,15 +16,11 @@ class _Shaped(Protocol):
     __name__: str
 
     @overload
-    def __call__(
-        self, shape: Sequence[int] | int, /, dtype: type[T], *, placement: Placement | str = CPU
-    ) -> TypedTensor[T]: ...
+    def __call__(self, shape: Extents, /, dtype: type[T], *, placement: Placement | str = CPU) -> TypedTensor[T]: ...
     @overload
-    def __call__(self, shape: Sequence[int] | int, /, *, placement: Placement | str = CPU) -> TypedTensor[F64]: ...
+    def __call__(self, shape: Extents, /, *, placement: Placement | str = CPU) -> TypedTensor[F64]: ...
     @overload
-    def __call__(
-        self, shape: Sequence[int] | int, /, dtype: DTypeLike, *, placement: Placement | str = CPU
-    ) -> Tensor: ...
+    def __call__(self, shape: Extents, /, dtype: DTypeLike, *, placement: Placement | str = CPU) -> Tensor: ...
 
 class _Eye(Protocol):
     """``eye``."""
@@ -32,19 +29,32 @@ class _Eye(Protocol):
 
     @overload
     def __call__(
-        self, rows: int, columns: int | None = None, /, k: int = 0, *, dtype: type[T], placement: Placement | str = CPU
+        self,
+        rows: SupportsIndex,
+        columns: SupportsIndex | None = None,
+        /,
+        k: SupportsIndex = 0,
+        *,
+        dtype: type[T],
+        placement: Placement | str = CPU,
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
-        self, rows: int, columns: int | None = None, /, k: int = 0, *, placement: Placement | str = CPU
+        self,
+        rows: SupportsIndex,
+        columns: SupportsIndex | None = None,
+        /,
+        k: SupportsIndex = 0,
+        *,
+        placement: Placement | str = CPU,
     ) -> TypedTensor[F64]: ...
     @overload
     def __call__(
         self,
-        rows: int,
-        columns: int | None = None,
+        rows: SupportsIndex,
+        columns: SupportsIndex | None = None,
         /,
-        k: int = 0,
+        k: SupportsIndex = 0,
         *,
         dtype: DTypeLike,
         placement: Placement | str = CPU,
@@ -57,12 +67,12 @@ class _Filled(Protocol):
 
     @overload
     def __call__(
-        self, shape: Sequence[int] | int, value: Number, /, dtype: type[T], *, placement: Placement | str = CPU
+        self, shape: Extents, value: Number, /, dtype: type[T], *, placement: Placement | str = CPU
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
         self,
-        shape: Sequence[int] | int,
+        shape: Extents,
         value: Number,
         /,
         dtype: DTypeLike | None = None,
@@ -138,9 +148,9 @@ class _Range(Protocol):
     @overload
     def __call__(
         self,
-        start: int | float,
-        stop: int | float | None = None,
-        step: int | float = 1,
+        start: Real,
+        stop: Real | None = None,
+        step: Real = 1,
         /,
         *,
         inclusive: bool = False,
@@ -150,9 +160,9 @@ class _Range(Protocol):
     @overload
     def __call__(
         self,
-        start: int,
-        stop: int | None = None,
-        step: int = 1,
+        start: Whole,
+        stop: Whole | None = None,
+        step: Whole = 1,
         /,
         *,
         inclusive: bool = False,
@@ -161,9 +171,9 @@ class _Range(Protocol):
     @overload
     def __call__(
         self,
-        start: int | float,
-        stop: int | float | None = None,
-        step: int | float = 1,
+        start: Real,
+        stop: Real | None = None,
+        step: Real = 1,
         /,
         *,
         inclusive: bool = False,
@@ -182,7 +192,7 @@ class _Spaced(Protocol):
         start: Number,
         stop: Number,
         /,
-        num: int = 50,
+        num: SupportsIndex = 50,
         *,
         endpoint: bool = True,
         dtype: type[T],
@@ -191,10 +201,10 @@ class _Spaced(Protocol):
     @overload
     def __call__(
         self,
-        start: float,
-        stop: float,
+        start: Real,
+        stop: Real,
         /,
-        num: int = 50,
+        num: SupportsIndex = 50,
         *,
         endpoint: bool = True,
         placement: Placement | str = CPU,
@@ -205,7 +215,7 @@ class _Spaced(Protocol):
         start: Number,
         stop: Number,
         /,
-        num: int = 50,
+        num: SupportsIndex = 50,
         *,
         endpoint: bool = True,
         dtype: DTypeLike | None = None,
@@ -220,26 +230,26 @@ class _Drawn(Protocol):
     @overload
     def __call__(
         self,
-        shape: Sequence[int] | int,
+        shape: Extents,
         /,
         *,
-        seed: int,
-        stream: int = 0,
+        seed: SupportsIndex,
+        stream: SupportsIndex = 0,
         dtype: type[T],
         placement: Placement | str = CPU,
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
-        self, shape: Sequence[int] | int, /, *, seed: int, stream: int = 0, placement: Placement | str = CPU
+        self, shape: Extents, /, *, seed: SupportsIndex, stream: SupportsIndex = 0, placement: Placement | str = CPU
     ) -> TypedTensor[F64]: ...
     @overload
     def __call__(
         self,
-        shape: Sequence[int] | int,
+        shape: Extents,
         /,
         *,
-        seed: int,
-        stream: int = 0,
+        seed: SupportsIndex,
+        stream: SupportsIndex = 0,
         dtype: DTypeLike,
         placement: Placement | str = CPU,
     ) -> Tensor: ...
@@ -251,12 +261,12 @@ class _Tabulated(Protocol):
 
     @overload
     def __call__(
-        self, n: int, f: Callable[[int], Number], /, *, dtype: type[T], placement: Placement | str = CPU
+        self, n: SupportsIndex, f: Callable[[int], Number], /, *, dtype: type[T], placement: Placement | str = CPU
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
         self,
-        n: int,
+        n: SupportsIndex,
         f: Callable[[int], Number],
         /,
         *,
@@ -272,7 +282,7 @@ class _OfIndices(Protocol):
     @overload
     def __call__(
         self,
-        shape: Sequence[int] | int,
+        shape: Extents,
         f: Callable[..., Number],
         /,
         *,
@@ -282,7 +292,7 @@ class _OfIndices(Protocol):
     @overload
     def __call__(
         self,
-        shape: Sequence[int] | int,
+        shape: Extents,
         f: Callable[..., Number],
         /,
         *,
@@ -298,38 +308,38 @@ class _DrawnIntegers(Protocol):
     @overload
     def __call__(
         self,
-        shape: Sequence[int] | int,
-        low: int,
-        high: int,
+        shape: Extents,
+        low: SupportsIndex,
+        high: SupportsIndex,
         /,
         *,
-        seed: int,
-        stream: int = 0,
+        seed: SupportsIndex,
+        stream: SupportsIndex = 0,
         dtype: type[T],
         placement: Placement | str = CPU,
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
         self,
-        shape: Sequence[int] | int,
-        low: int,
-        high: int,
+        shape: Extents,
+        low: SupportsIndex,
+        high: SupportsIndex,
         /,
         *,
-        seed: int,
-        stream: int = 0,
+        seed: SupportsIndex,
+        stream: SupportsIndex = 0,
         placement: Placement | str = CPU,
     ) -> TypedTensor[I64]: ...
     @overload
     def __call__(
         self,
-        shape: Sequence[int] | int,
-        low: int,
-        high: int,
+        shape: Extents,
+        low: SupportsIndex,
+        high: SupportsIndex,
         /,
         *,
-        seed: int,
-        stream: int = 0,
+        seed: SupportsIndex,
+        stream: SupportsIndex = 0,
         dtype: DTypeLike,
         placement: Placement | str = CPU,
     ) -> Tensor: ...

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, TensorScalar
+from tensor_runtime.static_types.numbers import Real, Whole
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensor
 
 P = ParamSpec("P")
@@ -191,27 +192,27 @@ class _Common(Named, Protocol[P]):
     ) -> TypedTensor[T]: ...
     @overload
     def __call__(
-        self, a: TypedTensor[IntegerT], b: int, /, *args: P.args, **kwargs: P.kwargs
+        self, a: TypedTensor[IntegerT], b: Whole, /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[IntegerT]: ...
     @overload
     def __call__(
-        self, a: int, b: TypedTensor[IntegerT], /, *args: P.args, **kwargs: P.kwargs
+        self, a: Whole, b: TypedTensor[IntegerT], /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[IntegerT]: ...
     @overload
     def __call__(
-        self, a: TypedTensor[FloatingT], b: float, /, *args: P.args, **kwargs: P.kwargs
+        self, a: TypedTensor[FloatingT], b: Real, /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[FloatingT]: ...
     @overload
     def __call__(
-        self, a: float, b: TypedTensor[FloatingT], /, *args: P.args, **kwargs: P.kwargs
+        self, a: Real, b: TypedTensor[FloatingT], /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[FloatingT]: ...
     @overload
     def __call__(
-        self, a: TypedTensor[ComplexT], b: complex, /, *args: P.args, **kwargs: P.kwargs
+        self, a: TypedTensor[ComplexT], b: Number, /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[ComplexT]: ...
     @overload
     def __call__(
-        self, a: complex, b: TypedTensor[ComplexT], /, *args: P.args, **kwargs: P.kwargs
+        self, a: Number, b: TypedTensor[ComplexT], /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[ComplexT]: ...
     @overload
     def __call__(self, a: Operand, b: Operand, /, *args: P.args, **kwargs: P.kwargs) -> Tensor: ...
@@ -230,24 +231,24 @@ class _Quotient(Named, Protocol[P]):
     @overload
     def __call__(self, a: Exact, b: Exact, /, *args: P.args, **kwargs: P.kwargs) -> TypedTensor[F64]: ...
     @overload
-    def __call__(self, a: Exact, b: float, /, *args: P.args, **kwargs: P.kwargs) -> TypedTensor[F64]: ...
+    def __call__(self, a: Exact, b: Real, /, *args: P.args, **kwargs: P.kwargs) -> TypedTensor[F64]: ...
     @overload
-    def __call__(self, a: float, b: Exact, /, *args: P.args, **kwargs: P.kwargs) -> TypedTensor[F64]: ...
+    def __call__(self, a: Real, b: Exact, /, *args: P.args, **kwargs: P.kwargs) -> TypedTensor[F64]: ...
     @overload
     def __call__(
-        self, a: TypedTensor[FloatingT], b: float, /, *args: P.args, **kwargs: P.kwargs
+        self, a: TypedTensor[FloatingT], b: Real, /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[FloatingT]: ...
     @overload
     def __call__(
-        self, a: float, b: TypedTensor[FloatingT], /, *args: P.args, **kwargs: P.kwargs
+        self, a: Real, b: TypedTensor[FloatingT], /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[FloatingT]: ...
     @overload
     def __call__(
-        self, a: TypedTensor[ComplexT], b: complex, /, *args: P.args, **kwargs: P.kwargs
+        self, a: TypedTensor[ComplexT], b: Number, /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[ComplexT]: ...
     @overload
     def __call__(
-        self, a: complex, b: TypedTensor[ComplexT], /, *args: P.args, **kwargs: P.kwargs
+        self, a: Number, b: TypedTensor[ComplexT], /, *args: P.args, **kwargs: P.kwargs
     ) -> TypedTensor[ComplexT]: ...
     @overload
     def __call__(self, a: Operand, b: Operand, /, *args: P.args, **kwargs: P.kwargs) -> Tensor: ...

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Literal, NamedTuple, overload
 
+from tensor_core.dtypes import Element
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.error_translation import call_translated, fail
@@ -18,7 +19,7 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement
 from tensor_runtime.tensors.pending import AtOnce, Pending
-from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
+from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 
 class Transfer(NamedTuple):
@@ -150,7 +151,7 @@ def _wait_for(backend: Any, place: Placement) -> None:
         one(place)
 
 
-def only_element(x: Tensor, /) -> Number:
+def only_element(x: Tensor, /) -> Element:
     """The element of a tensor of one element, as a Python number; a download like any other.
 
     Where the memory is the host's, nothing is built around it: that would take twenty times as long.
@@ -166,7 +167,7 @@ def only_element(x: Tensor, /) -> Number:
     try:
         backend.synchronize()
         lent = lends(array, form)
-        element: Number = (
+        element: Element = (
             lent.item() if hasattr(lent, "item") else backend.download(array, form)[(0,) * len(form.shape)]
         )
     except Exception as error:
