@@ -63,9 +63,9 @@ class SliceMethods:
         in different places, no memory has room), it is ``intermediate_bytes``, to which workspaces are added otherwise.
 
         >>> from tensor_einsum import plan
-        >>> from tensor_runtime import broadcast_to, ones
-        >>> repeated, b = broadcast_to(ones((1500, 1)), (1500, 1500)), ones((1500, 1500))
-        >>> found = plan("ij,jk->ik", repeated, b)  # repeated elements are copied for BLAS
+        >>> from tensor_runtime import ones
+        >>> whole, b = ones((1500, 1500), "I32"), ones((1500, 1500))
+        >>> found = plan("ij,jk->ik", whole, b)  # the integers are converted first
         >>> found.intermediate_bytes, found.peak_bytes, plan("ij,jk->ik", (1500, 1500), b).peak_bytes
         (18000000, 36000000, 18000000)
         """
