@@ -245,6 +245,10 @@ class DeviceBackend(PlacedBackend[A], Protocol[A]):
         """What is used there now. Waits for nothing."""
         ...
 
+    def is_whole(self, array: A, form: Form, /) -> bool:
+        """Whether a compact array is all of its allocation, as ``out=`` asks; else where it begins decides."""
+        ...
+
     def examine(self, array: A, form: Form, /) -> str | None:
         """What an array is, where that is not what a form says, as far as can be seen; None where it is."""
         ...
