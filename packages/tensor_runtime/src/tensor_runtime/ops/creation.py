@@ -213,8 +213,8 @@ def full(
 
     Args:
         shape: extents.
-        value: a Python number.
-        dtype: None takes Bool, I64, F64 or C64 from the value.
+        value: a Python number, or a tensor of rank 0 on the host.
+        dtype: None takes Bool, I64, F64 or C64 from a number, and a tensor's own.
         placement: where it goes.
 
     Raises:
@@ -230,7 +230,7 @@ def full(
 
 def _full(shape: Any, value: Any, dtype: Any, placement: Any) -> Tensor:
     number = as_number("full", value)
-    wanted = as_dtype_or(dtype, _NATURAL[type(number)])
+    wanted = as_dtype_or(dtype, value._form.dtype if isinstance(value, Tensor) else _NATURAL[type(number)])
     return created("full", wanted, as_shape(shape), placement, to_element(number, wanted))
 
 

@@ -49,7 +49,7 @@ from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.dispatch.spec import plain_operand
+from tensor_runtime.dispatch.conversion import plain_number
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
@@ -148,7 +148,7 @@ def integers(
     """
     wanted = _accepted("integers", dtype, INTEGER)
     seed, stream = _words("integers", seed, stream)
-    low, high = plain_operand(low), plain_operand(high)
+    low, high = plain_number("integers", low), plain_number("integers", high)
     if type(low) is not int or type(high) is not int or low >= high:
         raise ArgumentError(
             f"integers: low is {_shown(low)} and high is {_shown(high)}; accepted: ints with low < high",
@@ -237,7 +237,7 @@ def _words(operation: str, seed: object, stream: object) -> tuple[int, int]:
 
 
 def _word(operation: str, name: str, value: object) -> int:
-    number = value if type(value) is int else plain_operand(value)
+    number = value if type(value) is int else plain_number(operation, value)
     if type(number) is not int or not 0 <= number < 2**64:
         raise ArgumentError(f"{operation}: the {name} is {_shown(value)}; accepted: an int from 0 to 2**64 - 1")
     return number
