@@ -285,3 +285,42 @@ def test_a_value_keeps_the_dtype_of_its_tensor_and_must_be_one() -> None:
     assert tr.full(2, tr.tensor(1.5, dtype="F32")).dtype is tr.F32  # type: ignore[call-overload]
     with pytest.raises(DTypeError, match=r"full: the value is a tensor of shape \(2,\)"):
         tr.full(2, tr.ones(2))  # type: ignore[call-overload]
+
+
+class Whole(int):
+    """An int of somebody's own."""
+
+
+class Real(float):
+    """A float of somebody's own."""
+
+
+def test_a_scalar_by_itself_is_the_number_that_it_equals() -> None:
+    for scalar, dtype in (
+        (Whole(2), I64), (Real(2), F64), (np.uint8(2), I64), (np.float16(2), F64), (np.longdouble(2), F64),
+        (np.float32(2), tr.F32), (np.int32(2), tr.I32), (np.float64(2), F64), (np.True_, Bool),
+    ):  # fmt: skip
+        for made in (tr.tensor(scalar), tr.asarray(scalar)):
+            assert (made.shape, made.dtype, made.item()) == ((), dtype, scalar)
+        assert tr.tensor(scalar, dtype="C64").dtype is tr.C64
+    with pytest.raises(DTypeError, match="the element type is uint8"):
+        tr.tensor(np.array(2, np.uint8))
+
+
+def test_an_array_that_loses_values_is_refused_with_the_line_to_write() -> None:
+    line = np.ones((2, 3))
+    with pytest.raises(
+        LossyConversionError, match=r"^tensor: F64 to F32 can lose values; cast\(asarray\(array\), F32\)"
+    ):
+        tr.tensor(line, dtype="float32")
+    with pytest.raises(LossyConversionError, match=r"^asarray: F64 to I64 .*cast\(asarray\(array\), I64\)"):
+        tr.asarray(line, dtype=int)
+    assert tr.cast(tr.asarray(line), F64).dtype is F64
+    with pytest.raises(LossyConversionError, match=r"^convert: .*cast\(x, F32\)"):
+        tr.tensor(tr.ones(2), dtype="F32")
+    for data, dtype, told in (
+        ([1, 0], bool, r"bool\(x\) makes one"),
+        ([1.5], int, r"int\(x.real\) makes one, and cast\(\)"),
+    ):
+        with pytest.raises(DTypeError, match=told):
+            tr.tensor(data, dtype=dtype)
