@@ -67,8 +67,8 @@ def to_element(value: object, dtype: DType, /) -> Element:
         accepted = ", ".join(kind.__name__ for kind in _ACCEPTED[dtype.kind])
         made = _MADE[dtype.kind]
         raise DTypeError(
-            f"element: {shortened(number)} in a tensor of {dtype}; accepted: {accepted}; {made} makes one, and cast() a "
-            "whole tensor",
+            f"element: {shortened(number)} in a tensor of {dtype}; accepted: {accepted}; {made} makes one, and cast() "
+            "a whole tensor",
             value=value,
             dtype=dtype,
         )

@@ -109,6 +109,12 @@ def _format(x: Tensor, specification: str, /) -> str:
 
 
 def _round(x: Tensor, digits: int | None = None, /) -> Number:
+    if x.size != 1:
+        raise ArgumentError(
+            f"round: shape {x.shape} has {x.size} elements; accepted: exactly one; tensor_runtime.round(x, decimals) "
+            "rounds all",
+            shape=x.shape,
+        )
     element = _element("round", x)
     if isinstance(element, complex):
         raise DTypeError("round: the element is complex; tensor_runtime.round(x) rounds both parts")
