@@ -275,6 +275,9 @@ def test_keywords_of_numpy_are_taken() -> None:
         (tr.take(x, indices=tr.tensor([1, 0]), axis=1), np.take(a, indices=[1, 0], axis=1)),
         (tr.repeat(x, repeats=2, axis=1), np.repeat(a, repeats=2, axis=1)),
         (tr.roll(x, shift=2, axis=1), np.roll(a, shift=2, axis=1)),
+        (tr.pad(x, pad_width=1), np.pad(a, pad_width=1)),
+        (tr.swapaxes(x, axis1=0, axis2=1), np.swapaxes(a, axis1=0, axis2=1)),
+        (tr.round(x, decimals=-1), np.round(a, decimals=-1)),
     ]:
         assert np.array_equal(ours.to_numpy(), theirs)
 
@@ -343,4 +346,37 @@ def test_tolist_is_that_of_numpy(dtype: tr.DType) -> None:
 )
 def test_errors_name_the_function_that_was_called(ask: Callable[[], Any], error: type[TensorError], said: str) -> None:
     with pytest.raises(error, match=said):
+        ask()
+
+
+def test_lists_are_taken_for_indices_and_for_values_that_are_searched() -> None:
+    line = tr.tensor([1.0, 2.0, 4.0])
+    assert tr.take(line, [0, -1]).tolist() == [1.0, 4.0] and tr.take(X, [[1], [0]], axis=1).shape == (2, 2, 1)  # type: ignore[arg-type]
+    assert tr.take(line, []).shape == (0,)  # type: ignore[arg-type]
+    assert tr.searchsorted(line, [0, 3, 9]).tolist() == [0, 2, 3]  # type: ignore[arg-type]
+    with pytest.raises(DTypeError, match=r"^take: "):
+        tr.take(line, [0.5])  # type: ignore[arg-type]
+    for wrong in ("a", None, 2.5):
+        with pytest.raises(ForeignOperandError, match="take: found"):
+            tr.take(line, wrong)  # type: ignore[arg-type]
+
+
+def test_no_dtype_is_the_usual_one() -> None:
+    for made in (tr.zeros(2, None), tr.ones(2, dtype=None), tr.eye(2, dtype=None), tr.uniform(2, seed=1, dtype=None)):  # type: ignore[call-overload]
+        assert made.dtype is tr.F64
+    assert tr.integers(2, 0, 9, seed=1, dtype=None).dtype is tr.I64  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: -(X > 1), r"write ~x$"),
+        (lambda: (X > 1) - (X > 1), r"write x \^ y$"),
+        (lambda: X & X, r"write logical_and\(\)$"),
+        (lambda: ~X, r"write logical_not\(\)$"),
+        (lambda: tr.repeat(X, tr.tensor([1, 2]), 0), r"of a tensor write x.tolist\(\)$"),  # type: ignore[call-overload]
+    ],
+)
+def test_an_operand_of_another_kind_is_answered_with_the_line_to_write(ask: Callable[[], Any], told: str) -> None:
+    with pytest.raises(TensorError, match=told):
         ask()

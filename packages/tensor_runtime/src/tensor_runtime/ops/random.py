@@ -42,14 +42,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, DTypeLike, as_dtype
+from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, DTypeLike
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.dispatch.conversion import plain_number
+from tensor_runtime.dispatch.conversion import as_dtype_or, plain_number
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
@@ -225,7 +225,7 @@ def fold_in(seed: int, number: int, /) -> int:
 
 
 def _accepted(operation: str, dtype: Any, accepted: frozenset[DType]) -> DType:
-    wanted = as_dtype(dtype)
+    wanted = as_dtype_or(dtype, I64 if accepted is INTEGER else F64)
     if wanted not in accepted:
         names = ", ".join(one.name for one in DTYPES if one in accepted)
         raise DTypeError(f"{operation}: the dtype is {wanted}; accepted: {names}", dtype=wanted)
