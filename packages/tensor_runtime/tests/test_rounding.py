@@ -72,7 +72,7 @@ def test_predicates_equal_numpys(name: str, dtype: Any, shape: tuple[int, ...]) 
 
 @given(
     st.lists(st.floats(allow_nan=True, width=32), max_size=8),
-    st.integers(-40, 40),
+    st.integers(-60, 60),
     st.sampled_from(["float32", "float64", "complex64", "complex128"]),
 )
 def test_rounding_to_decimals_has_the_bits_of_numpy(values: list[float], decimals: int, dtype: str) -> None:

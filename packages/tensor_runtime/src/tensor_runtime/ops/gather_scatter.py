@@ -132,7 +132,7 @@ SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
 @same_dtype_into
-def take(x: Tensor, /, indices: Tensor | Sequence[Any], axis: int | None = None, *, out: Out = None) -> Tensor:
+def take(x: Tensor, /, indices: Tensor | Sequence[int], axis: int | None = None, *, out: Out = None) -> Tensor:
     """Elements, or slices, at the indices given; NumPy's function.
 
     With ``axis=0`` this is :func:`gather` along the leading axis, except that negative indices count from the end.

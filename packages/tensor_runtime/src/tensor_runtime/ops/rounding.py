@@ -6,6 +6,7 @@ half-precision type. A result of zero keeps the sign of the operand.
 
 from __future__ import annotations
 
+from math import prod
 from sys import float_info
 from typing import Final
 
@@ -99,13 +100,13 @@ def _to(places: int, a: Tensor) -> Tensor:
 
 
 def _power_of_ten(places: int) -> float:
-    """As a float; refused where there is none."""
+    """As a product of tens, which is what NumPy scales by; refused where it is beyond any float."""
     if places > float_info.max_10_exp:
         raise ArgumentError(
             f"round: decimals are {places} away from 0; accepted: -{float_info.max_10_exp} to {float_info.max_10_exp}",
             operation="round",
         )
-    return 10.0**places
+    return prod([10.0] * places)
 
 
 @boolean_dtype
