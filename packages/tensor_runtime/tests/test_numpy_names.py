@@ -157,8 +157,8 @@ A_LINE: list[tuple[str, Any, Any]] = [
     (names_elsewhere.FUNCTIONS["fft"], np.fft.fft(X.to_numpy()), {"x": X, "numpy": np}),
     (names_elsewhere.FUNCTIONS["mgrid"], np.mgrid[0:2, 0:3], {"x": tr.arange(2), "y": tr.arange(3)}),
     (names_elsewhere.FUNCTIONS["tril_indices"], np.tril_indices(3), {"rows": 3}),
-    (names_elsewhere.REDUCTIONS["add", "accumulate"], np.add.accumulate(X.to_numpy()), {"x": X, "axis": 0}),
-    (names_elsewhere.REDUCTIONS["logical_and", "reduce"], np.logical_and.reduce(X.to_numpy()), {"x": X, "axis": 0}),
+    (names_elsewhere.REDUCTIONS["add.accumulate"], np.add.accumulate(X.to_numpy()), {"x": X, "axis": 0}),
+    (names_elsewhere.REDUCTIONS["logical_and.reduce"], np.logical_and.reduce(X.to_numpy()), {"x": X, "axis": 0}),
     (names_elsewhere.UFUNC_METHODS["reduce"].format("hypot"), np.hypot.reduce(X.to_numpy()), {"x": X, "axis": 0}),
     (
         names_elsewhere.UFUNC_METHODS["accumulate"].format("maximum"),

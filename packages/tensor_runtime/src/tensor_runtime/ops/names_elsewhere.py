@@ -199,15 +199,15 @@ UFUNC_METHODS: Final[Mapping[str, str]] = {
 }
 """Methods of NumPy's ufuncs; {0} stands for our function."""
 
-REDUCTIONS: Final[Mapping[tuple[str, str], str]] = {
-    ("add", "accumulate"): "cumsum(x, axis)",
-    ("add", "reduce"): "sum(x, axis)",
-    ("logical_and", "reduce"): "all(x, axis)",
-    ("logical_or", "reduce"): "any(x, axis)",
-    ("maximum", "reduce"): "max(x, axis)",
-    ("minimum", "reduce"): "min(x, axis)",
-    ("multiply", "accumulate"): "cumprod(x, axis)",
-    ("multiply", "reduce"): "prod(x, axis)",
+REDUCTIONS: Final[Mapping[str, str]] = {
+    "add.accumulate": "cumsum(x, axis)",
+    "add.reduce": "sum(x, axis)",
+    "logical_and.reduce": "all(x, axis)",
+    "logical_or.reduce": "any(x, axis)",
+    "maximum.reduce": "max(x, axis)",
+    "minimum.reduce": "min(x, axis)",
+    "multiply.accumulate": "cumprod(x, axis)",
+    "multiply.reduce": "prod(x, axis)",
 }
 """Methods of ufuncs that are functions here."""
 

@@ -53,7 +53,7 @@ def array_ufunc(x: Tensor, ufunc: Any, method: str, /, *inputs: Any, **options: 
     if method == "__call__":
         raise _refused(f"numpy.{name}", "numpy", name, inputs)
     ours = OURS.get(name, name)
-    remedy = REDUCTIONS.get((name, method), UFUNC_METHODS.get(method, "").format(ours) if _is_public(ours) else "")
+    remedy = REDUCTIONS.get(f"{name}.{method}", UFUNC_METHODS.get(method, "").format(ours) if _is_public(ours) else "")
     raise _unlike(f"numpy.{name}.{method}", remedy and f"tensor_runtime.{remedy}", inputs)
 
 
