@@ -70,6 +70,19 @@ def test_the_target_gets_the_bits_of_a_call_without_it(name: str, shape: tuple[i
     assert (x.to_numpy().tobytes(), y.to_numpy().tobytes()) == before
 
 
+@NATIVE
+@pytest.mark.parametrize("name", CALLS)
+def test_explain_tells_of_a_copy_to_the_output_where_one_is_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    operation = CALLS[name]
+    x, y = tr.uniform((70, 90), seed=1), tr.uniform((70, 90), seed=2)
+    target = tr.copy(operation(x, y))
+    told = [one.operation for one in tr.explain(lambda a, b: operation(a, b, out=target), x, y)]
+    copied: list[Tensor] = []
+    monkeypatch.setattr(call, "written", lambda out, result, *operands: copied.append(result) or out)
+    operation(x, y, out=target)
+    assert bool(copied) == ("copy_into" in told)
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_an_output_that_meets_its_operands_is_as_if_they_had_been_copied_or_refused(data: st.DataObject) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import array
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,13 @@ from tensor_core.errors import (
     CastRangeError,
     DTypeError,
     LossyConversionError,
+    PlacementError,
     ShapeError,
     SizeLimitError,
     UnsupportedOperationError,
 )
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 SHAPES = [(), (0,), (1,), (3,), (2, 3), (0, 2), (2, 0, 3), (1, 2, 1, 2)]
 
@@ -238,3 +242,85 @@ def test_more_axes_than_the_backend_stores_are_refused_with_the_limit() -> None:
     ):
         with pytest.raises(UnsupportedOperationError, match="65 axes; the cpu backend stores at most 64"):
             call()
+
+
+NUMBER, COUNT = tr.tensor(2.5), tr.tensor(3)
+TAKEN: dict[str, tuple[Callable[[Any, Any], tr.Tensor], Any]] = {
+    "full": (lambda s, n: tr.full(2, s), [2.5, 2.5]),
+    "full_like": (lambda s, n: tr.full_like(tr.ones(2), s), [2.5, 2.5]),
+    "pad": (lambda s, n: tr.pad(tr.ones(1), 1, constant_values=s), [2.5, 1.0, 2.5]),
+    "arange": (lambda s, n: tr.arange(n), [0, 1, 2]),
+    "arange, step": (lambda s, n: tr.arange(0, 5, s), [0.0, 2.5]),
+    "linspace": (lambda s, n: tr.linspace(0, s, n), [0.0, 1.25, 2.5]),
+    "isclose": (lambda s, n: tr.isclose(tr.ones(1), 3.0, rtol=s), [True]),
+    "uniform": (lambda s, n: tr.uniform(1, seed=n), tr.uniform(1, seed=3).tolist()),
+    "integers": (lambda s, n: tr.integers(2, n - 1, n, seed=1), [2, 2]),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_tensor_of_rank_0_on_the_host_is_the_number_that_it_holds(name: str) -> None:
+    call, expected = TAKEN[name]
+    assert call(NUMBER, COUNT).tolist() == expected == call(2.5, 3).tolist()
+    device = SimulatedBackend(tr.backend("cpu"), "far")
+    tr.register_backend("far", device)
+    try:
+        there = [tr.to(one, device.placement()) for one in (NUMBER, COUNT)]
+        if name != "linspace":
+            with pytest.raises(PlacementError, match=r"on far:0, and nothing is moved silently; write x.item\(\)$"):
+                call(*there)
+    finally:
+        registry.unregister("far")
+
+
+def test_an_extent_may_be_a_tensor_of_rank_0_but_of_integers() -> None:
+    for made in (tr.zeros(COUNT), tr.ones(COUNT), tr.empty(tr.max(tr.tensor([1, 3]))), tr.full(COUNT, 0)):
+        assert made.shape == (3,)
+    assert tr.zeros(np.array(3)).shape == (3,)  # type: ignore[call-overload]
+    with pytest.raises(ShapeError, match="shape: found a Tensor of F64"):
+        tr.zeros(NUMBER)  # type: ignore[call-overload]
+
+
+def test_a_value_keeps_the_dtype_of_its_tensor_and_must_be_one() -> None:
+    assert tr.full(2, tr.tensor(1.5, dtype="F32")).dtype is tr.F32  # type: ignore[call-overload]
+    with pytest.raises(DTypeError, match=r"full: the value is a tensor of shape \(2,\)"):
+        tr.full(2, tr.ones(2))  # type: ignore[call-overload]
+
+
+class Whole(int):
+    """An int of somebody's own."""
+
+
+class Real(float):
+    """A float of somebody's own."""
+
+
+def test_a_scalar_by_itself_is_the_number_that_it_equals() -> None:
+    for scalar, dtype in (
+        (Whole(2), I64), (Real(2), F64), (np.uint8(2), I64), (np.float16(2), F64), (np.longdouble(2), F64),
+        (np.float32(2), tr.F32), (np.int32(2), tr.I32), (np.float64(2), F64), (np.True_, Bool),
+    ):  # fmt: skip
+        for made in (tr.tensor(scalar), tr.asarray(scalar)):
+            assert (made.shape, made.dtype, made.item()) == ((), dtype, scalar)
+        assert tr.tensor(scalar, dtype="C64").dtype is tr.C64
+    with pytest.raises(DTypeError, match="the element type is uint8"):
+        tr.tensor(np.array(2, np.uint8))
+
+
+def test_an_array_that_loses_values_is_refused_with_the_line_to_write() -> None:
+    line = np.ones((2, 3))
+    with pytest.raises(
+        LossyConversionError, match=r"^tensor: F64 to F32 can lose values; cast\(asarray\(array\), F32\)"
+    ):
+        tr.tensor(line, dtype="float32")
+    with pytest.raises(LossyConversionError, match=r"^asarray: F64 to I64 .*cast\(asarray\(array\), I64\)"):
+        tr.asarray(line, dtype=int)
+    assert tr.cast(tr.asarray(line), F64).dtype is F64
+    with pytest.raises(LossyConversionError, match=r"^convert: .*cast\(x, F32\)"):
+        tr.tensor(tr.ones(2), dtype="F32")
+    for data, dtype, told in (
+        ([1, 0], bool, r"bool\(x\) makes one"),
+        ([1.5], int, r"int\(x.real\) makes one, and cast\(\)"),
+    ):
+        with pytest.raises(DTypeError, match=told):
+            tr.tensor(data, dtype=dtype)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, ShapeError, TensorError, UnsupportedOperationError
+from tensor_core.errors import (
+    ArgumentError,
+    PlacementError,
+    ReadOnlyError,
+    ShapeError,
+    TensorError,
+    UnsupportedOperationError,
+)
 from tensor_runtime import F64, I64, Bool
 
 
@@ -33,7 +42,67 @@ def test_a_table_has_a_line_for_each_kernel() -> None:
     found = tr.explain(lambda x: tr.exp(x) + x, (F64, (10,)))
     lines = repr(found).splitlines()
     assert lines[0].startswith("kernel") and lines[1].startswith("1 exp") and lines[2].startswith("2 add")
-    assert repr(tr.explain(lambda: 1)) == "no kernel runs"
+    assert repr(tr.explain(lambda: 1)) == "no kernel runs on the tensors given"
+
+
+@pytest.mark.parametrize("mutable", [False, True])
+def test_a_kernel_that_fills_the_output_is_followed_by_no_copy(mutable: bool) -> None:
+    x, out = tr.ones((9, 9)), tr.zeros((9, 9))
+    out = out.mutable_view() if mutable else out
+    fills = hasattr(tr.backend("cpu"), "native_call") and bool(tr.explain(tr.add, x, x)[0].choice.fills_output)  # type: ignore[union-attr]
+    for explained in (tr.explain(tr.add, x, x, out=out), tr.explain(tr.exp, x, out=out)):
+        assert [one.operation for one in explained][1:] == ([] if fills else ["copy_into"])
+    assert tr.explain(tr.add, x, x, out=tr.zeros((9, 9), dtype="C64"))[-1].operation == "copy_into"
+    assert [one.operation for one in tr.explain(lambda a: tr.copy_into(out.mutable_view(), a + a), x)][
+        -1
+    ] == "copy_into"
+    with pytest.raises(ReadOnlyError):
+        tr.explain(tr.add, x, x, out=tr.zeros((10, 9))[1:])
+
+
+OUTSIDE = tr.ones((2, 2))
+
+
+def test_tensors_that_the_function_finds_by_itself_are_neither_read_nor_written() -> None:
+    x, target = tr.ones((2, 2)), tr.zeros((2, 2))
+    view, pair = target.mutable_view(), [x, x]
+
+    def inner() -> tr.Tensor:
+        return tr.concatenate([*pair, OUTSIDE])
+
+    for call, kernels in (
+        (lambda: x @ x, ["contract"]),
+        (lambda: OUTSIDE + 1, ["add"]),
+        (lambda: tr.add(x, 1.0, out=view), ["add"]),
+        (inner, ["concatenate"]),
+        (partial(tr.add, x, OUTSIDE), ["add"]),
+    ):
+        assert [one.operation for one in tr.explain(call) if one.operation != "copy_into"] == kernels
+    assert [one.operation for one in tr.explain(lambda t: x + t, x)] == ["add"]
+    assert tr.infer(lambda t, *, by=2: t * by + x, x) is x._form
+    assert tr.infer(inner).shape == (6, 2)
+    assert target.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+class Model:
+    def __init__(self) -> None:
+        self.weights = tr.ones((2, 2))
+
+    def __call__(self, x: tr.Tensor) -> tr.Tensor:
+        return self.weights @ x
+
+
+def test_a_tensor_that_is_found_elsewhere_is_asked_for_as_an_argument() -> None:
+    with pytest.raises(PlacementError, match=r"explain: the function uses a tensor with elements .* pass it as one"):
+        tr.explain(Model(), (F64, (2, 2)))
+
+
+def test_saving_is_told_to_depend_on_elements(tmp_path: Path) -> None:
+    found = tr.explain(tr.save, tmp_path / "x.npy", (F64, (2,)))
+    assert "has no elements" in found.decided_by_elements
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UnsupportedOperationError, match="has no elements"):
+        tr.infer(tr.save, tmp_path / "x.npy", (F64, (2,)))
 
 
 def test_errors_are_those_of_the_call() -> None:

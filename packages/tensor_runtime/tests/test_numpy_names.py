@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import copy
 import inspect
+import math
 import pickle
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,13 +30,13 @@ from tensor_core.errors import (
     TensorError,
 )
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.ops import numpy_names
+from tensor_runtime.ops import names_elsewhere
 
 X = tr.tensor([[314.5, 2.0], [3.0, 4.0]])
 A = np.ones((2, 2))
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "np.sin(x)": (lambda: np.sin(X), r"^numpy.sin: found a tensor.*tensor_runtime.sin\(x\) computes it"),
+    "np.sin(x)": (lambda: np.sin(X), r"^numpy.sin: found a tensor.*write tensor_runtime.sin\(x\)$"),
     "np.arcsin(x)": (lambda: np.arcsin(X), r"tensor_runtime.asin\(x\)"),
     "np.add(a, x)": (lambda: np.add(A, X), r"^numpy.add: a tensor meets a numpy.ndarray; .*asarray\(\).*to_numpy\(\)"),
     "a + x": (lambda: A + X, "a tensor meets a numpy.ndarray"),
@@ -39,7 +44,25 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a @ x": (lambda: A @ X, "a tensor meets a numpy.ndarray"),
     "a == x": (lambda: A == X, "a tensor meets a numpy.ndarray"),
     "np.add(2.0, x)": (lambda: np.add(2.0, X), r"tensor_runtime.add\(x, y\)"),
-    "np.add.reduce(x)": (lambda: np.add.reduce(X), r"tensor_runtime.add"),
+    "np.add.reduce(x)": (lambda: np.add.reduce(X), r"^numpy.add.reduce: .*write tensor_runtime.sum\(x, axis\)$"),
+    "np.add.accumulate(x)": (lambda: np.add.accumulate(X), r"tensor_runtime.cumsum\(x, axis\)$"),
+    "np.maximum.reduce(x)": (lambda: np.maximum.reduce(X), r"tensor_runtime.max\(x, axis\)$"),
+    "np.maximum.accumulate(x)": (lambda: np.maximum.accumulate(X), r"tensor_runtime.scan\(maximum, x, axis\)$"),
+    "np.add.outer(x, x)": (lambda: np.add.outer(X, X), r"tensor_runtime.add\(x.reshape\(-1, 1\), y.reshape\(1, -1\)\)"),
+    "np.add.at(x, 0, 1)": (lambda: np.add.at(X, [0], 1), r"tensor_runtime.scatter\(x, .*mode='add'\)$"),  # type: ignore[arg-type, call-overload]
+    "np.gcd.reduce(x)": (lambda: np.gcd.reduce(X), r"^numpy.gcd.reduce: .*np.asarray\(x\)"),
+    "np.fmax(x, x)": (lambda: np.fmax(X, X), r"write where\(isnan\(x\), y, where\(isnan\(y\), x, maximum"),
+    "np.where(x)": (lambda: np.where(X), r"^numpy.where: .*write tensor_runtime.nonzero\(x\)$"),
+    "np.where(x, x, x)": (lambda: np.where(X, X, X), r"tensor_runtime.where\(condition, x, y\)$"),
+    "np.reciprocal(x)": (lambda: np.reciprocal(X), r"tensor_runtime.reciprocal\(x\)$"),
+    "np.full_like(x, 1)": (lambda: np.full_like(X, 1), r"tensor_runtime.full_like\(x, value\)$"),  # type: ignore[arg-type]
+    "np.ravel(x)": (lambda: np.ravel(X), r"write x.reshape\(-1, order='C'\)$"),
+    "np.vstack": (lambda: np.vstack([X, X]), r"write concatenate\(tensors, 0\), .*with functions of tensor_runtime$"),
+    "np.put(x, 0, 1)": (lambda: np.put(X, [0], 1), r"write mutable_view\(x\)\[indices\] = values"),  # type: ignore[arg-type]
+    "np.linalg.norm(x, 2)": (lambda: np.linalg.norm(X, 2), r"write tensor_linalg.norm\(x, ord\), or "),
+    "np.linalg.solve(x, x)": (lambda: np.linalg.solve(X, X), r"write tensor_linalg.solve\(x, y\)$"),
+    "np.linalg.trace(x)": (lambda: np.linalg.trace(X), r"write tensor_runtime.trace\(x, axis1=-2, axis2=-1\)$"),
+    "np.trace(x)": (lambda: np.trace(X), r"write tensor_runtime.trace\(x\)$"),
     "np.sin(x, out=a)": (lambda: np.sin(X, out=A), r"tensor_runtime.sin"),
     "np.sum(x)": (lambda: np.sum(X), r"^numpy.sum: .*tensor_runtime.sum\(x\)"),
     "np.concatenate": (lambda: np.concatenate([X, X]), r"tensor_runtime.concatenate\(tensors\)"),
@@ -83,7 +106,12 @@ def test_numpy_may_ask_for_shape_rank_and_size_and_read_the_elements_as_an_array
         ("real", r"tensor_runtime.real\(x\)$"),
         ("conjugate", r"'conjugate' is the function 'conj' here: tensor_runtime.conj\(x\)$"),
         ("diagonal", r"tensor_runtime.extract_diagonal\(x\)$"),
-        ("put", r"tensor_runtime.put_along_axis\(x, indices, values\)$"),
+        ("put", r"tensor_runtime.mutable_view\(x\)\[indices\] = values$"),
+        ("view", r"x.reshape\(shape, order='C'\), .*tensor_runtime.reshape_view"),
+        ("resize", r"x.reshape\(shape, order='C'\)$"),
+        ("float", r"tensor_runtime.cast\(x, 'F32'\)$"),
+        ("det", r"tensor_linalg.det\(x\)$"),
+        ("add_", r"view \+= y$"),
         ("astype", r"tensor_runtime.convert\(x, dtype\), or cast"),
         ("flatten", r"x.reshape\(-1, order='C'\)$"),
         ("zeros", "has no attribute 'zeros'$"),
@@ -104,11 +132,48 @@ def test_a_method_that_tensors_have_not_names_the_function(name: str, remedy: st
 
 
 def test_every_function_that_a_message_names_exists() -> None:
-    for name in numpy_names.OURS.values():
+    tables = names_elsewhere.METHODS, names_elsewhere.FUNCTIONS, names_elsewhere.LINALG, names_elsewhere.REDUCTIONS
+    for name in names_elsewhere.OURS.values():
         assert name in tr.__all__
-    for text in numpy_names.METHODS.values():
-        if text.startswith("tensor_runtime."):
-            assert text.removeprefix("tensor_runtime.").partition("(")[0] in tr.__all__
+    for text in [text for table in tables for text in table.values()]:
+        for module, name in re.findall(r"(?<![\w.)])(?:(tensor_linalg|tensor_runtime|math|x)\.)?(\w+)\(", text):
+            owner = {"tensor_linalg": tensor_linalg, "math": math, "x": X}.get(module, tr)
+            assert hasattr(owner, name) or hasattr(builtins, name), text
+
+
+V = tr.tensor([3.0, 1.0, math.nan])
+A_LINE: list[tuple[str, Any, Any]] = [
+    (names_elsewhere.FUNCTIONS["fmax"], np.fmax(V.to_numpy(), 2.0), {"x": V, "y": tr.full((3,), 2.0)}),
+    (names_elsewhere.FUNCTIONS["fmin"], np.fmin(V.to_numpy(), 2.0), {"x": V, "y": tr.full((3,), 2.0)}),
+    (names_elsewhere.FUNCTIONS["nansum"], np.nansum(V.to_numpy()), {"x": V, "axis": None}),
+    (names_elsewhere.FUNCTIONS["nanmax"], np.nanmax(V.to_numpy()), {"x": V, "axis": 0}),
+    (names_elsewhere.FUNCTIONS["float_power"], np.float_power([2, 3], 2), {"x": tr.tensor([2, 3]), "y": 2}),
+    (names_elsewhere.FUNCTIONS["logspace"], np.logspace(0, 2, 3), {"start": 0, "stop": 2, "num": 3}),
+    (names_elsewhere.FUNCTIONS["geomspace"], np.geomspace(1, 8, 4), {"start": 1, "stop": 8, "num": 4}),
+    (names_elsewhere.FUNCTIONS["ptp"], np.ptp(X.to_numpy(), 0), {"x": X, "axis": 0}),
+    (names_elsewhere.FUNCTIONS["vdot"], np.vdot(X.to_numpy(), X.to_numpy()), {"x": X, "y": X}),
+    (names_elsewhere.FUNCTIONS["diagflat"], np.diagflat([[1, 2]]), {"x": tr.tensor([[1, 2]])}),
+    (names_elsewhere.FUNCTIONS["degrees"], np.degrees(X.to_numpy()), {"x": X}),
+    (names_elsewhere.FUNCTIONS["fft"], np.fft.fft(X.to_numpy()), {"x": X, "numpy": np}),
+    (names_elsewhere.FUNCTIONS["mgrid"], np.mgrid[0:2, 0:3], {"x": tr.arange(2), "y": tr.arange(3)}),
+    (names_elsewhere.FUNCTIONS["tril_indices"], np.tril_indices(3), {"rows": 3}),
+    (names_elsewhere.REDUCTIONS["add.accumulate"], np.add.accumulate(X.to_numpy()), {"x": X, "axis": 0}),
+    (names_elsewhere.REDUCTIONS["logical_and.reduce"], np.logical_and.reduce(X.to_numpy()), {"x": X, "axis": 0}),
+    (names_elsewhere.UFUNC_METHODS["reduce"].format("hypot"), np.hypot.reduce(X.to_numpy()), {"x": X, "axis": 0}),
+    (
+        names_elsewhere.UFUNC_METHODS["accumulate"].format("maximum"),
+        np.maximum.accumulate(X.to_numpy()),
+        {"x": X, "axis": 0},
+    ),
+    (names_elsewhere.UFUNC_METHODS["outer"].format("add").removesuffix(" of vectors"), np.add.outer([1, 2], [3]),
+     {"x": tr.tensor([1, 2]), "y": tr.tensor([3])}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "expected", "names"), A_LINE, ids=[line for line, _, _ in A_LINE])
+def test_a_line_that_a_message_gives_computes_what_numpy_does(line: str, expected: Any, names: Any) -> None:
+    found = eval(line, {**vars(tr), "math": math, **names})
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-13)
 
 
 def test_a_tensor_lists_what_it_has() -> None:
@@ -210,6 +275,9 @@ def test_keywords_of_numpy_are_taken() -> None:
         (tr.take(x, indices=tr.tensor([1, 0]), axis=1), np.take(a, indices=[1, 0], axis=1)),
         (tr.repeat(x, repeats=2, axis=1), np.repeat(a, repeats=2, axis=1)),
         (tr.roll(x, shift=2, axis=1), np.roll(a, shift=2, axis=1)),
+        (tr.pad(x, pad_width=1), np.pad(a, pad_width=1)),
+        (tr.swapaxes(x, axis1=0, axis2=1), np.swapaxes(a, axis1=0, axis2=1)),
+        (tr.round(x, decimals=-1), np.round(a, decimals=-1)),
     ]:
         assert np.array_equal(ours.to_numpy(), theirs)
 
@@ -217,16 +285,35 @@ def test_keywords_of_numpy_are_taken() -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("median", r"; write asarray\(numpy.median\(x.to_numpy\(\)\)\)$"),
+        ("median", r"; numpy.median takes x.to_numpy\(\), and asarray\(\) an array that it gives$"),
+        ("percentile", r"; numpy.percentile takes x.to_numpy\(\)"),
+        ("gcd", r"; numpy.gcd takes x.to_numpy\(\)"),
+        ("set_printoptions", "has no attribute 'set_printoptions'$"),
+        ("eigh", r"; write tensor_linalg.eigh\(x\)$"),
+        ("solve", r"; write tensor_linalg.solve\(x, y\)$"),
+        ("fft", r"; write asarray\(numpy.fft.fft\("),
+        ("ndindex", r"; write itertools.product\("),
         ("matrix_transpose", r"; write x.mT$"),
         ("clamp", r"; write clip\(x, low, high\)$"),
         ("nonsense", "has no attribute 'nonsense'$"),
-        ("uint8", "has no attribute 'uint8'$"),
+        ("uint8", "; write I64, or I32"),
     ],
 )
 def test_what_only_numpy_has_is_written_with_numpy(name: str, remedy: str) -> None:
     with pytest.raises(MissingAttributeError, match=remedy):
         getattr(tr, name)
+
+
+def test_what_is_left_to_numpy_is_there_and_not_here() -> None:
+    for name in names_elsewhere.NUMPY_ALONE:
+        assert callable(getattr(np, name)) and name not in tr.__all__
+        assert name not in names_elsewhere.FUNCTIONS and name not in names_elsewhere.OURS
+    code = (
+        "import sys, tensor_runtime as tr\ntry: tr.median\n"
+        "except AttributeError as error: print('numpy' in sys.modules, error)"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.startswith("False ") and "numpy.median takes x.to_numpy()" in told
 
 
 def test_what_is_written_instead_is_there() -> None:
@@ -259,4 +346,37 @@ def test_tolist_is_that_of_numpy(dtype: tr.DType) -> None:
 )
 def test_errors_name_the_function_that_was_called(ask: Callable[[], Any], error: type[TensorError], said: str) -> None:
     with pytest.raises(error, match=said):
+        ask()
+
+
+def test_lists_are_taken_for_indices_and_for_values_that_are_searched() -> None:
+    line = tr.tensor([1.0, 2.0, 4.0])
+    assert tr.take(line, [0, -1]).tolist() == [1.0, 4.0] and tr.take(X, [[1], [0]], axis=1).shape == (2, 2, 1)  # type: ignore[arg-type]
+    assert tr.take(line, []).shape == (0,)  # type: ignore[arg-type]
+    assert tr.searchsorted(line, [0, 3, 9]).tolist() == [0, 2, 3]  # type: ignore[arg-type]
+    with pytest.raises(DTypeError, match=r"^take: "):
+        tr.take(line, [0.5])  # type: ignore[arg-type]
+    for wrong in ("a", None, 2.5):
+        with pytest.raises(ForeignOperandError, match="take: found"):
+            tr.take(line, wrong)  # type: ignore[arg-type]
+
+
+def test_no_dtype_is_the_usual_one() -> None:
+    for made in (tr.zeros(2, None), tr.ones(2, dtype=None), tr.eye(2, dtype=None), tr.uniform(2, seed=1, dtype=None)):  # type: ignore[call-overload]
+        assert made.dtype is tr.F64
+    assert tr.integers(2, 0, 9, seed=1, dtype=None).dtype is tr.I64  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: -(X > 1), r"write ~x$"),
+        (lambda: (X > 1) - (X > 1), r"write x \^ y$"),
+        (lambda: X & X, r"write logical_and\(\)$"),
+        (lambda: ~X, r"write logical_not\(\)$"),
+        (lambda: tr.repeat(X, tr.tensor([1, 2]), 0), r"of a tensor write x.tolist\(\)$"),  # type: ignore[call-overload]
+    ],
+)
+def test_an_operand_of_another_kind_is_answered_with_the_line_to_write(ask: Callable[[], Any], told: str) -> None:
+    with pytest.raises(TensorError, match=told):
         ask()

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,8 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import LossyConversionError, OverlappingViewError, PlacementError, ReadOnlyError, ShapeError
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.out import as_target, written
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 X, Y = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]]), np.array([[2.0, 2.0, 2.0], [-1.0, 1.0, 3.0]])
@@ -89,6 +91,36 @@ def test_what_cannot_receive_the_result_is_refused_and_unchanged() -> None:
     assert not lent.any()
 
 
+@pytest.fixture(params=["cpu", "device"])
+def x(request: pytest.FixtureRequest) -> Iterator[tr.Tensor]:
+    """A tensor of shape (2, 3), here and on a device that the native calls do not serve."""
+    device = SimulatedBackend(tr.backend("cpu"), "device")
+    tr.register_backend("device", device)
+    yield tr.to(tr.asarray(X), "cpu" if request.param == "cpu" else device.placement())
+    registry.unregister("device")
+
+
+@pytest.mark.parametrize(
+    "part", [lambda x: x[0, 0], lambda x: x[:, 0], lambda x: x[:, 1], lambda x: x[:, :2], lambda x: x[:1, 0]]
+)
+def test_a_view_of_a_part_is_no_output_wherever_it_begins(x: tr.Tensor, part: Callable[[tr.Tensor], tr.Tensor]) -> None:
+    with pytest.raises(ReadOnlyError, match="view that is not mutable"):
+        as_target(part(x))
+    with pytest.raises(ReadOnlyError, match="view that is not mutable"):
+        written(part(x), tr.copy(part(x)))
+    assert as_target(x).shape == x.shape
+    assert as_target(part(x.mutable_view())).shape == part(x).shape
+    np.testing.assert_array_equal(tr.to(x, "cpu").to_numpy(), X)
+
+
+@pytest.mark.parametrize("x", ["device"], indirect=True)
+def test_a_result_on_a_device_overwrites_no_read_only_view(x: tr.Tensor) -> None:
+    for part, source in ((x[:, 0], x[:, 1]), (x[0, 0], x[1, 2]), (x[:, :2], x[:, 1:])):
+        with pytest.raises(ReadOnlyError, match="view that is not mutable"):
+            tr.exp(tr.copy(source), out=part)
+    np.testing.assert_array_equal(tr.to(x, "cpu").to_numpy(), X)
+
+
 @pytest.mark.parametrize(("call", "expected"), CALLS, ids=range(len(CALLS)))
 def test_a_result_goes_into_an_owned_tensor(call: Callable[..., tr.Tensor], expected: Any) -> None:
     owned = tr.zeros((2, 3), dtype="C64")
@@ -106,6 +138,4 @@ def test_an_output_in_another_place_is_refused() -> None:
         tr.add(there, 1.0, out=there.mutable_view())
         assert tr.to(there, "cpu").to_numpy().tolist() == [[1.0] * 3] * 2
     finally:
-        from tensor_runtime.backends.registry import registry
-
         registry.unregister("simulated")

@@ -105,7 +105,7 @@ def test_views_go_into_products_as_they_are() -> None:
     [
         (lambda a, b: tr.matmul(a, b), ShapeError, "shapes \\(2, 3\\) and \\(2, 3\\); accepted: .* but k is 3 and 2"),
         (lambda a, b: tr.matmul(a, tr.tensor(1.0)), ShapeError, "rank 1 or more"),
-        (lambda a, b: a @ 2.0, TypeError, "unsupported operand"),
+        (lambda a, b: a @ 2.0, TypeError, r"matmul: found a float; .*write x \* number"),
         (lambda a, b: tr.matmul(a, 2.0), ArgumentError, "multiply"),
         (lambda a, b: tr.matmul(a, "x"), DTypeError, "type str"),
         (lambda a, b: tr.matmul(tr.ones((2, 3, 4)), tr.ones((3, 4, 5))), ShapeError, "do not broadcast"),

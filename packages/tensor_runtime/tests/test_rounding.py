@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from numpy_agreement import layouts
 from tensor_core import Bool
 from tensor_core.dtypes import COMPLEX, DTYPES, FLOATING
-from tensor_core.errors import DTypeError
+from tensor_core.errors import ArgumentError, DTypeError
 
 PREDICATES: dict[str, Callable[..., Any]] = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 ROUNDINGS: dict[str, Callable[..., Any]] = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
@@ -66,3 +68,41 @@ def test_predicates_equal_numpys(name: str, dtype: Any, shape: tuple[int, ...]) 
         assert result.dtype is Bool
         assert result.is_compact
         np.testing.assert_array_equal(result.to_numpy(), PREDICATES[name](a), strict=True)
+
+
+@given(
+    st.lists(st.floats(allow_nan=True, width=32), max_size=8),
+    st.integers(-60, 60),
+    st.sampled_from(["float32", "float64", "complex64", "complex128"]),
+)
+def test_rounding_to_decimals_has_the_bits_of_numpy(values: list[float], decimals: int, dtype: str) -> None:
+    with np.errstate(all="ignore"):
+        a = np.array(values, "float32").astype(dtype)
+        if a.dtype.kind == "c":
+            a.imag = a.real[::-1]
+        expected = np.round(a, decimals)
+    found = tr.round(tr.asarray(a), decimals).to_numpy()
+    assert found.dtype == a.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_are_rounded_to_powers_of_ten(dtype: str) -> None:
+    a = np.array([-125, -15, -5, 0, 5, 15, 25, 149, 150, 12345], dtype)
+    for decimals in (-3, -2, -1, 0, 2):
+        found = tr.round(tr.asarray(a), decimals)
+        assert found.to_numpy().dtype == a.dtype
+        np.testing.assert_array_equal(found.to_numpy(), np.round(a, decimals))
+
+
+def test_rounded_numbers_go_where_they_are_told_and_wrong_decimals_are_named() -> None:
+    x, out = tr.tensor([1.26, -2.34]), tr.zeros(2)
+    assert tr.round(x, 1, out) is out and out.tolist() == [1.3, -2.3]
+    assert tr.round(x, decimals=1, out=x) is x and x.tolist() == [1.3, -2.3]
+    for wrong in (1.5, "1", None, out):
+        with pytest.raises(ArgumentError, match="round: decimals is"):
+            tr.round(x, wrong)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="round: decimals are 999 away from 0; accepted: -308 to 308"):
+        tr.round(x, 999)
+    with pytest.raises(ArgumentError, match=r"tensor_runtime.round\(x, decimals\) rounds all"):
+        round(x, 1)

@@ -172,7 +172,7 @@ def test_searchsorted_takes_a_line_and_a_side() -> None:
         tr.searchsorted(tr.zeros((2,)), tr.zeros((2,)), "middle")
     for foreign in ([1], 1, np.array([1])):
         with pytest.raises(DTypeError, match=r"searchsorted: found .*; accepted: a tensor"):
-            tr.searchsorted(tr.zeros((2,)), foreign)  # type: ignore[arg-type]
+            tr.searchsorted(foreign, tr.zeros((2,)))  # type: ignore[arg-type]
         for function in (tr.sort, tr.argsort, tr.unique, tr.nonzero):
             with pytest.raises(DTypeError, match=f"{function.__name__}: found"):
                 function(foreign)  # type: ignore[arg-type]

@@ -107,7 +107,8 @@ bool array_is_owned(PyObject *array) {
     const char *memory = array_data(root);
     if (base && PyCapsule_IsValid(base, BUFFER)) memory = PyCapsule_GetPointer(base, BUFFER);
     else if (base || !PyArray_CHKFLAGS((PyArrayObject *)root, NPY_ARRAY_OWNDATA)) return false;
-    return memory == array_data(array);
+    return memory == array_data(array) &&
+           PyArray_NBYTES((PyArrayObject *)array) == PyArray_NBYTES((PyArrayObject *)root);
 }
 
 Index array_item_bytes(PyObject *array) { return PyArray_ITEMSIZE((PyArrayObject *)array); }

@@ -58,7 +58,7 @@ static inline Index array_size(PyObject *array) {
     return size;
 }
 
-/* Whether the first element lies where the memory of the array begins that owns it, NumPy's or a cached buffer. */
+/* Whether it is all of the array that owns its memory, NumPy's or a cached buffer. */
 bool array_is_owned(PyObject *array);
 
 /* Bytes of each. */

@@ -106,6 +106,10 @@ class CpuBackend:
         """Offset of the array's first element in its allocation, in elements."""
         return storage.offset_of(array)
 
+    def is_whole(self, array: Array, form: Form, /) -> bool:
+        """Whether a compact array is all of its allocation."""
+        return storage.is_whole(array)
+
     def examine(self, array: Any, form: Form, /) -> str | None:
         """What is wrong with an array, in the order of NumPy's axes."""
         found = fault(array, form, writes=False)

@@ -45,6 +45,8 @@ _IN_WORDS: Final = {
     "views.native": "native copy",
 }
 """What the native modules are, for users; NumPy's are all "NumPy"."""
+_APART: Final = ("gather_scatter.", "linalg.", "sort.")
+"""Rooms of native modules whose kernels make their results themselves, so that ``out=`` takes a copy."""
 _ONE_THREAD: Final = frozenset({"contraction.tiny", "elementwise.tiny"})
 
 
@@ -73,9 +75,9 @@ def explain(name: str, operands: tuple[Operand, ...], result: Result, params: An
             binder = kernel_table.binders(module).get(name)
             kernel = binder and binder(operands, result, params)
         if kernel is not None:
-            return KernelChoice(
-                _IN_WORDS[module], 1 if module in _ONE_THREAD else _threads(), workspace_of(kernel), tuple(notes)
-            )
+            used = 1 if module in _ONE_THREAD else _threads()
+            fills = _is_native(kernel) and not module.startswith(_APART)
+            return KernelChoice(_IN_WORDS[module], used, workspace_of(kernel), tuple(notes), fills_output=fills)
         if scope is None or scope.dtype is None:  # one that is for another dtype would not be faster
             takes = import_module(f"tensor_cpu.kernels.{module}").TAKES
             notes.append(f"not the {_IN_WORDS[module]}, which takes {takes}; here {_shown(operands)}")
@@ -84,8 +86,14 @@ def explain(name: str, operands: tuple[Operand, ...], result: Result, params: An
         from tensor_cpu.explained_contraction import explain_contract
 
         words, more, seconds = explain_contract(operands, result, params)
-        return KernelChoice(words, _threads(), workspace_of(kernel), (*notes, *more), seconds)
+        fills = _is_native(kernel)
+        return KernelChoice(words, _threads(), workspace_of(kernel), (*notes, *more), seconds, fills)
     return KernelChoice("a view" if facts_of(name).view else "NumPy", 1, workspace_of(kernel), tuple(notes))
+
+
+def _is_native(kernel: Any) -> bool:
+    kind: Any = getattr(LIBRARY, "Kernel", None)
+    return AVAILABLE and type(kernel) is kind
 
 
 def _threads() -> int:

@@ -122,15 +122,31 @@ def offset_of(array: Array, /) -> int:
     >>> offset_of(np.arange(6.0)[2:]), offset_of(as_strided(np.arange(6.0)[2:], (2,), (16,)))
     (2, 2)
     """
-    base = array
     owner: Any = array.base
     if not isinstance(owner, np.ndarray) and not hasattr(owner, "base") and array.flags.c_contiguous:
         return 0
+    base = _allocated(array)
+    start = min(address_of(base), np.lib.array_utils.byte_bounds(base)[0])
+    return (address_of(array) - start) // array.itemsize
+
+
+def is_whole(array: Array, /) -> bool:
+    """Whether an array without gaps is all of its allocation; of borrowed memory, all of the array that was lent.
+
+    >>> is_whole(np.arange(6.0)), is_whole(np.arange(6.0)[:4]), is_whole(np.arange(6.0).reshape(2, 3))
+    (True, False, True)
+    """
+    return bool(array.nbytes == _allocated(array).nbytes)
+
+
+def _allocated(array: Array) -> Array:
+    """The array that a view is of, over all views between."""
+    base = array
+    owner: Any = array.base
     while owner is not None:  # as_strided puts an object between a view and its base
         base = owner if isinstance(owner, np.ndarray) else base
         owner = getattr(owner, "base", None)
-    start = min(address_of(base), np.lib.array_utils.byte_bounds(base)[0])
-    return (address_of(array) - start) // array.itemsize
+    return base
 
 
 def upload(source: HostTensor[Any], form: Form, /) -> Array:

@@ -82,6 +82,10 @@ class DeviceBackend:
         """Offset of the first element in its allocation, in elements."""
         return (array.address - array.allocation.address) // array.itemsize
 
+    def is_whole(self, array: DeviceArray, form: Form, /) -> bool:
+        """Whether a compact array is all of its allocation."""
+        return array.address == array.allocation.address and form.nbytes == array.allocation.nbytes
+
     def location_of(self, array: DeviceArray, /) -> tuple[Hashable, int]:
         """The device's addresses are one space."""
         return (self.name, array.allocation.ordinal), array.address

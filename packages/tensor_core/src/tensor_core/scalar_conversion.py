@@ -26,6 +26,7 @@ _ACCEPTED: Final[dict[str, tuple[type, ...]]] = {
     "float": (bool, int, float),
     "complex": (bool, int, float, complex),
 }
+_MADE: Final[dict[str, str]] = {"bool": "bool(x)", "int": "int(x.real)", "float": "x.real", "complex": "complex(x)"}
 
 
 def round_to_f32(number: float, /) -> float:
@@ -64,8 +65,12 @@ def to_element(value: object, dtype: DType, /) -> Element:
     number = python_number(value)
     if not isinstance(number, _ACCEPTED[dtype.kind]):
         accepted = ", ".join(kind.__name__ for kind in _ACCEPTED[dtype.kind])
+        made = _MADE[dtype.kind]
         raise DTypeError(
-            f"element: {shortened(number)} in a tensor of {dtype}; accepted: {accepted}", value=value, dtype=dtype
+            f"element: {shortened(number)} in a tensor of {dtype}; accepted: {accepted}; {made} makes one, and cast() "
+            "a whole tensor",
+            value=value,
+            dtype=dtype,
         )
     if dtype is Bool:
         return number

@@ -268,8 +268,9 @@ def unravel_index(position: int, shape: Iterable[int] | int, /, *, order: str) -
 
 
 def _listed(numbers: Any) -> tuple[int, ...]:
-    """One int, NumPy's included, or several; what has more than anybody means is a mistake, such as a large array."""
-    if isinstance(numbers, int) or (hasattr(numbers, "__index__") and not hasattr(numbers, "__len__")):
+    """One int, NumPy's or of rank 0, or several; more of them than anybody means are a mistake."""
+    is_one = not hasattr(numbers, "__len__") or getattr(numbers, "shape", None) == ()
+    if isinstance(numbers, int) or (hasattr(numbers, "__index__") and is_one):
         return (numbers,)
     if hasattr(numbers, "__len__") and len(numbers) > MOST_AXES:
         raise TypeError

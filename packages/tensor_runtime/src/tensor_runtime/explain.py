@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tensor_core.errors import UnsupportedOperationError
+from tensor_runtime.backends.discovery import AnyBackend
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.backends.kernel_facts import facts_of
-from tensor_runtime.backends.meta import KernelRequest, kernels_called
+from tensor_runtime.backends.meta import KernelRequest, OutputOf, kernels_called
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.infer import on_meta
 from tensor_runtime.form import Form, form_of
@@ -54,7 +55,7 @@ class Explanation(tuple[ExplainedKernel, ...]):
     def __repr__(self) -> str:
         further = f"what follows is decided by elements: {self.decided_by_elements}" if self.decided_by_elements else ""
         if not self:
-            return further or "no kernel runs"
+            return further or "no kernel runs on the tensors given"
         rows = [("kernel", "operands", "result", "runs", "by", "threads", "bytes", "workspace")]
         notes = []
         for number, one in enumerate(self, 1):
@@ -81,7 +82,8 @@ def explain(function: Callable[..., object], /, *arguments: object, **options: o
 
     Args:
         function: any function of this library, or one of yours that calls them.
-        arguments: as for :func:`~tensor_runtime.infer`: tensors, forms, or pairs (dtype, shape).
+        arguments: as for :func:`~tensor_runtime.infer`: tensors, forms, or pairs (dtype, shape). Tensors that the
+            function makes itself are computed with, and no kernel is told that runs on them alone.
         options: keyword arguments of the function.
 
     Returns:
@@ -106,29 +108,44 @@ def explain(function: Callable[..., object], /, *arguments: object, **options: o
             if getattr(error, "decided_by", None) != "elements":
                 raise
             reason = str(error)
-    explanation = Explanation(_explained(request, times, places) for request, times in called.items())
+    explanation = Explanation(
+        _explained(request, times, places) for request, times in called.items() if not _is_spared(request, places)
+    )
     explanation.decided_by_elements = reason
     return explanation
 
 
 def _explained(request: KernelRequest, times: int, places: dict[Placement, Placement]) -> ExplainedKernel:
-    operands = tuple(_really_placed(one, places) for one in request.operands)
-    results = request.result if isinstance(request.result, tuple) else (request.result,)
-    made = tuple(_placed(one, places) for one in results)
-    backend = registry.backend_for((made or [one for one in operands if isinstance(one, Form)])[0].placement)
-    facts = facts_of(request.operation)
-    read = [one.nbytes for one in operands if isinstance(one, Form)]
-    choice = None
-    if isinstance(backend, ExplainingBackend):
-        choice = backend.explain(
-            request.operation, operands, made if isinstance(request.result, tuple) else made[0], request.params
-        )
-    touched = 0 if facts.view else sum(read) + sum(one.nbytes for one in made)
-    return ExplainedKernel(request.operation, operands, made, times, backend.name, choice, touched)
+    request = _really_asked(request, places)
+    made = request.result if isinstance(request.result, tuple) else (request.result,)
+    backend = _backend_of(request)
+    choice = backend.explain(*request) if isinstance(backend, ExplainingBackend) else None
+    read = [one.nbytes for one in request.operands if isinstance(one, Form)]
+    touched = 0 if facts_of(request.operation).view else sum(read) + sum(one.nbytes for one in made)
+    return ExplainedKernel(request.operation, request.operands, made, times, backend.name, choice, touched)
 
 
-def _really_placed(operand: Operand, places: dict[Placement, Placement]) -> Operand:
-    return _placed(operand, places) if isinstance(operand, Form) else operand
+def _is_spared(request: KernelRequest, places: dict[Placement, Placement]) -> bool:
+    """Whether it is a copy to ``out`` that is not made, because the kernel before it writes there."""
+    if not isinstance(request.params, OutputOf):
+        return False
+    maker = _really_asked(request.params.maker, places)
+    backend = _backend_of(maker)
+    return isinstance(backend, ExplainingBackend) and backend.explain(*maker).fills_output
+
+
+def _really_asked(request: KernelRequest, places: dict[Placement, Placement]) -> KernelRequest:
+    """What the backend is asked in a real call."""
+    operands = tuple(_placed(one, places) if isinstance(one, Form) else one for one in request.operands)
+    found = request.result
+    result = tuple(_placed(one, places) for one in found) if isinstance(found, tuple) else _placed(found, places)
+    params = None if isinstance(request.params, OutputOf) else request.params
+    return KernelRequest(request.operation, operands, result, params)
+
+
+def _backend_of(request: KernelRequest) -> AnyBackend:
+    made = request.result if isinstance(request.result, tuple) else (request.result,)
+    return registry.backend_for((made or [one for one in request.operands if isinstance(one, Form)])[0].placement)
 
 
 def _placed(form: Form, places: dict[Placement, Placement]) -> Form:

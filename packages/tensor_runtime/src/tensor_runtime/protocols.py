@@ -37,7 +37,6 @@ results, such as copies of operands. Without one it counts as 0, and a few megab
 ``einsum`` refuses before the first step what cannot fit with them.
 """
 
-
 KernelStep = tuple[Kernel, int, int]
 """One kernel of a sequence, and the slots of its operands; -1 for those that it has not.
 
@@ -45,7 +44,6 @@ Slots hold the operands of the sequence, then the result of each step.
 """
 StepFailed = Callable[[int, Exception], BaseException]
 """From the number of a step and what its kernel raised to what is raised instead."""
-
 
 DEFERRED: Final[ContextVar[bool]] = ContextVar("tensor_runtime_checks_deferred", default=False)
 """Whether refusals of values may come late: True inside ``tensor_runtime.checks("deferred")``.
@@ -245,6 +243,10 @@ class DeviceBackend(PlacedBackend[A], Protocol[A]):
         """What is used there now. Waits for nothing."""
         ...
 
+    def is_whole(self, array: A, form: Form, /) -> bool:
+        """Whether a compact array is all of its allocation, as ``out=`` asks; else where it begins decides."""
+        ...
+
     def examine(self, array: A, form: Form, /) -> str | None:
         """What an array is, where that is not what a form says, as far as can be seen; None where it is."""
         ...
@@ -378,6 +380,7 @@ class KernelChoice(NamedTuple):
         workspace_bytes: the most bytes taken at once besides the results.
         notes: copies that are made first, and why a faster way was not taken; one sentence each.
         seconds: of one run in one thread, as the cost model thinks by which the kernel was chosen; None without one.
+        fills_output: whether it writes to an ``out`` of just the result's form at once, where others are copied there.
     """
 
     kernel: str
@@ -385,6 +388,7 @@ class KernelChoice(NamedTuple):
     workspace_bytes: int = 0
     notes: tuple[str, ...] = ()
     seconds: float | None = None
+    fills_output: bool = False
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
+from tensor_runtime.dispatch.conversion import plain_number
 from tensor_runtime.dispatch.out import as_target, check_apart, write
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
 from tensor_runtime.form import Form, form_of
@@ -100,6 +101,8 @@ def _changes_nothing(alpha: Number, result: Tensor) -> bool:
 
 def _factor(name: str, value: Any) -> Number:
     number = number_of(value)
+    if number is None and isinstance(value, Tensor):
+        number = number_of(plain_number("einsum", value))
     if number is None:
         raise DTypeError(
             f"einsum: {name} is {shortened(value)} of type {type(value).__name__}; accepted: Python's bool, int, float "

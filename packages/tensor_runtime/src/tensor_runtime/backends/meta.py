@@ -34,11 +34,35 @@ class KernelRequest(NamedTuple):
     params: Any
 
 
-_called: Final[ContextVar[dict[KernelRequest, int] | None]] = ContextVar("tensor_runtime.kernels_called", default=None)
+class KernelsCalled(dict[KernelRequest, int]):
+    """How often each kernel was called, in order of first calls.
+
+    Attributes:
+        last: the latest call, an output's copy aside.
+
+    >>> called = KernelsCalled()
+    >>> called.note(KernelRequest("abs", (), (), None)), [*called.values()]
+    (None, [1])
+    """
+
+    last: KernelRequest | None = None
+
+    def note(self, request: KernelRequest, /) -> None:
+        """One more call."""
+        self[request] = self.get(request, 0) + 1
+
+
+class OutputOf(NamedTuple):
+    """Params of a ``copy_into`` which is spared where the kernel that was called before it fills ``out`` at once."""
+
+    maker: KernelRequest
+
+
+_called: Final[ContextVar[KernelsCalled | None]] = ContextVar("tensor_runtime.kernels_called", default=None)
 
 
 @contextmanager
-def kernels_called() -> Iterator[dict[KernelRequest, int]]:
+def kernels_called() -> Iterator[KernelsCalled]:
     """The kernels that run on ``meta`` inside the block, in this thread, in order of their first call; and how often.
 
     >>> with kernels_called() as called:
@@ -46,12 +70,27 @@ def kernels_called() -> Iterator[dict[KernelRequest, int]]:
     >>> sorted(request.operation for request in called)
     ['abs', 'full']
     """
-    called: dict[KernelRequest, int] = {}
+    called = KernelsCalled()
     token = _called.set(called)
     try:
         yield called
     finally:
         _called.reset(token)
+
+
+def note_output(form: Form, /) -> None:
+    """Note that the latest kernel's result, of this form, went to an output of the same form.
+
+    >>> x = zeros((2,), placement="meta")
+    >>> with kernels_called() as called:
+    ...     _ = abs(x)
+    ...     note_output(x._form)
+    >>> [request.operation for request in called]
+    ['abs', 'copy_into']
+    """
+    called = _called.get()
+    if called is not None and called.last is not None:
+        called.note(KernelRequest("copy_into", (form, form), form, OutputOf(called.last)))
 
 
 class MetaBackend:
@@ -77,7 +116,8 @@ class MetaBackend:
         def kernel(*arguments: Any) -> Any:
             called = _called.get()
             if called is not None:
-                called[request] = called.get(request, 0) + 1
+                called.note(request)
+                called.last = request
             if answers:
                 raise no_elements(name, result[0] if isinstance(result, tuple) else result)
             return nothing

@@ -44,8 +44,10 @@ def wholes(operation: str, what: str, values: Any, /) -> tuple[int, ...]:
     try:
         return tuple(whole(operation, what, value) for value in (values if _iterable(values) else (values,)))
     except ArgumentError:
+        remedy = "; of a tensor write x.tolist()" if hasattr(values, "tolist") else ""
         raise ArgumentError(
-            f"{operation}: {what} are {shortened(values)}; accepted: an int or a sequence of ints", operation=operation
+            f"{operation}: {what} are {shortened(values)}; accepted: an int or a sequence of ints{remedy}",
+            operation=operation,
         ) from None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tensor_core.dtypes import INTEGER, DType, DTypeLike, Element, as_dtype
-from tensor_core.errors import DTypeError, TensorError
+from tensor_core.errors import DTypeError, PlacementError, TensorError
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import can_convert
 from tensor_runtime.backends.bindings import Binding
@@ -19,8 +19,9 @@ from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import same_shape
-from tensor_runtime.dispatch.spec import OpSpec, check_convertible
+from tensor_runtime.dispatch.spec import OpSpec, check_convertible, plain_operand
 from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import is_stand_in
 from tensor_runtime.protocols import Result
 from tensor_runtime.static_types.creation import typed_cast, typed_convert, typed_typed
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -177,19 +178,41 @@ def as_dtype_or(dtype: Any, default: DType, /) -> DType:
 
 
 def as_number(operation: str, value: object, /) -> Element:
-    """The Python number that a user wrote: plainly, as a NumPy scalar, or as an instance of a subclass.
+    """The Python number that a user wrote: plainly, as another scalar, or as a tensor of rank 0 on the host.
 
     Raises:
         DTypeError: it is none.
+        PlacementError: a tensor on a device.
 
-    >>> as_number("full", 2.5)
-    2.5
+    >>> as_number("full", 2.5), as_number("full", tensor(2.5))
+    (2.5, 2.5)
     """
-    number = number_of(value)
+    number = number_of(plain_number(operation, value))
     if number is None:
         refuse_masked(operation, value)
+        kind = f"a tensor of shape {value._form.shape}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
         raise DTypeError(
-            f"{operation}: the value is a {type(value).__name__}; accepted: Python's bool, int, float and complex",
-            operation=operation,
+            f"{operation}: the value is {kind}; accepted: Python's bool, int, float and complex", operation=operation
         )
     return number
+
+
+def plain_number(operation: str, value: Any, /) -> Any:
+    """A scalar, or a tensor of rank 0 on the host, as the Python number that it equals; anything else as it is.
+
+    Raises:
+        PlacementError: a tensor of rank 0 on a device, which is not read silently.
+
+    >>> plain_number("arange", tensor(2)), plain_number("arange", "x")
+    (2, 'x')
+    """
+    if not isinstance(value, Tensor) or value._form.shape:
+        return plain_operand(value)
+    place = value._form.placement
+    if not is_stand_in(place) and not hasattr(registry.backend_for(place), "lend"):
+        raise PlacementError(
+            f"{operation}: a number is in a tensor on {place}, and nothing is moved silently; write x.item()",
+            operation=operation,
+            placement=place,
+        )
+    return value.item()

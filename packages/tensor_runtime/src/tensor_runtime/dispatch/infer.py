@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import ArgumentError, BackendUnavailableError
+from tensor_core.errors import ArgumentError, BackendUnavailableError, PlacementError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.meta import META_DEVICE
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.dispatch.free_tensors import with_free_tensors
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.placement import CPU, Placement, as_placement, stand_in
+from tensor_runtime.placement import CPU, Placement, as_placement, is_stand_in, stand_in
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 
@@ -27,7 +28,8 @@ def infer(function: Callable[..., Any], /, *arguments: object, **options: object
         function: any function of this library, or one of yours that calls them.
         arguments: as the function takes them. In place of a tensor, also inside lists and tuples, may stand a pair
             (dtype, shape) such as ``(F64, (2, 3))``, which is a compact tensor on ``cpu``, or a form. A tensor
-            stands for its form.
+            stands for its form, and so do tensors that the function finds in its closure or its module. Others, such
+            as those that it makes, are what they are, and computed with.
         options: keyword arguments of the function; a tensor may be given as above.
 
     Returns:
@@ -63,12 +65,29 @@ def on_meta(
     """
     if not callable(function):
         raise ArgumentError(f"infer: found a {type(function).__name__} first; accepted: a function, then its arguments")
+    while type(function) is partial:
+        arguments, options = (*function.args, *arguments), {**function.keywords, **options}
+        function = function.func
     stand_ins: dict[Placement, Placement] = {}  # those of operands; empty where tensors are made from nothing
     lifted = [_lifted(argument, stand_ins) for argument in arguments]
     given = {name: _lifted(option, stand_ins) for name, option in options.items()}
     if "placement" in options or (not stand_ins and _takes_placement(function)):
         given["placement"] = _stand_in(as_placement(options.get("placement", CPU)), stand_ins)
-    return partial(function, *lifted, **given), {meta: place for place, meta in stand_ins.items()}
+    without_elements = with_free_tensors(function, lambda found: _lifted(found, stand_ins))
+
+    def call() -> Any:
+        try:
+            return without_elements(*lifted, **given)
+        except PlacementError as error:
+            met = getattr(error, "placements", ())
+            if not any(map(is_stand_in, met)) or all(map(is_stand_in, met)):
+                raise
+            raise PlacementError(
+                "infer: the function uses a tensor with elements that is none of its arguments; pass it as one",
+                operation="infer",
+            ) from error
+
+    return call, {meta: place for place, meta in stand_ins.items()}
 
 
 def _lifted(value: Any, stand_ins: dict[Placement, Placement]) -> Any:

@@ -96,22 +96,36 @@ def mutable_view_of(x: Tensor, /) -> TypedTensorViewMut[Any]:
 def as_target(out: Any, /) -> TypedTensorViewMut[Any]:
     """What is written to where ``out`` is given: itself if it is a mutable view, else a view of all of an owned tensor.
 
-    A tensor counts as owned that is compact from the start of its memory.
+    A tensor counts as owned that is compact and all of its allocation. So does a view of all of an owned tensor, such
+    as ``x[:]``, which nothing tells apart from it.
 
     Raises:
         ReadOnlyError: a view that is not mutable, memory that was lent to us read-only, or no tensor at all.
 
-    >>> as_target(zeros((2,))).shape
-    (2,)
+    >>> x = zeros((2, 3))
+    >>> as_target(x).shape
+    (2, 3)
+    >>> as_target(x[:, :2])
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.ReadOnlyError: out: found a view that is not mutable; accepted: an owned tensor, or what \
+mutable_view() returns
     """
     if isinstance(out, TypedTensorViewMut):
         return out
-    if isinstance(out, Tensor) and out._form.is_compact:
-        backend = registry.backend_for(out._form.placement)
-        if call_translated("out", None, backend.offset_of, out._array) == 0:
-            return mutable_view_of(out)
+    if isinstance(out, Tensor) and _is_owned(out):
+        return mutable_view_of(out)
     what = "view that is not mutable" if isinstance(out, Tensor) else type(out).__name__
     raise ReadOnlyError(f"out: found a {what}; accepted: an owned tensor, or what mutable_view() returns")
+
+
+def _is_owned(x: Tensor) -> bool:
+    form, backend = x._form, registry.backend_for(x._form.placement)
+    if not form.is_compact:
+        return False
+    if hasattr(backend, "is_whole"):
+        return bool(call_translated("out", None, backend.is_whole, x._array, form))
+    return bool(call_translated("out", None, backend.offset_of, x._array) == 0)
 
 
 def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_into", /) -> None:

@@ -24,6 +24,16 @@ from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Operand
 
+_INSTEAD: Final = {
+    ("negative", "bool"): "; write ~x",
+    ("subtract", "bool"): "; write x ^ y",
+    **{
+        (f"bitwise_{name}", kind): f"; write logical_{'not' if name == 'invert' else name}()"
+        for name in ("and", "or", "xor", "invert")
+        for kind in ("float", "complex")
+    },
+}
+"""What to write of operands of a kind that an operation does not accept."""
 PYTHON_NUMBERS: Final[frozenset[type]] = frozenset({bool, int, float, complex})
 """The exact types that stand in for a form; subclasses and NumPy scalars are converted first."""
 _EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
@@ -120,7 +130,8 @@ class OpSpec:
             )
             accepted = ", ".join(sorted(dtype.name for dtype in self.accepts))
             are = "operand is" if len(operands) == 1 else "operands are"
-            raise DTypeError(f"{self.name}: {are} {found}; accepted: {accepted}", operation=self.name)
+            remedy = _INSTEAD.get((self.name, common.kind), "")
+            raise DTypeError(f"{self.name}: {are} {found}; accepted: {accepted}{remedy}", operation=self.name)
         return common
 
     def _build(self, key: Any) -> Binding:

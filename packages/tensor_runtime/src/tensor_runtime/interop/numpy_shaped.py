@@ -15,7 +15,7 @@ from tensor_core.dtypes import DTYPES
 from tensor_core.foreign import number_of
 from tensor_runtime import array_api
 from tensor_runtime.interop.random_numbers import Generator, normal, uniform
-from tensor_runtime.ops.numpy_names import OURS
+from tensor_runtime.ops.names_elsewhere import OURS
 from tensor_runtime.tensors.tensor import Tensor
 
 

@@ -13,6 +13,7 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.creation import asarray
 from tensor_runtime.ops.views import copy, reversed_axes, to_contiguous
+from tensor_runtime.placement import is_stand_in
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 from tensor_runtime.tensors.transfer import lend
 
@@ -31,6 +32,8 @@ class TensorOutgoing:
     def __init__(self, operation: str, x: Tensor, /) -> None:
         form, _ = unwrap(operation, x)
         self._backend: Any = registry.backend_for(form.placement)
+        if is_stand_in(form.placement):
+            self._backend.download(None, form)  # refuses: there are no elements
         if not hasattr(self._backend, "lend"):
             raise PlacementError(
                 f"{operation}: the tensor is on {form.placement}, and nothing is moved silently; use to(x, 'cpu') "

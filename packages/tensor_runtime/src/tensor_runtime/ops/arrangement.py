@@ -18,7 +18,7 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 @same_dtype
-def swapaxes(x: Tensor, axis1: int, axis2: int, /) -> Tensor:
+def swapaxes(x: Tensor, /, axis1: int, axis2: int) -> Tensor:
     """View with two axes in each other's place.
 
     Raises:

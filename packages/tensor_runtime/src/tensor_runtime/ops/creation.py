@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tensor_core.dtypes import F64, DType, DTypeLike, as_dtype
+from tensor_core.dtypes import F64, I64, DType, DTypeLike
 from tensor_core.errors import (
     UnsupportedOperationError,
 )
@@ -36,7 +36,7 @@ from tensor_runtime.static_types.creation import (
     typed_zeros,
 )
 from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
-from tensor_runtime.tensors.tensor import Number, Tensor, wrap
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 from tensor_runtime.tensors.transfer import upload
 
 if TYPE_CHECKING:
@@ -181,6 +181,17 @@ def asarray(
     return found if placement is None else host_data.placed(found, placement, copy)
 
 
+def listed(operation: str, values: Any, beside: Tensor, /) -> Tensor:
+    """A list of numbers as a tensor in the place of another one; anything else as it is, to be refused.
+
+    >>> listed("take", [0, 1], tensor([2.0])).dtype, listed("take", [], tensor([2.0])).dtype
+    (I64, I64)
+    """
+    if type(values) not in (list, tuple, range):
+        return values  # type: ignore[no-any-return]
+    return asarray(values, None if len(values) else I64, placement=unwrap(operation, beside)[0].placement)
+
+
 def to_numpy(x: Tensor, /) -> np.ndarray[Any, Any]:
     """The elements of a tensor on the host as a NumPy array that shares memory; read-only if elements are repeated.
 
@@ -213,8 +224,8 @@ def full(
 
     Args:
         shape: extents.
-        value: a Python number.
-        dtype: None takes Bool, I64, F64 or C64 from the value.
+        value: a Python number, or a tensor of rank 0 on the host.
+        dtype: None takes Bool, I64, F64 or C64 from a number, and a tensor's own.
         placement: where it goes.
 
     Raises:
@@ -230,7 +241,7 @@ def full(
 
 def _full(shape: Any, value: Any, dtype: Any, placement: Any) -> Tensor:
     number = as_number("full", value)
-    wanted = as_dtype_or(dtype, _NATURAL[type(number)])
+    wanted = as_dtype_or(dtype, value._form.dtype if isinstance(value, Tensor) else _NATURAL[type(number)])
     return created("full", wanted, as_shape(shape), placement, to_element(number, wanted))
 
 
@@ -245,7 +256,7 @@ def zeros(shape: Sequence[int] | int, /, dtype: DTypeLike = F64, *, placement: P
 
 
 def _zeros(shape: Any, dtype: Any, placement: Any) -> Tensor:
-    return created("full", as_dtype(dtype), as_shape(shape), placement, 0, operation="zeros")
+    return created("full", as_dtype_or(dtype, F64), as_shape(shape), placement, 0, operation="zeros")
 
 
 @typed_zeros
@@ -260,7 +271,7 @@ def ones(shape: Sequence[int] | int, /, dtype: DTypeLike = F64, *, placement: Pl
 
 
 def _ones(shape: Any, dtype: Any, placement: Any) -> Tensor:
-    return created("full", as_dtype(dtype), as_shape(shape), placement, 1, operation="ones")
+    return created("full", as_dtype_or(dtype, F64), as_shape(shape), placement, 1, operation="ones")
 
 
 def eye(
@@ -277,7 +288,7 @@ def eye(
      1  0
      0  1
     """
-    return created("eye", as_dtype(dtype), as_shape((rows, rows if columns is None else columns)), placement)
+    return created("eye", as_dtype_or(dtype, F64), as_shape((rows, rows if columns is None else columns)), placement)
 
 
 # What the functions above call: the ones in Python, or native ones that stand for them (``ops.native_calls``).

@@ -22,6 +22,7 @@ from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execu
 from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.ops.creation import listed
 from tensor_runtime.ops.slice_geometry import gather_geometry, scatter_geometry
 from tensor_runtime.static_types.results import same_dtype_into
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, unwrap
@@ -131,14 +132,15 @@ SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
 @same_dtype_into
-def take(x: Tensor, /, indices: Tensor, axis: int | None = None, *, out: Out = None) -> Tensor:
+def take(x: Tensor, /, indices: Tensor | Sequence[int], axis: int | None = None, *, out: Out = None) -> Tensor:
     """Elements, or slices, at the indices given; NumPy's function.
 
     With ``axis=0`` this is :func:`gather` along the leading axis, except that negative indices count from the end.
 
     Args:
         x: any dtype and layout, shape [N0, N1, ...].
-        indices: I32 or I64, any shape [I...], from -N to N - 1 along the axis; a negative one counts from the end.
+        indices: I32 or I64, any shape [I...], from -N to N - 1 along the axis; a negative one counts from the end. A
+            list of ints goes where ``x`` is.
         axis: the axis that is indexed; None counts the elements of ``x`` in row-major order, the last axis fastest.
             (``take(x.reshape(-1), indices, 0)`` counts them as they are stored, column-major.)
 
@@ -155,6 +157,8 @@ def take(x: Tensor, /, indices: Tensor, axis: int | None = None, *, out: Out = N
     >>> take(x, tensor([0, -1]), axis=1).to_numpy().tolist(), take(x, tensor(2)).item()
     ([[1, 3], [4, 6]], 3)
     """
+    if not isinstance(indices, Tensor):
+        indices = listed("take", indices, x)
     return execute_pair(TAKE, x, indices, None if axis is None else whole("take", "axis", axis), out)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tensor_core.dtypes import C64, F64, I64, Bool, DType, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError, PlacementError
+from tensor_core.dtypes import C64, F64, I64, Bool, DType, as_dtype, dtype_of_name
+from tensor_core.errors import ArgumentError, DTypeError, LossyConversionError, PlacementError
+from tensor_core.foreign import number_of
 from tensor_core.host.dlpack.borrowing import check_on_host
 from tensor_core.host.tensor import HostTensor, HostTensorView
+from tensor_core.promotion import can_convert
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import flag
@@ -19,7 +21,7 @@ from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.device_data import borrowed_from_device
 from tensor_runtime.ops.views import copy as copied
 from tensor_runtime.placement import CPU, as_placement, is_stand_in
-from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
 from tensor_runtime.tensors.transfer import lend, to, upload
 
 NATURAL: Final[dict[type, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
@@ -37,15 +39,16 @@ def new_tensor(data: Any, dtype: Any, placement: Any, /) -> Tensor:
     >>> new_tensor([1, 2.5], None, CPU).dtype
     F64
     """
-    if isinstance(data, (list, tuple)) or type(data) in NATURAL:
-        return upload(HostTensor.from_nested(data, as_dtype_or_none(dtype)), placement)
-    made = as_tensor(data, dtype, True)
+    nested = data if isinstance(data, (list, tuple)) else _number(data)
+    if nested is not None:
+        return upload(HostTensor.from_nested(nested, as_dtype_or_none(dtype)), placement)
+    made = as_tensor(data, dtype, True, "tensor")
     if made.placement is as_placement(placement):
         return made
     return to(made, placement)
 
 
-def as_tensor(x: Any, dtype: Any, copy: bool | None, /) -> Tensor:
+def as_tensor(x: Any, dtype: Any, copy: bool | None, operation: str = "asarray", /) -> Tensor:
     """As ``ops.creation.asarray``.
 
     >>> as_tensor([1, 2], None, None).shape
@@ -62,6 +65,13 @@ def as_tensor(x: Any, dtype: Any, copy: bool | None, /) -> Tensor:
         if copy is False:
             raise ArgumentError(
                 f"asarray: {found.dtype.name} to {wanted.name} needs a copy, and copy=False; pass copy=None"
+            )
+        if found is not x and not can_convert(found.dtype, wanted):
+            raise LossyConversionError(
+                f"{operation}: {found.dtype} to {wanted} can lose values; cast(asarray(array), {wanted.name}) does it "
+                "all the same",
+                operation=operation,
+                target=wanted,
             )
         return convert(found, wanted)
     return copied(found) if copy and shared else found
@@ -83,10 +93,11 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
     """A tensor of foreign data, and whether it still shares memory with it."""
     if isinstance(x, range):
         x = list(x)
-    if isinstance(x, (list, tuple)) or type(x) in NATURAL:
+    nested = x if isinstance(x, (list, tuple)) else _number(x)
+    if nested is not None:
         if copy is False:
             raise ArgumentError(f"asarray: a {type(x).__name__} has no memory to share, and copy=False; pass copy=None")
-        return upload(HostTensor.from_nested(x, dtype), CPU), False
+        return upload(HostTensor.from_nested(nested, dtype), CPU), False
     there = None if hasattr(x, "__array_interface__") else borrowed_from_device("asarray", x, copy, dtype)
     if there is not None:
         return there, copy is not True
@@ -100,6 +111,13 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
         )
     array, form = lent
     return wrap(form, array), copy is not True
+
+
+def _number(x: Any) -> Number | None:
+    """The Python number that a scalar equals; None for NumPy's scalars of our dtypes, which keep them, and all else."""
+    if type(x) in NATURAL:
+        return x  # type: ignore[no-any-return]
+    return None if dtype_of_name(getattr(getattr(x, "dtype", None), "name", "")) else number_of(x)
 
 
 def lent_by_dlpack(x: Any, copy: bool | None, /) -> Tensor:

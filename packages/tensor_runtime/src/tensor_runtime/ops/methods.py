@@ -15,14 +15,10 @@ from typing import Any, Final
 
 from tensor_core.dtypes import Element
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
-from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import whole
-from tensor_runtime.dispatch.call import execute_binary, execute_mixed
-from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.ops import arithmetic, comparison, contraction, division, logic, native_calls, reduction
+from tensor_runtime.ops import arithmetic, comparison, logic, native_calls, operators, reduction
 from tensor_runtime.ops.arrangement import swapaxes
 from tensor_runtime.ops.creation import buffer_of, to_numpy
 from tensor_runtime.ops.exchange import ANSWERS
@@ -30,85 +26,13 @@ from tensor_runtime.ops.in_place import in_place_operators
 from tensor_runtime.ops.indexing import getitem, iterate, mutable_view, setitem
 from tensor_runtime.ops.item_assignment import assign_item, delete_item
 from tensor_runtime.ops.numpy_names import array_function, array_ufunc, attributes, masked_data
+from tensor_runtime.ops.operators import operator_of, reflected_of
 from tensor_runtime.ops.views import copy, reshape, reversed_axes
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.formatting import html_text, tensor_text
 from tensor_runtime.tensors.pickling import reduce_tensor
 from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, unwrap
 from tensor_runtime.tensors.transfer import download, only_element, to
-
-Operator = Callable[[Tensor, Any], Any]
-
-
-def _is_ours(other: object) -> bool:
-    """Whether it is no foreign operand, so that the error tells of another: one inside a rule for the operation."""
-    return isinstance(other, Tensor) or number_of(other) is not None
-
-
-def _declined(other: object) -> Any:
-    """Let the other operand's class try, unless it is an array, which would be mixed in silently."""
-    refuse_masked("operator", other)
-    if hasattr(other, "__array__") or hasattr(other, "__array_interface__"):
-        raise ForeignOperandError(
-            f"operator: a tensor meets a {type(other).__module__}.{type(other).__name__}; "
-            "make it a tensor with asarray(), or the tensor an array with to_numpy()"
-        ) from None
-    return NotImplemented
-
-
-def _operator(spec: OpSpec, decline: Callable[[object], Any] = _declined) -> Operator:
-    def infix(a: Tensor, b: Any, /) -> Any:
-        try:
-            return execute_binary(spec, a, b) if type(b) is Tensor else execute_mixed(spec, a, b)
-        except ForeignOperandError:
-            if _is_ours(b):
-                raise
-            return decline(b)
-
-    return infix
-
-
-def _reflected(spec: OpSpec) -> Operator:
-    def infix(b: Tensor, a: Any, /) -> Any:
-        try:
-            return execute_mixed(spec, a, b)
-        except ForeignOperandError:
-            if _is_ours(a):
-                raise
-            return _declined(a)
-
-    return infix
-
-
-def _comparing(spec: OpSpec) -> Operator:
-    """``==`` and ``!=``, where Python would take a refusal for False (or True): lists, strings and None are refused."""
-    return _operator(spec, partial(_not_compared, spec.name))
-
-
-def _not_compared(operation: str, other: object) -> Any:
-    if type(other).__module__ != "builtins":
-        return _declined(other)
-    found, remedy = f"a {type(other).__name__}", "tensor() makes one of a list"
-    if other is None:
-        found, remedy = "None", "ask x is None"
-    raise ForeignOperandError(
-        f"{operation}: a tensor meets {found}; accepted: a tensor, and Python's bool, int, float and complex; {remedy}",
-        operation=operation,
-    ) from None
-
-
-def _matmul(a: Tensor, b: Any, /) -> Any:
-    return contraction.matmul(a, b) if isinstance(b, Tensor) else _declined(b)
-
-
-def _divmod(a: Tensor, b: Any, /) -> Any:
-    quotient = _FLOORED(a, b)
-    return quotient if quotient is NotImplemented else (quotient, _REST(a, b))
-
-
-def _rdivmod(b: Tensor, a: Any, /) -> Any:
-    quotient = _RFLOORED(b, a)
-    return quotient if quotient is NotImplemented else (quotient, _RREST(b, a))
 
 
 def item(x: Tensor, /) -> Element:
@@ -186,6 +110,12 @@ def _format(x: Tensor, specification: str, /) -> str:
 
 
 def _round(x: Tensor, digits: int | None = None, /) -> Element:
+    if x.size != 1:
+        raise ArgumentError(
+            f"round: shape {x.shape} has {x.size} elements; accepted: exactly one; tensor_runtime.round(x, decimals) "
+            "rounds all",
+            shape=x.shape,
+        )
     element = _element("round", x)
     if isinstance(element, complex):
         raise DTypeError("round: the element is complex; tensor_runtime.round(x) rounds both parts")
@@ -269,9 +199,6 @@ def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
     return copy(x)
 
 
-_FLOORED, _RFLOORED = _operator(division.FLOOR_DIVIDE), _reflected(division.FLOOR_DIVIDE)
-_REST, _RREST = _operator(division.REMAINDER), _reflected(division.REMAINDER)
-
 _reshape.__name__, _reshape.__qualname__ = "reshape", "Tensor.reshape"
 
 METHODS: Final[dict[str, Any]] = {
@@ -314,40 +241,40 @@ METHODS: Final[dict[str, Any]] = {
     "__neg__": arithmetic.negative,
     "__pos__": arithmetic.positive,
     "__abs__": arithmetic.abs,
-    "__matmul__": _matmul,
-    "__add__": _operator(arithmetic.ADD),
-    "__radd__": _reflected(arithmetic.ADD),
-    "__sub__": _operator(arithmetic.SUBTRACT),
-    "__rsub__": _reflected(arithmetic.SUBTRACT),
-    "__mul__": _operator(arithmetic.MULTIPLY),
-    "__rmul__": _reflected(arithmetic.MULTIPLY),
-    "__truediv__": _operator(arithmetic.DIVIDE),
-    "__rtruediv__": _reflected(arithmetic.DIVIDE),
-    "__floordiv__": _FLOORED,
-    "__rfloordiv__": _RFLOORED,
-    "__mod__": _REST,
-    "__rmod__": _RREST,
-    "__divmod__": _divmod,
-    "__rdivmod__": _rdivmod,
-    "__pow__": _operator(arithmetic.POW),
-    "__rpow__": _reflected(arithmetic.POW),
-    "__and__": _operator(logic.BITWISE_AND),
-    "__rand__": _reflected(logic.BITWISE_AND),
-    "__or__": _operator(logic.BITWISE_OR),
-    "__ror__": _reflected(logic.BITWISE_OR),
-    "__xor__": _operator(logic.BITWISE_XOR),
-    "__rxor__": _reflected(logic.BITWISE_XOR),
+    "__matmul__": operators.matmul,
+    "__add__": operator_of(arithmetic.ADD),
+    "__radd__": reflected_of(arithmetic.ADD),
+    "__sub__": operator_of(arithmetic.SUBTRACT),
+    "__rsub__": reflected_of(arithmetic.SUBTRACT),
+    "__mul__": operator_of(arithmetic.MULTIPLY),
+    "__rmul__": reflected_of(arithmetic.MULTIPLY),
+    "__truediv__": operator_of(arithmetic.DIVIDE),
+    "__rtruediv__": reflected_of(arithmetic.DIVIDE),
+    "__floordiv__": operators.FLOORED,
+    "__rfloordiv__": operators.REFLECTED_FLOORED,
+    "__mod__": operators.REST,
+    "__rmod__": operators.REFLECTED_REST,
+    "__divmod__": operators.floor_and_rest,
+    "__rdivmod__": operators.reflected_floor_and_rest,
+    "__pow__": operator_of(arithmetic.POW),
+    "__rpow__": reflected_of(arithmetic.POW),
+    "__and__": operator_of(logic.BITWISE_AND),
+    "__rand__": reflected_of(logic.BITWISE_AND),
+    "__or__": operator_of(logic.BITWISE_OR),
+    "__ror__": reflected_of(logic.BITWISE_OR),
+    "__xor__": operator_of(logic.BITWISE_XOR),
+    "__rxor__": reflected_of(logic.BITWISE_XOR),
     "__invert__": logic.bitwise_invert,
-    "__lshift__": _operator(logic.BITWISE_LEFT_SHIFT),
-    "__rlshift__": _reflected(logic.BITWISE_LEFT_SHIFT),
-    "__rshift__": _operator(logic.BITWISE_RIGHT_SHIFT),
-    "__rrshift__": _reflected(logic.BITWISE_RIGHT_SHIFT),
-    "__eq__": _comparing(comparison.EQUAL),
-    "__ne__": _comparing(comparison.NOT_EQUAL),
-    "__lt__": _operator(comparison.LESS),
-    "__le__": _operator(comparison.LESS_EQUAL),
-    "__gt__": _operator(comparison.GREATER),
-    "__ge__": _operator(comparison.GREATER_EQUAL),
+    "__lshift__": operator_of(logic.BITWISE_LEFT_SHIFT),
+    "__rlshift__": reflected_of(logic.BITWISE_LEFT_SHIFT),
+    "__rshift__": operator_of(logic.BITWISE_RIGHT_SHIFT),
+    "__rrshift__": reflected_of(logic.BITWISE_RIGHT_SHIFT),
+    "__eq__": operator_of(comparison.EQUAL),
+    "__ne__": operator_of(comparison.NOT_EQUAL),
+    "__lt__": operator_of(comparison.LESS),
+    "__le__": operator_of(comparison.LESS_EQUAL),
+    "__gt__": operator_of(comparison.GREATER),
+    "__ge__": operator_of(comparison.GREATER_EQUAL),
 }
 
 for _name, _method in METHODS.items():

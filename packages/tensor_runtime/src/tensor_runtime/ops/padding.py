@@ -72,8 +72,8 @@ PAD_EDGE: Final = OpSpec("pad", result_shape=_edged_shape, takes_params=True, ke
 @same_dtype_into
 def pad(
     x: Tensor,
-    pad_width: int | Sequence[int | Sequence[int]],
     /,
+    pad_width: int | Sequence[int | Sequence[int]],
     mode: str = "constant",
     *,
     constant_values: Number = 0,

@@ -42,14 +42,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, DTypeLike, as_dtype
+from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, DTypeLike
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.dispatch.spec import plain_operand
+from tensor_runtime.dispatch.conversion import as_dtype_or, plain_number
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
@@ -148,7 +148,7 @@ def integers(
     """
     wanted = _accepted("integers", dtype, INTEGER)
     seed, stream = _words("integers", seed, stream)
-    low, high = plain_operand(low), plain_operand(high)
+    low, high = plain_number("integers", low), plain_number("integers", high)
     if type(low) is not int or type(high) is not int or low >= high:
         raise ArgumentError(
             f"integers: low is {_shown(low)} and high is {_shown(high)}; accepted: ints with low < high",
@@ -225,7 +225,7 @@ def fold_in(seed: int, number: int, /) -> int:
 
 
 def _accepted(operation: str, dtype: Any, accepted: frozenset[DType]) -> DType:
-    wanted = as_dtype(dtype)
+    wanted = as_dtype_or(dtype, I64 if accepted is INTEGER else F64)
     if wanted not in accepted:
         names = ", ".join(one.name for one in DTYPES if one in accepted)
         raise DTypeError(f"{operation}: the dtype is {wanted}; accepted: {names}", dtype=wanted)
@@ -237,7 +237,7 @@ def _words(operation: str, seed: object, stream: object) -> tuple[int, int]:
 
 
 def _word(operation: str, name: str, value: object) -> int:
-    number = value if type(value) is int else plain_operand(value)
+    number = value if type(value) is int else plain_number(operation, value)
     if type(number) is not int or not 0 <= number < 2**64:
         raise ArgumentError(f"{operation}: the {name} is {_shown(value)}; accepted: an int from 0 to 2**64 - 1")
     return number

@@ -10,8 +10,7 @@ from tensor_core.dtypes import C64, F64, FLOATING, I64, DTypeLike
 from tensor_core.errors import ArgumentError, DTypeError, SizeLimitError, SliceError, shortened
 from tensor_core.scalar_conversion import to_element
 from tensor_runtime.dispatch.arguments import whole
-from tensor_runtime.dispatch.conversion import as_dtype_or
-from tensor_runtime.dispatch.spec import plain_operand
+from tensor_runtime.dispatch.conversion import as_dtype_or, plain_number
 from tensor_runtime.ops.creation import created
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.static_types.creation import typed_arange, typed_linspace
@@ -59,7 +58,7 @@ def arange(
     if ints and dtype is None and not inclusive and step > 0 and start > -_FAR and stop < _FAR:
         # What most ask for, of which there is nothing to judge.
         return created("arange", I64, (max(0, int(-((start - stop) // step))),), placement, start, step)
-    start, stop, step = (plain_operand(value) for value in (start, stop, step))
+    start, stop, step = (plain_number("arange", value) for value in (start, stop, step))
     for value in (start, stop, step):
         if type(value) not in (int, float) or (type(value) is float and not isfinite(value)):
             raise ArgumentError(
@@ -128,7 +127,7 @@ def linspace(
     Tensor(F64, (5,), column-major, cpu)
       0.0  0.25   0.5  0.75   1.0
     """
-    ends = [_finite_end(plain_operand(value)) for value in (start, stop)]
+    ends = [_finite_end(plain_number("linspace", value)) for value in (start, stop)]
     count = whole("linspace", "num", num)
     if count < 0:
         raise ArgumentError(f"linspace: num is {count}; accepted: an int of 0 or more", value=num)

@@ -6,15 +6,22 @@ half-precision type. A result of zero keeps the sign of the operand.
 
 from __future__ import annotations
 
+from math import prod
+from sys import float_info
 from typing import Final
 
-from tensor_core.dtypes import REAL, Bool
+from tensor_core.dtypes import COMPLEX, FLOATING, REAL, Bool
+from tensor_core.errors import ArgumentError
+from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_unary
+from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.dtype_rules import boolean
-from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import ElementwiseSpec
+from tensor_runtime.ops.arithmetic import divide, multiply
+from tensor_runtime.ops.complex_parts import complex, imag, real
 from tensor_runtime.static_types.results import boolean_dtype, same_dtype_out
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 _ORDERED: Final = REAL | {Bool}
 
@@ -61,14 +68,45 @@ def trunc(a: Tensor, /, out: Out = None) -> Tensor:
 
 
 @same_dtype_out
-def round(a: Tensor, /, out: Out = None) -> Tensor:
-    """The nearest whole number, of two the even one; of complex operands, of each part. NumPy's, without ``decimals``.
+def round(a: Tensor, /, decimals: int = 0, out: Out = None) -> Tensor:
+    """The nearest number of so many decimals, of two the even one; of complex operands, of each part.
+
+    Args:
+        a: any dtype.
+        decimals: of the result; with 0, the nearest whole number. Below 0, the nearest multiple of a power of ten.
+            As NumPy's: the element is scaled by the power of ten, rounded, and scaled back.
+        out: where the result is written; see ``tensor_runtime.add``.
 
     >>> round(tensor([0.5, 1.5, -2.6]))
     Tensor(F64, (3,), column-major, cpu)
       0.0   2.0  -3.0
+    >>> round(tensor([0.125, 1.26]), 2).tolist(), round(tensor([125, 1260]), -2).tolist()
+    ([0.12, 1.26], [100, 1300])
     """
-    return execute_unary(ROUND, a, out)
+    places = whole("round", "decimals", decimals)
+    dtype = unwrap("round", a)[0].dtype if places else None
+    if dtype is None or (places > 0 and dtype not in FLOATING):
+        return execute_unary(ROUND, a, out)
+    found = complex(_to(places, real(a)), _to(places, imag(a))) if dtype in COMPLEX else _to(places, a)
+    return found if out is None else written(out, found, a)
+
+
+def _to(places: int, a: Tensor) -> Tensor:
+    """Rounded to decimals other than 0, of the same dtype."""
+    scale = _power_of_ten(abs(places))
+    there, back = (multiply, divide) if places > 0 else (divide, multiply)
+    found = back(execute_unary(ROUND, there(a, scale)), scale)
+    return found if found.dtype is a.dtype else cast(found, a.dtype)
+
+
+def _power_of_ten(places: int) -> float:
+    """As a product of tens, which is what NumPy scales by; refused where it is beyond any float."""
+    if places > float_info.max_10_exp:
+        raise ArgumentError(
+            f"round: decimals are {places} away from 0; accepted: -{float_info.max_10_exp} to {float_info.max_10_exp}",
+            operation="round",
+        )
+    return prod([10.0] * places)
 
 
 @boolean_dtype

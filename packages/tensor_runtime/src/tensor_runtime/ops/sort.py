@@ -8,6 +8,7 @@ the same indices, and the same signs of zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import I64, DType
@@ -20,8 +21,9 @@ from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execu
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.ops.creation import listed
 from tensor_runtime.static_types.results import index_dtype, integer_dtype, same_dtype, same_dtype_into
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 
 
 def _indices(dtype: DType) -> DType:
@@ -106,12 +108,12 @@ def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False, ou
 
 
 @integer_dtype
-def searchsorted(line: Tensor, values: Tensor, /, side: str = "left", *, out: Out = None) -> Tensor:
+def searchsorted(line: Tensor, values: Tensor | Sequence[Number], /, side: str = "left", *, out: Out = None) -> Tensor:
     """Where values would have to be inserted into a sorted line to keep it sorted.
 
     Args:
         line: rank 1, ascending as :func:`sort` leaves it; nobody checks that, and the answer means nothing otherwise.
-        values: any shape. Both are compared in their common dtype.
+        values: any shape; a list of numbers goes where the line is. Both are compared in their common dtype.
         side: "left" gives the index of the first element that is not less than the value, "right" that of the first
             that is greater; the line's extent if there is none. NaN counts as greater than every number.
 
@@ -128,6 +130,7 @@ def searchsorted(line: Tensor, values: Tensor, /, side: str = "left", *, out: Ou
     ([1, 4], 3)
     """
     side = choice("searchsorted", "side", side, tuple(SEARCH))
+    values = values if isinstance(values, Tensor) else listed("searchsorted", values, line)
     unwrap("searchsorted", line), unwrap("searchsorted", values)  # Python numbers have no form to search in
     return execute_binary(SEARCH[side], line, values, out)
 

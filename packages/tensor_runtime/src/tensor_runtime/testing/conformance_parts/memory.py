@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tensor_core.dtypes import DTYPES, F64, DType
-from tensor_core.errors import OverlappingViewError, PlacementError, UnsupportedOperationError
+from tensor_core.errors import OverlappingViewError, PlacementError, ReadOnlyError, UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import element_count
 from tensor_runtime.backends.registry import placements_of, registry
-from tensor_runtime.dispatch.out import written
+from tensor_runtime.dispatch.out import as_target, written
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.indexing import copy_into, mutable_view
 from tensor_runtime.ops.views import reverse_view, transpose_view
@@ -42,6 +42,13 @@ VIEWS: Final[Mapping[str, tuple[Callable[[Tensor], Tensor], int]]] = {
 }
 """Views of a compact tensor x of shape (4, 6), each with its offset in elements."""
 
+PARTS: Final[Mapping[str, Callable[[Tensor], Tensor]]] = {
+    "x[0, 0]": lambda x: x[0, 0],
+    "x[:, 0]": lambda x: x[:, 0],
+    "x[:, :5]": lambda x: x[:, :5],
+}
+"""Compact views of a part of it that begin where it does."""
+
 
 class MemoryConformance:
     """What :class:`tensor_runtime.testing.conformance.BackendConformance` asks of a backend's memory and devices.
@@ -63,6 +70,22 @@ class MemoryConformance:
             where = backend.location_of(view._array)
             expected = (space, start + offset * dtype.itemsize)
             require(where == expected, f"location_of({name}) of {dtype} is {where}, expected {expected}")
+
+    @pytest.mark.parametrize("part", PARTS)
+    def test_a_part_of_a_tensor_is_no_output(self, part: str, placement: Placement) -> None:
+        """``is_whole`` tells an owned tensor from a view that begins where it does; ``out=`` refuses the view."""
+        x = upload(whole_numbers((4, 6), F64), placement)
+        if not hasattr(registry.backend_for(placement), "is_whole"):
+            return
+        view = PARTS[part](x)
+        before = download(x).tobytes()
+        try:
+            as_target(view)
+        except ReadOnlyError:
+            require(download(x).tobytes() == before, f"out={part} was refused and has changed x")
+        else:
+            require(False, f"is_whole: {part} is taken for an owned tensor")
+        require(as_target(x).shape == x.shape, "is_whole: an uploaded tensor is taken for a view")
 
     def test_any_chain_of_views_begins_where_the_hosts_does(self, placement: Placement) -> None:
         """Views of views have the offsets that the host's layouts give."""
