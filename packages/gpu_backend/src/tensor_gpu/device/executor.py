@@ -119,10 +119,19 @@ class Executor:
     def foreign(self, address: int, nbytes: int, first: int, itemsize: int, lease: object, /) -> DeviceArray:
         """Memory of another library from an address on, as an array whose first element lies at ``first``.
 
-        The lease is dropped when nobody holds the array, and what was submitted with it has run.
+        The current stream waits for the library already; others wait for the current one. The lease is dropped when
+        nobody holds the array, and what was submitted with it has run.
         """
         self.drop_leases()
-        return DeviceArray(ForeignAllocation(self.ordinal, address, nbytes, lease, self._leases), first, itemsize)
+        allocation = ForeignAllocation(
+            ordinal=self.ordinal,
+            address=address,
+            nbytes=nbytes,
+            stream=self.stream(),
+            lease=lease,
+            leases=self._leases,
+        )
+        return DeviceArray(allocation, first, itemsize)
 
     def drop_leases(self) -> None:
         """Give back memory of other libraries that nobody uses any more."""
@@ -260,7 +269,7 @@ class Executor:
         stream = self.stream()
         read = [array.allocation for array in reads]
         written = [array.allocation for array in writes]
-        others = {one.writer for one in read if one.writer is not None}
+        others = {one.writer for one in read}
         others.update(*(one.users for one in written))
         others.discard(stream)
         for other in others:
