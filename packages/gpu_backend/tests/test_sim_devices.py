@@ -10,7 +10,7 @@ import pytest
 import tensor_linalg
 import tensor_runtime as tr
 from tensor_core.dtypes import F64
-from tensor_core.errors import CastRangeError, OutOfMemoryError, PlacementError
+from tensor_core.errors import ArgumentError, CastRangeError, OutOfMemoryError, PlacementError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.device.arrays import DeviceArray
@@ -19,6 +19,7 @@ from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.bench import Bench
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.memory import FRESH, GUARD, RELEASED, RESTING, SimulatedMemory
+from tensor_gpu.sim.streams import MOST_KEPT
 from tensor_runtime.backends.bounded_cache import held_bytes
 from tensor_runtime.errors import NotPositiveDefiniteError
 from tensor_runtime.placement import DeviceKind
@@ -245,6 +246,21 @@ def test_refusals_that_are_deferred_come_with_the_wait_and_the_value_of_then() -
         tr.synchronize("sim:0")
     assert caught.value.index == (1,)
     tr.synchronize("sim:0")  # what was refused after it is forgotten
+
+
+@pytest.mark.parametrize("power", [lambda n: tr.pow(n, n), lambda n: tr.pow(3, n), lambda n: tr.pow(n[1], n)])
+def test_a_refused_exponent_that_is_deferred_disturbs_no_other_call(power: Any) -> None:
+    exponents = tr.upload(HostTensor.from_nested([1, -1, 2], dtype="I32"), "sim:0")
+    other = tr.upload(HostTensor.from_nested([1.0]), "sim:1")
+    with tr.checks("deferred"):
+        powers = power(exponents)
+    for _ in range(MOST_KEPT):
+        other + 1.0  # what was submitted before runs meanwhile
+
+    tr.synchronize("sim:1")
+    with pytest.raises(ArgumentError, match=r"pow: the exponent at index \(1,\) is -1"):
+        tr.synchronize("sim:0")
+    assert tr.download(powers)[1] == 0
 
 
 def test_a_download_tells_what_was_refused_in_the_stream_that_wrote() -> None:
