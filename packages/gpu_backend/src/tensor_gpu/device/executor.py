@@ -14,6 +14,7 @@ from tensor_core.errors import BackendError, PlacementError, TensorError
 from tensor_gpu.device import parts
 from tensor_gpu.device.api import DeviceApi, DeviceProperties, Gemm, Launch, Solver, Stream, threads_for
 from tensor_gpu.device.arrays import Allocation, DeviceArray, ForeignAllocation
+from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
@@ -42,14 +43,14 @@ class Executor:
     True
     """
 
-    def __init__(self, api: DeviceApi, ordinal: int, process: int | None = None) -> None:
+    def __init__(self, api: DeviceApi, ordinal: int, process: int | None = None, notes: Notes | None = None) -> None:
         self.api = api
         self.ordinal = ordinal
         self._usual = api.new_stream(ordinal)
         self._pools: dict[MemoryKind, Pool] = {}
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
         self._current: ContextVar[Stream | None] = ContextVar(f"tensor_gpu_stream_{ordinal}", default=None)
-        self._notes: dict[Stream, list[tuple[DeviceArray, Callable[[int], TensorError]]]] = {}
+        self._notes = Notes() if notes is None else notes  # of all devices whose streams wait for each other
         self._leases: deque[tuple[object, tuple[Stream, ...]]] = deque()
         self._process = os.getpid() if process is None else process  # that opened the devices
 
@@ -181,7 +182,13 @@ class Executor:
         self.api.upload(self._ordered((), (target,)), target.address, source)
 
     def download(self, source: DeviceArray, nbytes: int, /) -> bytearray:
-        """Bytes of memory without gaps; waits for them."""
+        """Bytes of memory without gaps; waits for them, and raises what was refused before them."""
+        found = self.read(source, nbytes)
+        self._notes.tell(self.stream())
+        return found
+
+    def read(self, source: DeviceArray, nbytes: int, /) -> bytearray:
+        """The same, whatever was refused: for what says whether something was, and why."""
         target = bytearray(nbytes)
         self.api.synchronize(self.begin_download(source, target))
         return target
@@ -207,8 +214,14 @@ class Executor:
         return word
 
     def first_refused(self, status: DeviceArray, /) -> int | None:
-        """What a status word says; None where nothing was refused. Waits for it."""
-        found = int.from_bytes(self.download(status, 8), "little")
+        """What a status word says; None where nothing was refused. Waits for it; raises what was refused before."""
+        found = self._number_in(status)
+        if found is not None:
+            self._notes.tell(self.stream())
+        return found
+
+    def _number_in(self, status: DeviceArray) -> int | None:
+        found = int.from_bytes(self.read(status, 8), "little")
         return None if found == NO_NUMBER else found
 
     def new_stream(self, handle: int | None = None, /) -> Stream:
@@ -224,8 +237,8 @@ class Executor:
         for stream in tuple(self._streams):
             self.api.synchronize(stream)
         self.drop_leases()
-        for stream in tuple(self._notes):
-            self.tell(stream)
+        for stream in self._notes.streams(self._streams):
+            self._notes.tell(stream)
 
     def defers(self) -> bool:
         """Whether refusals of values are to be noted, not raised."""
@@ -247,23 +260,22 @@ class Executor:
 
     def note(self, status: DeviceArray, error: Callable[[int], TensorError], /) -> None:
         """Note a status word of the current stream, to be read when somebody waits for it; as :meth:`refuse`."""
-        notes = self._notes.setdefault(self.stream(), [])
-        notes.append((status, error))
-        if len(notes) > MOST_NOTES:
-            self.tell(self.stream())
+        stream = self.stream()
+
+        def found() -> TensorError | None:
+            with self.using(stream):  # where the word was written, so that no other stream has to wait
+                position = self._number_in(status)
+                return None if position is None else error(position)
+
+        self._notes.add(stream, found)
+        if self._notes.count(stream) > MOST_NOTES:
+            self._notes.tell(stream)
 
     def wait(self, stream: Stream, /) -> None:
-        """Wait for one stream; raises the first refusal that was noted in it."""
+        """Wait for one stream; raises the first refusal that was noted in it, or in what it waited for."""
         self.check_process()
         self.api.synchronize(stream)
-        self.tell(stream)
-
-    def tell(self, stream: Stream, /) -> None:
-        """Raise the first refusal that was noted in a stream, and forget it and those after it."""
-        for status, error in self._notes.pop(stream, ()):
-            position = self.first_refused(status)
-            if position is not None:
-                raise error(position)
+        self._notes.tell(stream)
 
     def _ordered(self, reads: Iterable[DeviceArray], writes: Iterable[DeviceArray]) -> Stream:
         stream = self.stream()
@@ -274,6 +286,7 @@ class Executor:
         others.discard(stream)
         for other in others:
             self.api.wait(stream, self.api.record(other))
+            self._notes.follow(stream, other)
         for allocation in read:
             allocation.users.add(stream)
         for allocation in written:
