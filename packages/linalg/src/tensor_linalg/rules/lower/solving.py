@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
@@ -35,20 +36,23 @@ def lstsq(a: Tensor, b: Tensor, params: LstsqParams, /) -> tuple[Tensor, Tensor,
 def solve_banded(ab: Tensor, b: Tensor, params: BandedParams, /) -> Tensor:
     """The solution with the whole matrix: N³ operations and N² elements in place of N and the bandwidths.
 
-    The errors are those of ``solve``, and name it.
-
     >>> from tensor_runtime import tensor
     >>> bands = tensor([[0.0, 1.0], [2.0, 4.0]])
     >>> solve_banded(bands, tensor([4.0, 8.0]), BandedParams(0, 1, True)).to_numpy().tolist()
     [1.0, 2.0]
     """
+    operation = "solve_banded"
+    if params.check:
+        require_finite(operation, "ab", ab)
+        require_finite(operation, "b", b, min(2, b.rank))
     size, upper = ab.shape[1], params.upper  # diagonals may lie wholly outside of the matrix
     dense = zeros((size, size, *ab.shape[2:]), dtype=ab.dtype, placement=ab.placement)
     for k in range(-params.lower, upper + 1):
         line = ab[upper - k, k:] if k >= 0 else ab[upper - k, : max(size + k, 0)]
         if line.shape[0] > 0:
             dense = add(dense, embed_diagonal(move_axes(line, 0, -1), k))
-    return solve(dense, b, check=params.check)
+    with failing_as(operation):
+        return solve(dense, b, check=params.check)
 
 
 def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tensor:
