@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Final
 from weakref import WeakSet
 
@@ -172,10 +173,15 @@ class Executor:
             self.api.gemm(stream, part)
 
     def solver(self, call: Solver, /, *, writes: Iterable[DeviceArray]) -> None:
-        """Submit a routine of linear algebra that reads and writes these arrays."""
+        """Submit a routine of linear algebra that reads and writes these arrays; its workspaces are from the pool."""
         stream, most = self._ordered((), writes), self.properties().largest_batch
         for part in (call,) if call.matrices <= most else parts.solvers(call, most):
-            self.api.solver(stream, part)
+            workspaces: list[DeviceArray] = []
+            self.api.solver(stream, part, partial(self._workspace, workspaces))
+
+    def _workspace(self, held: list[DeviceArray], nbytes: int) -> int:
+        held.append(self.scratch(nbytes, 1))
+        return held[-1].address
 
     def upload(self, target: DeviceArray, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy from the host to memory without gaps."""

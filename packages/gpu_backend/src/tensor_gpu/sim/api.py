@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, PlacementError, UnsupportedOperationError
-from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
+from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Scratch, Solver
 from tensor_gpu.sim.blas import check_gemm, multiply
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.faults import Faults, Limits, Watch
@@ -265,8 +265,8 @@ class SimulatedApi:
         check_gemm(call)
         self._submit("gemms", stream, lambda memory: multiply(memory, call))
 
-    def solver(self, stream: Any, call: Solver, /) -> None:
-        """Submit a routine of linear algebra."""
+    def solver(self, stream: Any, call: Solver, scratch: Scratch, /) -> None:
+        """Submit a routine of linear algebra; NumPy finds its workspaces itself."""
         self._takes("solver", 0, call.matrices)
         infos = self._watch.faults.info.get(call.routine, {})
         self._submit("solvers", stream, lambda memory: run_solver(memory, call, infos))
