@@ -225,13 +225,15 @@ def test_a_fork_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda: bench.executor.stream(),
         lambda: bench.get(x),
         lambda: bench.backend.memory(bench.place),
+        lambda: bench.backend.pool(bench.place).clear(),
+        lambda: bench.backend.describe(),
         lambda: bench.backend.synchronize(),
         lambda: stream.done(),
         lambda: stream.synchronize(),
         lambda: coming.done(),
         lambda: coming.result(),
     ):
-        with pytest.raises(tr.TensorError, match=r"^bench:0|^sim:0: a device cannot be used in a forked process"):
+        with pytest.raises(tr.TensorError, match=r"^sim(:0)?: a device cannot be used in a forked process"):
             call()
 
 

@@ -11,7 +11,7 @@ from tensor_core.host.tensor import HostTensor
 from tensor_gpu import kernel_table
 from tensor_gpu.device.api import DeviceApi
 from tensor_gpu.device.arrays import DeviceArray
-from tensor_gpu.device.executor import Executor
+from tensor_gpu.device.executor import Executor, check_process
 from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.streams import Transfer, UserStream
@@ -163,12 +163,13 @@ class DeviceBackend:
 
     def memory(self, placement: Placement, /) -> MemoryUse:
         """What is used on a device now."""
-        self.executor(placement).check_process()
         return self.pool(placement).stats()
 
     def pool(self, placement: Placement, /) -> Pool:
         """The memory there: it has ``set_limit``, ``stats`` and ``clear``."""
-        return self.executor(placement).pool(placement.memory_kind)
+        executor = self.executor(placement)
+        executor.check_process()
+        return executor.pool(placement.memory_kind)
 
     def wait_for(self, placement: Placement, /) -> None:
         """Wait for every stream of one device."""
@@ -181,6 +182,7 @@ class DeviceBackend:
 
     def describe(self) -> Mapping[str, str]:
         """The devices and their memory."""
+        check_process(self.name, self._process)
         facts = {}
         for ordinal, properties in enumerate(self.api.devices()):
             memory = self.api.memory(ordinal)

@@ -32,6 +32,25 @@ MOST_NOTES: Final = 512
 """Refusals that are noted in a stream before the host reads them by itself."""
 
 
+def check_process(device: str, process: int, /) -> None:
+    """Refuse a process that is a fork of the one that opened a device.
+
+    Args:
+        device: as errors name it.
+        process: the number of the one that opened it.
+
+    Raises:
+        BackendError: it is one.
+
+    >>> check_process("sim:0", os.getpid())
+    """
+    if os.getpid() != process:
+        raise BackendError(
+            f"{device}: a device cannot be used in a forked process; start it by spawn or forkserver, or use the "
+            "device only after the fork"
+        )
+
+
 class Executor:
     """Submits work to the current stream of one device, after whatever it depends on.
 
@@ -76,11 +95,7 @@ class Executor:
         Raises:
             BackendError: it is one.
         """
-        if os.getpid() != self._process:
-            raise BackendError(
-                f"{self.api.name}:{self.ordinal}: a device cannot be used in a forked process; start it by spawn or "
-                "forkserver, or use the device only after the fork"
-            )
+        check_process(f"{self.api.name}:{self.ordinal}", self._process)
 
     def stream(self) -> Stream:
         """The stream to which work is submitted now; errors as for :meth:`check_process`."""
@@ -95,10 +110,12 @@ class Executor:
             PlacementError: the device has none.
         """
         found = self._pools.get(kind)
+        if found is not None and kind is MemoryKind.Device:  # which every device has as long as it is there
+            return found
+        if kind not in (kinds := self.properties().memory_kinds):
+            there = ", ".join(one.name for one in kinds)
+            raise PlacementError(f"{self.api.name}:{self.ordinal} has no {kind.name} memory; it has {there}")
         if found is None:
-            if kind not in (kinds := self.properties().memory_kinds):
-                there = ", ".join(one.name for one in kinds)
-                raise PlacementError(f"{self.api.name}:{self.ordinal} has no {kind.name} memory; it has {there}")
             found = self._pools.setdefault(kind, Pool(self.api, self.ordinal, kind, self._first_limit(kind)))
         return found
 
