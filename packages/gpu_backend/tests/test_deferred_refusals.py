@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, BackendError, DivisionByZeroError
+from tensor_core.errors import ArgumentError, BackendError, DivisionByZeroError, IndexingError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu.device.notes import Notes
 from tensor_gpu.sim.faults import Faults
@@ -92,6 +92,46 @@ def test_a_refusal_that_cannot_be_read_is_told_later(fault: dict[str, int], read
     with pytest.raises(DivisionByZeroError):
         read(y)
     assert tr.download(y)[0] == 1
+
+
+TAKES: dict[str, Callable[[tr.Tensor, tr.Tensor], tr.Tensor]] = {
+    "an axis": lambda x, at: tr.take(x, at, axis=1),
+    "a view": lambda x, at: tr.take(tr.reverse_view(x, 0), tr.reverse_view(at, 0), axis=0),
+    "all elements": lambda x, at: tr.take(tr.transpose_view(x), at),
+    "lines": lambda x, at: tr.take_along_axis(x, at.reshape((1, -1)), axis=1),
+}
+
+
+@pytest.mark.parametrize("name", TAKES)
+@pytest.mark.parametrize("dtype", ["I32", "I64"])
+def test_indices_are_refused_late_and_nothing_is_waited_for(name: str, dtype: str) -> None:
+    x = tr.upload(HostTensor.from_nested([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "sim:0")
+    wrong, right = (tr.to(tr.tensor(at, dtype=dtype), "sim:0") for at in ([0, -9, 9], [0, -1, 1]))
+    call = TAKES[name]
+    with pytest.raises(IndexingError) as at_once:
+        call(x, wrong)
+
+    api: Any = tr.backend("sim").api  # type: ignore[attr-defined]
+    before = api.counts["downloads"]
+    with tr.checks("deferred"):
+        taken, late = call(x, right), call(x, wrong)
+    assert api.counts["downloads"] == before
+    assert late.shape == taken.shape
+    with pytest.raises(IndexingError) as caught:
+        tr.synchronize("sim:0")
+    assert (str(caught.value), vars(caught.value)) == (str(at_once.value), vars(at_once.value))
+    assert tr.download(taken).to_nested() == tr.download(call(x, right)).to_nested()
+
+
+def test_indexing_and_writing_refuse_at_once_in_the_words_of_the_index() -> None:
+    x = tr.upload(HostTensor.from_nested([1.0, 2.0]), "sim:0")
+    at = tr.to(tr.tensor([0, 7]), "sim:0")
+    view = tr.mutable_view(x)
+    with tr.checks("deferred"):
+        for call in (lambda: x[at], lambda: view.__setitem__(at, 9.0), lambda: tr.take(x[:0], at)):
+            with pytest.raises(IndexingError, match=r"indices\[[01]\] is [07], out of range"):
+                call()
+    assert tr.download(x).to_nested() == [1.0, 2.0]
 
 
 def test_what_is_noted_in_other_streams_outlives_a_refusal() -> None:
