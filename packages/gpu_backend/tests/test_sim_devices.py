@@ -215,6 +215,16 @@ def test_an_operation_is_one_launch_and_moves_nothing() -> None:
     assert dict(bench.api.counts) == {"launches": 1}
 
 
+def test_bytes_that_are_copied_are_counted_apart_from_those_of_the_host() -> None:
+    x = tr.upload(HostTensor.from_nested([1.0, 2.0, 3.0]), "sim:0")
+    counts = tr.backend("sim").api.counts  # type: ignore[attr-defined]
+    before = counts.copy()
+
+    tr.to(x, "sim:1")
+
+    assert counts - before == {"copies": 1, "bytes copied": 24}
+
+
 def test_a_fork_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     x = bench.put([1.0])
