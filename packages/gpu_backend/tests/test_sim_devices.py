@@ -322,3 +322,24 @@ def test_a_large_output_of_another_layout_takes_two_launches() -> None:
 
     assert counts - before == {"launches": 3}  # ones, the sum, and the copy of it
     assert tr.download(wide)[7, 8] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda x: tr.tensor([x[0], x[1]]), r"element: .* on sim:0, .*; stack\(\) joins tensors there"),
+        (lambda x: tr.asarray([[1.0, x[0]]]), r"element: .* on sim:0, .*; stack\(\) joins"),
+        (lambda x: HostTensor.from_nested([x[0]]), r"element: .* on sim:0"),
+        (lambda x: [1, 2, 3][x[0]], r"index: .* on sim:0, .*; write int\(x\)"),
+        (lambda x: range(x[0]), r"index: .* on sim:0"),
+        (lambda x: tr.arange(5)[: x[0]], r"index: .* on sim:0"),
+        (lambda x: tr.sum(x, axis=x[0]), r"index: .* on sim:0"),
+    ],
+)
+def test_no_element_is_read_where_a_number_is_expected(read: Any, message: str) -> None:
+    x = tr.to(tr.tensor([0, 1]), "sim:0")
+
+    with tr.trace_transfers() as log, pytest.raises(PlacementError, match=message):
+        read(x)
+    assert not log
+    assert (float(x[1]), int(x[1]), bool(x[1]), tr.stack([x[0], x[1]]).placement) == (1.0, 1, True, x.placement)
