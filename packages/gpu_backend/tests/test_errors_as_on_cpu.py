@@ -29,7 +29,7 @@ def divisions(function: Callable[..., tr.Tensor]) -> dict[str, Call]:
     }
 
 
-BANDS = [[0.0, 1.0, 1.0], [4.0, 4.0, 4.0], [1.0, 1.0, NAN]]
+BANDS = [[0.0, 1.0, 1.0], [4.0, 4.0, 4.0], [1.0, NAN, 0.0]]
 CALLS: dict[str, Call] = {
     **divisions(tr.floor_divide),
     **divisions(tr.remainder),

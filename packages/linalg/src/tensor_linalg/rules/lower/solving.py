@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensor_linalg.composed import failing_as
+from tensor_linalg.composed import renamed
 from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
@@ -11,6 +11,7 @@ from tensor_linalg.solving.systems import solve
 from tensor_linalg.solving.triangular import check_triangle, substituted
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_runtime.contracts.linalg import TriangularSolveParams
+from tensor_runtime.errors import LinalgError, NonFiniteError
 from tensor_runtime.ops.arithmetic import add, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import zeros
@@ -41,18 +42,20 @@ def solve_banded(ab: Tensor, b: Tensor, params: BandedParams, /) -> Tensor:
     >>> solve_banded(bands, tensor([4.0, 8.0]), BandedParams(0, 1, True)).to_numpy().tolist()
     [1.0, 2.0]
     """
-    operation = "solve_banded"
-    if params.check:
-        require_finite(operation, "ab", ab)
-        require_finite(operation, "b", b, min(2, b.rank))
     size, upper = ab.shape[1], params.upper  # diagonals may lie wholly outside of the matrix
     dense = zeros((size, size, *ab.shape[2:]), dtype=ab.dtype, placement=ab.placement)
     for k in range(-params.lower, upper + 1):
         line = ab[upper - k, k:] if k >= 0 else ab[upper - k, : max(size + k, 0)]
         if line.shape[0] > 0:
             dense = add(dense, embed_diagonal(move_axes(line, 0, -1), k))
-    with failing_as(operation):
+    try:
         return solve(dense, b, check=params.check)
+    except NonFiniteError as error:
+        if vars(error)["operand"] == "b":
+            raise renamed("solve_banded", error, None, "b") from None
+        raise renamed("solve_banded", error, lambda i, j: (upper + i - j, j), "ab") from None
+    except LinalgError as error:
+        raise renamed("solve_banded", error) from None
 
 
 def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tensor:
