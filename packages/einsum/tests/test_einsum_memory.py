@@ -13,7 +13,8 @@ import pytest
 import tensor_runtime as tr
 from tensor_core.errors import OutOfMemoryError
 from tensor_einsum import einsum, plan
-from tensor_einsum.execution import executor
+from tensor_einsum.execution import memory
+from tensor_runtime.placement import CPU
 
 LARGE = plan("ij,jk,kl->il", (4000, 2), (2, 3000), (3000, 4000))
 """Peak: 4000 · 3000 + 4000 · 4000 elements or less, more than is never looked at."""
@@ -38,7 +39,7 @@ def test_no_step_runs_when_the_peak_is_more_than_there_can_be(
     call: Callable[[list[tr.Tensor]], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = [64 << 20]
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: limit[0])
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: limit[0])
     steps: list[Any] = []
     with pytest.raises(
         OutOfMemoryError, match=r"needs .* MiB at its peak .* may use 64.0 MiB in all; .*optimize="
@@ -55,27 +56,27 @@ def test_no_step_runs_when_the_peak_is_more_than_there_can_be(
 
 
 def test_exactly_what_there_is_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: LARGE.intermediate_bytes)
-    executor.check_fits(LARGE, LARGE.intermediate_bytes)
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: LARGE.intermediate_bytes - 1)
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: LARGE.intermediate_bytes)
+    memory.check_fits(LARGE, LARGE.intermediate_bytes, CPU)
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: LARGE.intermediate_bytes - 1)
     with pytest.raises(OutOfMemoryError):
-        executor.check_fits(LARGE, LARGE.intermediate_bytes)
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: None)
-    executor.check_fits(LARGE, LARGE.intermediate_bytes)
+        memory.check_fits(LARGE, LARGE.intermediate_bytes, CPU)
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: None)
+    memory.check_fits(LARGE, LARGE.intermediate_bytes, CPU)
 
 
 def test_small_plans_never_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked() -> int:
         raise AssertionError("asked")
 
-    monkeypatch.setattr(executor, "recently_usable_bytes", asked)
+    monkeypatch.setattr(memory, "recently_usable_bytes", asked)
     x = tr.ones((4, 4))
     assert plan("ij,jk,kl", x, x, x)(x, x, x).shape == (4, 4)
     assert einsum("ij,jk,kl->il", x, x, x).shape == (4, 4)
 
 
 def test_what_other_places_have_is_not_decided_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: 1)
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: 1)
     assert LARGE(*[tr.zeros(shape, placement="meta") for shape in LARGE.shapes]).shape == (4000, 4000)
 
 
@@ -153,12 +154,13 @@ def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kerne
 
 
 def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "_UNCHECKED", 0)
+    monkeypatch.setattr(memory, "_UNCHECKED", 0)
+    monkeypatch.setattr(memory, "_UNCHECKED_ON_DEVICES", 0)
     matrix = 8 * 1500**2
     x, repeated = tr.ones((1500, 1500)), tr.broadcast_to(tr.ones((1500, 1)), (1500, 1500))
     found = plan("ij,(jk,kl)->il", repeated, x, x)
     usable = [found.intermediate_bytes + matrix - 1]
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: usable[0])
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: usable[0])
     calls: list[Callable[[], tr.Tensor]] = [
         lambda: found(repeated, x, x),
         lambda: einsum(found.notation, repeated, x, x),
@@ -176,10 +178,11 @@ def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.Mo
 
 
 def test_a_workspace_counts_in_its_own_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "_UNCHECKED", 0)
+    monkeypatch.setattr(memory, "_UNCHECKED", 0)
+    monkeypatch.setattr(memory, "_UNCHECKED_ON_DEVICES", 0)
     repeated = tr.broadcast_to(tr.ones((700, 1)), (700, 700))
     x, wide = tr.ones((700, 1)), tr.ones((1, 7000))
     found = plan("((ij,jk),kl)->il", repeated, x, wide)
     assert found.intermediate_bytes > 8 * 700**2  # the last step's, in which nothing is copied
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: found.intermediate_bytes)
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: found.intermediate_bytes)
     assert found(repeated, x, wide).shape == (700, 7000)

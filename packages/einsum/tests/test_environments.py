@@ -16,8 +16,8 @@ from network_derivatives import environment
 from tensor_core import C64, F32, F64, I64
 from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError, TensorError
 from tensor_einsum import ExtentError, MemoryLimitError, plan
-from tensor_einsum.derivatives import environments, running
-from tensor_einsum.execution import executor
+from tensor_einsum.derivatives import running
+from tensor_einsum.execution import memory
 from tensor_einsum.execution.sequenced import Sequenced
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.backends.bindings import binding_cache
@@ -170,16 +170,16 @@ def test_without_a_limit_a_sweep_takes_what_the_process_may_use(monkeypatch: pyt
         asked.append(1)
         return peak * 2 // 3
 
-    monkeypatch.setattr(executor, "_UNCHECKED", 0)
-    monkeypatch.setattr(environments, "recently_usable_bytes", usable)
-    monkeypatch.setattr(running, "recently_usable_bytes", usable)
+    monkeypatch.setattr(memory, "_UNCHECKED", 0)
+    monkeypatch.setattr(memory, "_UNCHECKED_ON_DEVICES", 0)
+    monkeypatch.setattr(memory, "recently_usable_bytes", usable)
     binding_cache.clear()
 
     assert [environment.to_numpy().tolist() for environment in found.environments(*operands)] == expected
     assert asked
     with pytest.raises(OutOfMemoryError, match="but this process may use"):
         found.environments(*operands, memory_limit=peak)
-    monkeypatch.setattr(environments, "recently_usable_bytes", lambda: 100)
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: 100)
     binding_cache.clear()
     with pytest.raises(MemoryLimitError, match="the limit is 100 B"):
         found.environments(*operands)

@@ -15,7 +15,7 @@ from network_cases import Case, cases, naive, same
 from tensor_core.errors import ArgumentError, BackendError, BackendUnavailableError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
-from tensor_einsum.execution import executor
+from tensor_einsum.execution import memory
 from tensor_einsum.slices import finder
 from tensor_einsum.testing.networks import drawn
 from tensor_runtime.backends.bindings import binding_cache
@@ -223,7 +223,7 @@ LARGE = plan("ij,jk,kl->il", (4000, 2), (2, 3000), (3000, 4000))
 )
 def test_what_cannot_end_is_refused_unless_it_is_forced(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     operands = [tr.zeros(shape) for shape in LARGE.shapes]
-    monkeypatch.setattr(executor, "recently_usable_bytes", lambda: 64 << 20)
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: 64 << 20)
     with pytest.raises(OutOfMemoryError, match=r"may use 64.0 MiB in all; .*memory_limit=.*force=True"):
         call(operands)
     assert call(operands, force=True).shape == (4000, 4000)

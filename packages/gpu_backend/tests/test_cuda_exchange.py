@@ -22,10 +22,14 @@ from tensor_runtime.form import form_of
 from tensor_runtime.placement import DeviceKind
 
 
+def lending(seed: int) -> CudaBackend:
+    machine = Machine(devices=2, memory_bytes=1 << 20, seed=seed)
+    return CudaBackend(CupyApi(modules(machine)), DeviceKind.other("lent"))
+
+
 @pytest.fixture
 def backend() -> CudaBackend:
-    machine = Machine(devices=2, memory_bytes=1 << 20, seed=1)
-    return CudaBackend(CupyApi(modules(machine)), DeviceKind.other("lent"))
+    return lending(seed=1)
 
 
 class Theirs:
@@ -58,6 +62,29 @@ def test_memory_of_the_interface_is_shared_and_waited_for(backend: CudaBackend) 
 
     assert (array.address, form.shape, form.strides, repr(form.placement)) == (theirs.address, (3, 4), (4, 1), "lent:1")
     assert elements(backend, borrowed) == np.arange(12.0).reshape(3, 4).tolist()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_whatever_stream_uses_borrowed_memory_waits_for_its_owner(seed: int) -> None:
+    backend = lending(seed)
+    theirs = Theirs(backend)
+    borrowed = backend.borrow(theirs, None) or pytest.fail("nothing was borrowed")
+    executor = backend.executor(borrowed[1].placement)
+    with executor.using(executor.new_stream()):
+        assert elements(backend, borrowed) == np.arange(12.0).reshape(3, 4).tolist()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_whoever_is_lent_borrowed_memory_waits_for_its_owner(seed: int) -> None:
+    backend = lending(seed)
+    theirs = Theirs(backend)
+    array, form = backend.borrow(theirs, None) or pytest.fail("nothing was borrowed")
+    consumer, taken = backend.api.new_stream(1), bytearray(96)
+
+    backend.lend_dlpack(array, form, backend.api.handle(consumer), (1, 1), None)
+    backend.api.download(consumer, array.address, taken)
+    backend.api.synchronize(consumer)
+    assert np.frombuffer(taken).tolist() == np.arange(12.0).tolist()
 
 
 def test_steps_that_run_backwards_are_taken_from_their_first_element(backend: CudaBackend) -> None:
@@ -185,14 +212,17 @@ def test_the_interface_tells_strides_in_bytes_and_what_must_not_be_written(
     assert facts["shape"] == shape
 
 
-def test_the_interface_tells_no_address_of_nothing_and_no_stream_of_what_none_wrote(backend: CudaBackend) -> None:
+def test_the_interface_tells_no_address_of_nothing_and_of_borrowed_memory_the_stream_that_waits(
+    backend: CudaBackend,
+) -> None:
     array, form = ours(backend)
     none: Any = backend.lend_cuda_interface(array, form_of(F64, (0, 2), form.placement))
     assert none["data"] == (0, False)
 
     theirs = Theirs(backend)
     borrowed = backend.borrow(theirs, False) or pytest.fail("nothing was borrowed")
-    assert backend.lend_cuda_interface(*borrowed)["stream"] is None
+    waiting = backend.executor(borrowed[1].placement).stream()
+    assert backend.lend_cuda_interface(*borrowed)["stream"] == backend.api.handle(waiting)
 
 
 def test_memory_that_the_interface_told_of_is_used_again_after_the_default_stream(backend: CudaBackend) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
+from fake_cupy import libraries
 from fake_cupy.driver import Machine
 from fake_cupy.libraries import WORKSPACE, Nvrtc, modules
 from tensor_core.dtypes import C64, F32, F64, I64
@@ -164,7 +166,9 @@ def test_a_routine_runs_matrix_by_matrix_on_one_workspace(machine: Machine, api:
     stream = api.new_stream(0)
     a, tau, infos = api.allocate(0, 96), api.allocate(0, 32), api.allocate(0, 8)
     api.upload(stream, a, np.arange(12.0).tobytes())
-    api.solver(stream, Solver("geqrf", F64, (3, 2), (Stack(a, 3, 6), Stack(tau, 2, 2)), infos, 2))
+    api.solver(
+        stream, Solver("geqrf", F64, (3, 2), (Stack(a, 3, 6), Stack(tau, 2, 2)), infos, 2), partial(api.allocate, 0)
+    )
     taken = bytearray(8)
     api.download(stream, infos, taken)
     api.synchronize(stream)
@@ -174,11 +178,7 @@ def test_a_routine_runs_matrix_by_matrix_on_one_workspace(machine: Machine, api:
     assert first == (1, 3, 2, a, 3, tau, 1, work, WORKSPACE, infos)
     assert second == (1, 3, 2, a + 48, 3, tau + 16, 1, work, WORKSPACE, infos + 4)
     assert taken == bytes(8)
-    assert api.memory(0).used == 136
-    assert machine.memories[0].allocation_of(work)
-    api.synchronize(stream)
-    api.memory(0)
-    assert machine.memories[0].allocation_of(work) is None  # the workspace went after the work
+    assert machine.memories[0].allocation_of(work) == (work, 8 * WORKSPACE)
 
 
 def test_stacks_are_one_call_of_a_library(shared: Machine, place: str) -> None:
@@ -206,7 +206,7 @@ def test_an_argument_that_cublas_refuses_is_told(
     a, pivots, b, infos = (api.allocate(0, nbytes) for nbytes in (64, 16, 32, 8))
     stacks = Stack(a, 2, 4), Stack(pivots, 2, 2), Stack(b, 2, 2)
     with pytest.raises(BackendError, match="getrs: cuBLAS refuses argument 4 of a stack of 2"):
-        api.solver(api.new_stream(0), Solver("getrs", F64, (2, 1), stacks, infos, 2))
+        api.solver(api.new_stream(0), Solver("getrs", F64, (2, 1), stacks, infos, 2), partial(api.allocate, 0))
 
 
 @pytest.fixture(scope="module")
@@ -414,11 +414,32 @@ def test_tensors_have_the_interface_of_cuda_where_there_are_such_devices(place: 
         _ = tr.ones(2).__cuda_array_interface__
 
 
-def test_a_workspace_that_finds_no_memory_is_told_with_what_is_in_use(api: CupyApi) -> None:
-    stream, address = api.new_stream(0), api.allocate(0, (1 << 20) - 1024)  # guards take 512
-    call = Solver("geqrf", F64, (1, 1), (Stack(address, 1, 1),) * 2, address + 32, 1)
-    with pytest.raises(DeviceMemoryError, match="were asked for, 1047552 of 1048576 are in use"):
-        api.solver(stream, call)
+def test_memory_that_is_not_there_is_told_with_what_is_in_use(api: CupyApi) -> None:
+    api.allocate(0, (1 << 20) - 1024)  # guards take 512
+    with pytest.raises(DeviceMemoryError, match="56 bytes were asked for, 1047552 of 1048576 are in use"):
+        api.allocate(0, 56)
+
+
+def test_workspaces_of_solvers_are_memory_of_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(libraries, "WORKSPACE", 20_000)
+    backend = CudaBackend(CupyApi(modules(Machine(memory_bytes=1 << 20))), DeviceKind.other("narrow"))
+    tr.register_backend("narrow", backend)
+    try:
+        a = tr.full((1, 1), 4.0, placement="narrow:0")
+        pool = backend.pool(a.placement)
+        kept = [tr.zeros(1000, placement="narrow:0") for _ in range(112)]
+        del kept
+        assert pool.stats().kept > 890_000  # 160 kB are not left beside them
+
+        assert tl.cholesky(a).item() == 2.0
+        assert pool.stats().kept < 170_000  # the workspace among them
+
+        pool.set_limit(4096)
+        with pytest.raises(OutOfMemoryError, match=r"cholesky: .*160000 bytes were asked for, \d+ of 4096 are in use"):
+            tl.cholesky(a)
+        assert (pool.stats().used, tr.download(a).to_nested()) == (8, [[4.0]])
+    finally:
+        registry.unregister("narrow")
 
 
 def test_memory_of_another_kind_is_refused(machine: Machine, api: CupyApi) -> None:
@@ -461,6 +482,6 @@ def test_what_was_current_is_current_afterwards(machine: Machine, api: CupyApi) 
     stream, address = api.new_stream(1), api.allocate(1, 64)
     api.launch(stream, Launch(PROBE, 1, 1, (address,)))
     with pytest.raises(TypeError):
-        api.solver(stream, Solver("geqrf", F64, (1, 1), (Stack(address, 1, 1),) * 2, address + 32, "two"))  # type: ignore[arg-type]
+        api.solver(stream, Solver("geqrf", F64, (1, 1), (Stack(address, 1, 1),) * 2, address + 32, "two"), int)  # type: ignore[arg-type]
 
     assert (machine.current, machine.current_streams) == ([0], [])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
@@ -12,12 +12,16 @@ import pytest
 import tensor_linalg
 import tensor_runtime as tr
 from tensor_core.dtypes import F64
+from tensor_core.errors import OutOfMemoryError
+from tensor_einsum import plan
+from tensor_einsum.errors import MemoryLimitError
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.device.api import Gemm
 from tensor_gpu.kernels.contraction import products
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.blas import check_gemm
 from tensor_gpu.sim.errors import SimulationError
+from tensor_gpu.sim.faults import Limits
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import DeviceKind, Placement
 
@@ -132,7 +136,7 @@ def test_a_product_of_trailing_batches_is_one_call_and_no_copy(api: SimulatedApi
 
     found = tensor_linalg.matmul(x, y)
 
-    assert dict(api.counts) == {"gemms": 1}
+    assert dict(api.counts) == {"gemms": 1, "flops": plan("ijb,jkb->ikb", x, y).flops}
     assert np.array_equal(tr.to(found, "cpu").to_numpy(), np.einsum("ijb,jkb->ikb", a, b, optimize=True))
 
 
@@ -186,3 +190,34 @@ def test_the_place_of_the_result_is_the_operands(api: SimulatedApi) -> None:
 
     assert isinstance(tr.einsum("ij,jk->", x, x).placement, Placement)
     assert tr.einsum("ij,jk->", x, x).placement is x.placement
+
+
+def test_what_a_device_cannot_hold_is_refused_before_its_first_launch() -> None:
+    api: Any = tr.backend("sim").api  # type: ignore[attr-defined]
+    vectors = [tr.ones(33, placement="sim:0") for _ in range(4)]
+    found = plan("a,b,c,d->abcd", *vectors)
+    calls: list[Callable[[], object]] = [
+        lambda: tr.einsum("a,b,c,d->abcd", *vectors),
+        lambda: found(*vectors),
+        lambda: found.with_slices("a")(*vectors),
+    ]
+    with api.under(Limits(memory_bytes=3 << 20)):
+        before = api.counts.copy()
+        for call in calls:
+            with pytest.raises(
+                OutOfMemoryError,
+                match=r"needs 9\.\d MiB .*but sim:0 has 3\.0 MiB in all; .*optimize=.*memory_limit=.*force=True",
+            ) as caught:
+                call()
+            assert (caught.value.usable, caught.value.operation) == (3 << 20, "einsum")
+        with pytest.raises(MemoryLimitError, match=r"the limit is 3\.0 MiB"):
+            found.environments(*vectors)
+        assert api.counts == before
+    pool: Any = tr.backend("sim").pool(vectors[0].placement)  # type: ignore[attr-defined]
+    pool.set_limit(4 << 20)
+    try:
+        with pytest.raises(OutOfMemoryError, match=r"sim:0 has 4\.0 MiB in all"):
+            calls[0]()
+    finally:
+        pool.set_limit(None)
+    assert tr.einsum("a,b,c,d->abcd", *vectors).shape == (33, 33, 33, 33)

@@ -26,7 +26,7 @@ from tensor_gpu.sim.errors import CallFailedError, SimulationError
 from tensor_gpu.sim.faults import Faults, Limits
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import DeviceKind, MemoryKind
 
 KIND = DeviceKind.other("faulty")
 STACK = [[[4.0, 9.0, 5.0], [1.0, 2.0, 1.0]], [[1.0, 2.0, 1.0], [6.0, 8.0, 7.0]]]  # [2, 2, 3]: three definite matrices
@@ -265,9 +265,62 @@ def test_conditions_that_cannot_be_are_refused_and_change_nothing(api: Simulated
     with pytest.raises(ArgumentError, match=r"under: .*accepted"), api.under(wrong):
         pass
     assert api.limits == former
-    with pytest.raises(ArgumentError, match="no calls of kind"):
-        Faults(fail={"nothing": 1})
-    with pytest.raises(ArgumentError, match="accepted: 'gemm', 'solver'"):
-        Limits(missing=("magma",))
-    with pytest.raises(ArgumentError, match="ints of 1 or more"):
-        Limits(devices=0)
+
+
+@pytest.mark.parametrize("name", ["devices", "memory_bytes", "largest_extent", "largest_batch"])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "x", True, None])
+def test_limits_that_are_no_counts_are_refused(name: str, wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match=rf"Limits: {name} is .*; accepted: ints of 1 or more"):
+        Limits(**{name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"compute_capability": 9}, "compute_capability is 9; accepted: a tuple of two ints"),
+        ({"peer_access": "no"}, "peer_access is 'no'; accepted: True and False"),
+        ({"missing": "gemm"}, "missing is 'gemm'; accepted: a collection of 'gemm' and 'solver'"),
+        ({"missing": ("magma",)}, r"missing is \('magma',\); accepted: a collection"),
+        ({"missing": 3}, "missing is 3; accepted: a collection"),
+        ({"memory_kinds": ()}, r"memory_kinds is \(\); accepted: a tuple of MemoryKind.Device"),
+        ({"memory_kinds": (MemoryKind.Device, "x")}, "memory_kinds is .*; accepted: a tuple of MemoryKind.Device"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^Limits: {message}"):
+        Limits(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"fail": 3}, "fail is 3; accepted: a dict"),
+        ({"fail": {"nothing": 1}}, "fail has no calls of kind 'nothing'; accepted: allocations, launches"),
+        ({"fail": {"launches": 0}}, r"fail\['launches'\] is 0; accepted: an int of 1 or more"),
+        ({"fail": {"launches": range(2)}}, r"fail\['launches'\] is range\(0, 2\); accepted"),
+        ({"fail": {"launches": [2, "x"]}}, r"fail\['launches'\] is .*; accepted"),
+        ({"info": {"nonsense": {0: 1}}}, "info has no routine 'nonsense'; accepted: potrf, getrf"),
+        ({"info": {"potrf": 3}}, r"info\['potrf'\] is 3; accepted: ints by numbers of matrices"),
+        ({"info": {"potrf": {-1: 3}}}, r"info\['potrf'\] is \{-1: 3\}; accepted"),
+        ({"lost_after": -1}, "lost_after is -1; accepted: None, and ints of 0 or more"),
+        ({"device": "x"}, "device is 'x'; accepted: None, and ints of 0 or more"),
+    ],
+)
+def test_faults_that_cannot_be_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^Faults: {message}"):
+        Faults(**given)
+
+
+def test_a_kind_of_memory_that_is_gone_for_a_while_is_refused_though_it_was_used() -> None:
+    api: Any = tr.backend("sim").api  # type: ignore[attr-defined]
+    x = tr.ones(2, placement="sim:0")
+    assert x.placement.device is not None
+    pinned = tr.Placement(MemoryKind.PinnedHost, x.placement.device)
+    y = tr.zeros(2, placement=pinned)
+    calls: list[Callable[[], Any]] = [lambda: tr.zeros(2, placement=pinned), lambda: y + 1.0, lambda: tr.to(x, pinned)]
+
+    with api.under(Limits()):
+        for call in calls:
+            with pytest.raises(PlacementError, match="sim:0 has no PinnedHost memory; it has Device"):
+                call()
+    assert tr.download(y + 1.0).to_nested() == [1.0, 1.0]

@@ -10,7 +10,7 @@ import pytest
 import tensor_linalg
 import tensor_runtime as tr
 from tensor_core.dtypes import F64
-from tensor_core.errors import CastRangeError, OutOfMemoryError, PlacementError
+from tensor_core.errors import ArgumentError, CastRangeError, OutOfMemoryError, PlacementError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.device.arrays import DeviceArray
@@ -19,6 +19,7 @@ from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.bench import Bench
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.memory import FRESH, GUARD, RELEASED, RESTING, SimulatedMemory
+from tensor_gpu.sim.streams import MOST_KEPT
 from tensor_runtime.backends.bounded_cache import held_bytes
 from tensor_runtime.errors import NotPositiveDefiniteError
 from tensor_runtime.placement import DeviceKind
@@ -214,6 +215,16 @@ def test_an_operation_is_one_launch_and_moves_nothing() -> None:
     assert dict(bench.api.counts) == {"launches": 1}
 
 
+def test_bytes_that_are_copied_are_counted_apart_from_those_of_the_host() -> None:
+    x = tr.upload(HostTensor.from_nested([1.0, 2.0, 3.0]), "sim:0")
+    counts = tr.backend("sim").api.counts  # type: ignore[attr-defined]
+    before = counts.copy()
+
+    tr.to(x, "sim:1")
+
+    assert counts - before == {"copies": 1, "bytes copied": 24}
+
+
 def test_a_fork_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     x = bench.put([1.0])
@@ -224,13 +235,15 @@ def test_a_fork_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda: bench.executor.stream(),
         lambda: bench.get(x),
         lambda: bench.backend.memory(bench.place),
+        lambda: bench.backend.pool(bench.place).clear(),
+        lambda: bench.backend.describe(),
         lambda: bench.backend.synchronize(),
         lambda: stream.done(),
         lambda: stream.synchronize(),
         lambda: coming.done(),
         lambda: coming.result(),
     ):
-        with pytest.raises(tr.TensorError, match=r"^bench:0|^sim:0: a device cannot be used in a forked process"):
+        with pytest.raises(tr.TensorError, match=r"^sim(:0)?: a device cannot be used in a forked process"):
             call()
 
 
@@ -245,6 +258,21 @@ def test_refusals_that_are_deferred_come_with_the_wait_and_the_value_of_then() -
         tr.synchronize("sim:0")
     assert caught.value.index == (1,)
     tr.synchronize("sim:0")  # what was refused after it is forgotten
+
+
+@pytest.mark.parametrize("power", [lambda n: tr.pow(n, n), lambda n: tr.pow(3, n), lambda n: tr.pow(n[1], n)])
+def test_a_refused_exponent_that_is_deferred_disturbs_no_other_call(power: Any) -> None:
+    exponents = tr.upload(HostTensor.from_nested([1, -1, 2], dtype="I32"), "sim:0")
+    other = tr.upload(HostTensor.from_nested([1.0]), "sim:1")
+    with tr.checks("deferred"):
+        powers = power(exponents)
+    for _ in range(MOST_KEPT):
+        other + 1.0  # what was submitted before runs meanwhile
+
+    tr.synchronize("sim:1")
+    with pytest.raises(ArgumentError, match=r"pow: the exponent at index \(1,\) is -1"):
+        tr.synchronize("sim:0")
+    assert tr.download(powers)[1] == 0
 
 
 def test_a_download_tells_what_was_refused_in_the_stream_that_wrote() -> None:
@@ -294,3 +322,24 @@ def test_a_large_output_of_another_layout_takes_two_launches() -> None:
 
     assert counts - before == {"launches": 3}  # ones, the sum, and the copy of it
     assert tr.download(wide)[7, 8] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda x: tr.tensor([x[0], x[1]]), r"element: .* on sim:0, .*; stack\(\) joins tensors there"),
+        (lambda x: tr.asarray([[1.0, x[0]]]), r"element: .* on sim:0, .*; stack\(\) joins"),
+        (lambda x: HostTensor.from_nested([x[0]]), r"element: .* on sim:0"),
+        (lambda x: [1, 2, 3][x[0]], r"index: .* on sim:0, .*; write int\(x\)"),
+        (lambda x: range(x[0]), r"index: .* on sim:0"),
+        (lambda x: tr.arange(5)[: x[0]], r"index: .* on sim:0"),
+        (lambda x: tr.sum(x, axis=x[0]), r"index: .* on sim:0"),
+    ],
+)
+def test_no_element_is_read_where_a_number_is_expected(read: Any, message: str) -> None:
+    x = tr.to(tr.tensor([0, 1]), "sim:0")
+
+    with tr.trace_transfers() as log, pytest.raises(PlacementError, match=message):
+        read(x)
+    assert not log
+    assert (float(x[1]), int(x[1]), bool(x[1]), tr.stack([x[0], x[1]]).placement) == (1.0, 1, True, x.placement)

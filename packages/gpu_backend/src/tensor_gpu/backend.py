@@ -11,7 +11,8 @@ from tensor_core.host.tensor import HostTensor
 from tensor_gpu import kernel_table
 from tensor_gpu.device.api import DeviceApi
 from tensor_gpu.device.arrays import DeviceArray
-from tensor_gpu.device.executor import Executor
+from tensor_gpu.device.executor import Executor, check_process
+from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.streams import Transfer, UserStream
 from tensor_gpu.kernels.elementwise import bind_step
@@ -34,6 +35,7 @@ class DeviceBackend:
         self.device_kind = kind
         self.api = api
         self._process = os.getpid()
+        self._notes = Notes()
         self._executors: dict[int, Executor] = {}  # by numbers of devices; made when they are asked for
 
     def executor(self, placement: Placement, /) -> Executor:
@@ -41,9 +43,9 @@ class DeviceBackend:
         assert placement.device is not None
         ordinal = placement.device.ordinal
         found = self._executors.get(ordinal)
-        return (
-            self._executors.setdefault(ordinal, Executor(self.api, ordinal, self._process)) if found is None else found
-        )
+        if found is None:
+            found = self._executors.setdefault(ordinal, Executor(self.api, ordinal, self._process, self._notes))
+        return found
 
     def _opened(self) -> list[Executor]:
         """Of devices that there are, and that were used."""
@@ -135,7 +137,7 @@ class DeviceBackend:
         if form.size:
             stream = executor.begin_download(self._compact(array, form), taken)
         made = partial(HostTensor.wrap_bytes, taken, form.shape, form.dtype)
-        return Transfer(executor, stream, made, array.allocation.writer)
+        return Transfer(executor, stream, made)
 
     def transfer(self, array: DeviceArray, form: Form, target: Form, /) -> DeviceArray | None:
         """A copy in other memory of the same kind of devices, if there is a way; the device of the source knows."""
@@ -165,12 +167,13 @@ class DeviceBackend:
 
     def memory(self, placement: Placement, /) -> MemoryUse:
         """What is used on a device now."""
-        self.executor(placement).check_process()
         return self.pool(placement).stats()
 
     def pool(self, placement: Placement, /) -> Pool:
         """The memory there: it has ``set_limit``, ``stats`` and ``clear``."""
-        return self.executor(placement).pool(placement.memory_kind)
+        executor = self.executor(placement)
+        executor.check_process()
+        return executor.pool(placement.memory_kind)
 
     def wait_for(self, placement: Placement, /) -> None:
         """Wait for every stream of one device."""
@@ -183,6 +186,7 @@ class DeviceBackend:
 
     def describe(self) -> Mapping[str, str]:
         """The devices and their memory."""
+        check_process(self.name, self._process)
         facts = {}
         for ordinal, properties in enumerate(self.api.devices()):
             memory = self.api.memory(ordinal)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from operator import index as as_index
 
 from tensor_core.dtypes import C32, C64, DTYPE_NAMES, DTYPES, F32, F64, I32, I64, Bool, DType, Element, dtype_of_name
-from tensor_core.errors import BackendError, DTypeError, LossyConversionError, shortened
+from tensor_core.errors import BackendError, DTypeError, LossyConversionError, PlacementError, shortened
 from tensor_core.promotion import can_convert
 from tensor_core.static_types import Any, Final
 
@@ -24,8 +24,8 @@ _PROTOCOLS: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (
     ("__complex__", complex),
 )
 _TRUTH: Final[tuple[tuple[str, Callable[[Any], Element]], ...]] = (("__bool__", bool),)
-# No word on what the value is: a device that failed, a traced function that may not read values, no memory.
-_OUR_FAILURES: Final = (BackendError, MemoryError)
+# No word on what the value is: a device that failed or is not read, a traced function that may not, no memory.
+_OUR_FAILURES: Final = (BackendError, PlacementError, MemoryError)
 
 _SMALL: Final = (I32, I64, F32, F64, C32, C64)
 _HOLDERS: Final[dict[str, tuple[DType, ...]]] = {
@@ -205,9 +205,9 @@ def python_number(value: object, /) -> Element:
     if _is_numpy_scalar(value):  # a date, whose item() may be an integer, or text
         shape = None
         value = repr(value)
-    elif shape is not None and callable(getattr(value, "item", None)):
+    elif shape is not None and callable(read := getattr(value, "_among_numbers", getattr(value, "item", None))):
         try:
-            value = value.item()  # type: ignore[attr-defined]
+            value = read()  # of our tensors the former, which reads nothing on a device
         except _OUR_FAILURES:
             raise
         except Exception as error:

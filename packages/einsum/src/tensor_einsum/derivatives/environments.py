@@ -21,12 +21,12 @@ from tensor_einsum.derivatives.sliced import (
 )
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_einsum.execution.executor import check_forms
+from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import counted, reporting
 from tensor_einsum.search.options import bytes_of
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
-from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.dispatch.arguments import wholes
 from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -161,7 +161,7 @@ def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: 
     """The kernels of a sweep that keeps the limit with their workspaces too; without one, what the process may use."""
     bound = BoundSweep(operation, sweep_for(operation, plan, goal, limit), forms)
     if limit is None and needs_check(bound.needed_bytes, bound.home):
-        limit = recently_usable_bytes()
+        limit = usable_bytes(bound.home)
     if limit is None:
         return bound
     aimed = limit

@@ -9,7 +9,8 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.sweep import SweepPlan
-from tensor_einsum.execution.executor import BINDERS, needs_check
+from tensor_einsum.execution.executor import BINDERS
+from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_einsum.execution.semirings import binders_in
 from tensor_einsum.execution.sequenced import Sequenced, StepError
 from tensor_einsum.execution.unary_steps import StepBinder, conversion
@@ -17,7 +18,6 @@ from tensor_einsum.steps.steps import Step
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import translated
-from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.contracts.views import BroadcastParams, ReshapeParams
@@ -119,12 +119,12 @@ class BoundSweep:
                 done()
 
     def _check_fits(self) -> None:
-        usable = recently_usable_bytes()
-        if usable is not None and self.needed_bytes > usable:
+        found = lacking(self.home, self.needed_bytes)
+        if found is not None:
+            usable, told, remedy = found
             raise OutOfMemoryError(
                 f"{self.operation}: the sweep needs {readable_bytes(self.needed_bytes)} at its peak beside the "
-                f"operands, but this process may use {readable_bytes(usable)} in all; give memory_limit=, ask for "
-                "fewer results, or raise the limit of the process",
+                f"operands, but {told}; give memory_limit=, ask for fewer results, or {remedy}",
                 operation=self.operation,
                 needed=self.needed_bytes,
                 usable=usable,

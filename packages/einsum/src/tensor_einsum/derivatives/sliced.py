@@ -17,10 +17,9 @@ from tensor_core.dtypes import Bool
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
 from tensor_einsum.derivatives.sweep import Goal
-from tensor_einsum.execution.executor import needs_check
+from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated
 from tensor_einsum.notation.network import Labels, Shape
-from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -183,7 +182,7 @@ def bind_kind(
         before = BoundSweep(operation, two.before, forms, converts=False)
         each = BoundSweep(operation, two.each, [*forms, *before.forms])
         needed = max(before.needed_bytes, two.kept_bytes + each.needed_bytes)
-        allowed = recently_usable_bytes() if limit is None and needs_check(needed, alone.home) else limit
+        allowed = usable_bytes(alone.home) if limit is None and needs_check(needed, alone.home) else limit
         if allowed is None or needed <= allowed:
             return Bound(kind, before, each)
         aimed = two.peak_bytes - needed + allowed

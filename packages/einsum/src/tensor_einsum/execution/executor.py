@@ -21,6 +21,7 @@ from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution import conjugation, semirings
+from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
 from tensor_einsum.steps.steps import Step, numbered, peak_bytes
@@ -28,7 +29,6 @@ from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import translated
-from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
@@ -41,8 +41,6 @@ from tensor_runtime.protocols import Kernel
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
-_UNCHECKED: Final = 64 << 20
-"""Needs up to here are never looked at, so that small plans pay nothing for the question."""
 _INSTRUCTION_BYTES: Final = 400  # with what closures of small kernels hold, and a step of a sequence
 
 
@@ -186,11 +184,11 @@ def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     """
     executable, result = bind_plan(plan, forms)
     kernel, needed = executable.shortest(), executable.needed_bytes
-    if needed <= _UNCHECKED or not needs_check(needed, result.placement):
+    if not needs_check(needed, result.placement):
         return kernel, result
 
     def run(*arrays: Any) -> Any:
-        check_fits(plan, needed)
+        check_fits(plan, needed, result.placement)
         return kernel(*arrays)
 
     return run, result
@@ -315,49 +313,3 @@ def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
             f"{', '.join(dtype.name for dtype in plan.dtypes)}; give dtype= to plan()",
             operation="einsum",
         )
-
-
-def check_fits(plan: Plan, needed: int, /) -> None:
-    """Refuse a plan that needs more than this process may have in all, whatever is taken at the moment.
-
-    Operands do not count: they exist already, and may be mapped files or repeated elements. What is free at the moment
-    does not decide, because it changes; what decides is the memory of the machine, the control groups of the process
-    and its limit on addresses, of which the smallest holds.
-
-    Args:
-        plan: what is asked about.
-        needed: bytes that it takes at once: its peak, or more where kernels take workspaces.
-
-    Raises:
-        OutOfMemoryError: with the fields ``needed`` and ``usable``, in bytes.
-
-    >>> from tensor_einsum import plan
-    >>> small, large = plan("i,j->ij", (3,), (4,)), plan("i,j->ij", (10**9,), (10**9,))
-    >>> check_fits(small, small.peak_bytes)
-    >>> check_fits(large, large.peak_bytes)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    tensor_core.errors.OutOfMemoryError: einsum: the plan needs 6.9 EiB at its peak beside the operands, but this ...
-    """
-    usable = recently_usable_bytes()
-    if usable is not None and needed > usable:
-        copies = needed - plan.intermediate_bytes
-        of_which = f" ({readable_bytes(copies)} of it for workspaces, such as copies of operands)" if copies else ""
-        raise OutOfMemoryError(
-            f"einsum: the plan needs {readable_bytes(needed)} at its peak beside the operands{of_which}, but this "
-            f"process may use {readable_bytes(usable)} in all; choose another order with optimize=, contract in slices "
-            "with memory_limit=, raise the limit of the process, or start it all the same with force=True",
-            operation="einsum",
-            needed=needed,
-            usable=usable,
-        )
-
-
-def needs_check(needed: int, home: Placement, /) -> bool:
-    """Whether the limits of this process decide if a plan can end that needs so many bytes, and they are many.
-
-    >>> from tensor_runtime.backends.meta import META
-    >>> from tensor_runtime.placement import CPU
-    >>> needs_check(10**10, CPU), needs_check(10**10, META)
-    (True, False)
-    """
-    return needed > _UNCHECKED and hasattr(registry.backend_for(home), "lend")

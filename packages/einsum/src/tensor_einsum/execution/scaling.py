@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import C32, F32
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError, UnsupportedOperationError
-from tensor_einsum.execution.executor import Executable, Instruction, bind_steps, check_fits, needs_check
+from tensor_einsum.execution.executor import Executable, Instruction, bind_steps
+from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
 from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES
 from tensor_runtime.backends.error_translation import call_translated
@@ -188,7 +189,7 @@ def run_scaled(
     ]
     needed = Executable(plan, instructions).needed_bytes + copied_bytes(operands, near)
     if not force and needs_check(needed, forms[-1].placement):
-        check_fits(plan, needed)
+        check_fits(plan, needed, forms[-1].placement)
     executable = Executable(plan, tuple(scaled))
     return normalised(wrap(forms[-1], executable.run([x._array for x in near], on_step)), scale)
 

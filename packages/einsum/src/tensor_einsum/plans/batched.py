@@ -17,7 +17,8 @@ from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import section
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.errors import ExtentError, MemoryLimitError
-from tensor_einsum.execution.executor import check_forms, needs_check
+from tensor_einsum.execution.executor import check_forms
+from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated, counted, reporting
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.search.options import bytes_of
@@ -26,7 +27,6 @@ from tensor_einsum.slices.limit import needed_bytes
 from tensor_einsum.steps.remaking import remade
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
-from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.ops.creation import zeros
@@ -146,7 +146,7 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     forms = [unwrap("map", operand)[0] for operand in operands]
     check_forms(at_once, forms)
     if limit is None and needs_check(at_once.intermediate_bytes, forms[0].placement):
-        limit = recently_usable_bytes()
+        limit = usable_bytes(forms[0].placement)
     if limit is None or needed_bytes(at_once, forms) <= limit:
         return at_once(*operands) if progress is None or progress is False else at_once(*operands, progress=progress)
     parts = _Parts(plan, batch, operands, limit)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError
 from tensor_einsum.execution.accumulation import Accumulation
-from tensor_einsum.execution.executor import bind_call, bind_plan, check_fits, check_forms, needs_check
+from tensor_einsum.execution.executor import bind_call, bind_plan, check_forms
+from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, reporting
 from tensor_einsum.execution.scaling import run_scaled
 from tensor_runtime.backends.bindings import Binding, binding_cache
@@ -60,7 +61,7 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, for
         binding = _executables.insert(key, bind_plan(plan, forms))
     executable: Any = binding[0]
     if not force and needs_check(executable.needed_bytes, binding[1].placement):
-        check_fits(plan, executable.needed_bytes)
+        check_fits(plan, executable.needed_bytes, binding[1].placement)
     return wrap(binding[1], executable.run([array for _, array in pairs], on_step))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.execution.executor import check_fits, needs_check
+from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, counted
 from tensor_einsum.slices.cutting import part_extents, starts_of
 from tensor_einsum.slices.executable import SlicedExecutable
@@ -46,7 +46,7 @@ def bound(plan: Plan, forms: Sequence[Form], force: bool) -> SlicedExecutable:
         binding = _bound.insert(key, (SlicedExecutable(plan, forms), None))
     executable = binding[0]
     if not force and needs_check(executable.needed_bytes, executable.home):
-        check_fits(plan, executable.needed_bytes)
+        check_fits(plan, executable.needed_bytes, executable.home)
     return executable
 
 
@@ -94,7 +94,7 @@ def bind_sliced(plan: Plan, forms: Sequence[Form]) -> Binding:
 
     def run(*arrays: Any) -> Any:
         if needs_check(executable.needed_bytes, executable.home):
-            check_fits(plan, executable.needed_bytes)
+            check_fits(plan, executable.needed_bytes, executable.home)
         return contract(executable, arrays, Gathering(plan, executable.home), None)
 
     return run, form

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tensor_einsum.execution.executor import check_fits, needs_check
+from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.execution.scaling import Scale, check_scalable, copied_bytes, in_place, largest_magnitude, normalised
 from tensor_einsum.slices.executable import SlicedExecutable
@@ -52,7 +52,7 @@ def run_scaled_slices(
     executable = SlicedExecutable(plan, [form for form, _ in pairs], around)
     needed = executable.needed_bytes + copied_bytes(operands, near)
     if not force and needs_check(needed, executable.home):
-        check_fits(plan, needed)
+        check_fits(plan, needed, executable.home)
     making = Gathering(plan, executable.home)
     done = counting(executable, on_step)
     prepared = executable.prepare([array for _, array in pairs], done)

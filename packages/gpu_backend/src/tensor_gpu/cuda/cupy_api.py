@@ -20,7 +20,7 @@ from tensor_gpu.cuda.compiler import compiled
 from tensor_gpu.cuda.functions import Functions
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
 from tensor_gpu.cuda.staging import Staging
-from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
+from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Scratch, Solver
 from tensor_gpu.device.pool import DeviceMemoryError
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.placement import MemoryKind
@@ -284,14 +284,8 @@ class CupyApi:
                 *(call.c, call.c_leading, call.c_stride, call.matrices),
             )
 
-    def solver(self, stream: Any, call: Solver, /) -> None:
-        """Submit a routine of linear algebra; its workspaces go when it has run."""
-        taken: list[int] = []
-
-        def scratch(nbytes: int) -> int:
-            taken.append(self.allocate(stream.ordinal, max(nbytes, 1)))
-            return taken[-1]
-
+    def solver(self, stream: Any, call: Solver, scratch: Scratch, /) -> None:
+        """Submit a routine of linear algebra."""
         on = Libraries(
             self.libs.cublas,
             self.libs.cusolver,
@@ -301,12 +295,8 @@ class CupyApi:
             partial(self.upload, stream),
             lambda address, nbytes: self.fill(stream, address, 0, nbytes),
         )
-        try:
-            with self.cuda.Device(stream.ordinal), stream.native:
-                solve(on, call)
-        finally:
-            for address in taken:
-                self.release(stream.ordinal, address, (stream,))
+        with self.cuda.Device(stream.ordinal), stream.native:
+            solve(on, call)
 
     def _handle(self, library: str, stream: CudaStream) -> int:
         """A library's handle for a stream and this thread; CuPy gives it the current stream at every call."""

@@ -140,11 +140,9 @@ class CudaBackend(DeviceBackend):
             )
         if backwards or copy:
             array, form = self._copied(array, form)
-        writer = array.allocation.writer
         if stream != UNORDERED:
             theirs = self.api.stream_of(array.allocation.ordinal, stream or DEFAULT_STREAM)
-            if writer is not None:
-                self.api.wait(theirs, self.api.record(writer))
+            self.api.wait(theirs, self.api.record(array.allocation.writer))
             array.allocation.users.add(theirs)  # the memory is not used again before it is through with it
         layout = TensorLayout(form.shape, form.strides)
         device = self._device_type, array.allocation.ordinal
@@ -160,14 +158,14 @@ class CudaBackend(DeviceBackend):
         Nobody tells the stream that will use it. It waits for CUDA's default stream, as most do, or else its work has
         to be done before the tensor goes.
         """
-        layout, writer = TensorLayout(form.shape, form.strides), array.allocation.writer
+        layout = TensorLayout(form.shape, form.strides)
         array.allocation.users.add(self._default_stream(array.allocation.ordinal))
         return {
             "shape": form.shape,
             "typestr": _NAMES[form.dtype],
             "data": (array.address if form.size else 0, not is_injective(layout)),
             "strides": tuple(stride * form.dtype.itemsize for stride in form.strides),
-            "stream": None if writer is None else self.api.handle(writer) or DEFAULT_STREAM,
+            "stream": self.api.handle(array.allocation.writer) or DEFAULT_STREAM,
             "version": 3,
         }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
 from tensor_core.errors import BackendError
-from tensor_gpu.device.api import Solver, Stack
+from tensor_gpu.device.api import Scratch, Solver, Stack
 
 LETTERS: Final[Mapping[DType, str]] = {F32: "s", F64: "d", C32: "c", C64: "z"}
 """With which the names of routines begin."""
@@ -48,8 +48,7 @@ class Libraries(NamedTuple):
     """The handle of cuBLAS; it is made where it is wanted."""
     lapack: Callable[[], int]
     """The handle of cuSOLVER."""
-    scratch: Callable[[int], int]
-    """So many bytes of the device, until the routine has run."""
+    scratch: Scratch
     put: Callable[[int, bytes], None]
     """Submits a copy from the host to an address."""
     clear: Callable[[int, int], None]

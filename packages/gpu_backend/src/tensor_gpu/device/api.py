@@ -6,7 +6,7 @@ on the host, with memory and streams that find mistakes; a driver's library is a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from tensor_core.dtypes import DType
@@ -15,6 +15,8 @@ from tensor_runtime.placement import MemoryKind
 
 Stream = Hashable
 """A queue of work on one device, as the device names it; what is in one queue runs in its order."""
+Scratch = Callable[[int], int]
+"""The address of so many bytes of a device, which are its own until what a call submitted has run."""
 Event = Hashable
 """A point in a queue, for other queues to wait for."""
 LARGEST_INT: Final = 2**31 - 1
@@ -222,8 +224,8 @@ class DeviceApi(Protocol):
         """Submit matrix products."""
         ...
 
-    def solver(self, stream: Stream, call: Solver, /) -> None:
-        """Submit a routine of linear algebra."""
+    def solver(self, stream: Stream, call: Solver, scratch: Scratch, /) -> None:
+        """Submit a routine of linear algebra, whose workspaces come from ``scratch``."""
         ...
 
     def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:

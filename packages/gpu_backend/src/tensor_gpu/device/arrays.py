@@ -24,8 +24,8 @@ class Allocation:
         self._pool = pool
         self.ordinal = ordinal
         self.nbytes = nbytes
-        self.writer: Stream | None = stream  # what else used the memory is done for this one only
-        self.users: set[Stream] = {stream}
+        self.writer = stream  # what else used the memory is done for this one only
+        self.users = {stream}
 
     @property
     def kind(self) -> MemoryKind:
@@ -41,19 +41,27 @@ class Allocation:
 class ForeignAllocation(Allocation):
     """Memory of another library, of which a lease is held.
 
-    Its users are told to whoever drops leases, as the library may use the memory again at once.
+    ``stream`` is the one that waits for what the library wrote, and so stands for whoever wrote it. Its users are told
+    to whoever drops leases, as the library may use the memory again at once.
     """
 
     __slots__ = ("_lease", "_leases")
 
     def __init__(
-        self, ordinal: int, address: int, nbytes: int, lease: object, leases: deque[tuple[object, tuple[Stream, ...]]]
+        self,
+        *,
+        ordinal: int,
+        address: int,
+        nbytes: int,
+        stream: Stream,
+        lease: object,
+        leases: deque[tuple[object, tuple[Stream, ...]]],
     ) -> None:
         self.address = address
         self.ordinal = ordinal
         self.nbytes = nbytes
-        self.writer = None
-        self.users = set()
+        self.writer = stream
+        self.users = {stream}
         self._lease = lease
         self._leases = leases
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Final
 from weakref import WeakSet
 
@@ -14,6 +15,7 @@ from tensor_core.errors import BackendError, PlacementError, TensorError
 from tensor_gpu.device import parts
 from tensor_gpu.device.api import DeviceApi, DeviceProperties, Gemm, Launch, Solver, Stream, threads_for
 from tensor_gpu.device.arrays import Allocation, DeviceArray, ForeignAllocation
+from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
@@ -30,6 +32,25 @@ MOST_NOTES: Final = 512
 """Refusals that are noted in a stream before the host reads them by itself."""
 
 
+def check_process(device: str, process: int, /) -> None:
+    """Refuse a process that is a fork of the one that opened a device.
+
+    Args:
+        device: as errors name it.
+        process: the number of the one that opened it.
+
+    Raises:
+        BackendError: it is one.
+
+    >>> check_process("sim:0", os.getpid())
+    """
+    if os.getpid() != process:
+        raise BackendError(
+            f"{device}: a device cannot be used in a forked process; start it by spawn or forkserver, or use the "
+            "device only after the fork"
+        )
+
+
 class Executor:
     """Submits work to the current stream of one device, after whatever it depends on.
 
@@ -42,14 +63,14 @@ class Executor:
     True
     """
 
-    def __init__(self, api: DeviceApi, ordinal: int, process: int | None = None) -> None:
+    def __init__(self, api: DeviceApi, ordinal: int, process: int | None = None, notes: Notes | None = None) -> None:
         self.api = api
         self.ordinal = ordinal
         self._usual = api.new_stream(ordinal)
         self._pools: dict[MemoryKind, Pool] = {}
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
         self._current: ContextVar[Stream | None] = ContextVar(f"tensor_gpu_stream_{ordinal}", default=None)
-        self._notes: dict[Stream, list[tuple[DeviceArray, Callable[[int], TensorError]]]] = {}
+        self._notes = Notes() if notes is None else notes  # of all devices whose streams wait for each other
         self._leases: deque[tuple[object, tuple[Stream, ...]]] = deque()
         self._process = os.getpid() if process is None else process  # that opened the devices
 
@@ -74,11 +95,7 @@ class Executor:
         Raises:
             BackendError: it is one.
         """
-        if os.getpid() != self._process:
-            raise BackendError(
-                f"{self.api.name}:{self.ordinal}: a device cannot be used in a forked process; start it by spawn or "
-                "forkserver, or use the device only after the fork"
-            )
+        check_process(f"{self.api.name}:{self.ordinal}", self._process)
 
     def stream(self) -> Stream:
         """The stream to which work is submitted now; errors as for :meth:`check_process`."""
@@ -93,10 +110,12 @@ class Executor:
             PlacementError: the device has none.
         """
         found = self._pools.get(kind)
+        if found is not None and kind is MemoryKind.Device:  # which every device has as long as it is there
+            return found
+        if kind not in (kinds := self.properties().memory_kinds):
+            there = ", ".join(one.name for one in kinds)
+            raise PlacementError(f"{self.api.name}:{self.ordinal} has no {kind.name} memory; it has {there}")
         if found is None:
-            if kind not in (kinds := self.properties().memory_kinds):
-                there = ", ".join(one.name for one in kinds)
-                raise PlacementError(f"{self.api.name}:{self.ordinal} has no {kind.name} memory; it has {there}")
             found = self._pools.setdefault(kind, Pool(self.api, self.ordinal, kind, self._first_limit(kind)))
         return found
 
@@ -119,10 +138,19 @@ class Executor:
     def foreign(self, address: int, nbytes: int, first: int, itemsize: int, lease: object, /) -> DeviceArray:
         """Memory of another library from an address on, as an array whose first element lies at ``first``.
 
-        The lease is dropped when nobody holds the array, and what was submitted with it has run.
+        The current stream waits for the library already; others wait for the current one. The lease is dropped when
+        nobody holds the array, and what was submitted with it has run.
         """
         self.drop_leases()
-        return DeviceArray(ForeignAllocation(self.ordinal, address, nbytes, lease, self._leases), first, itemsize)
+        allocation = ForeignAllocation(
+            ordinal=self.ordinal,
+            address=address,
+            nbytes=nbytes,
+            stream=self.stream(),
+            lease=lease,
+            leases=self._leases,
+        )
+        return DeviceArray(allocation, first, itemsize)
 
     def drop_leases(self) -> None:
         """Give back memory of other libraries that nobody uses any more."""
@@ -162,17 +190,28 @@ class Executor:
             self.api.gemm(stream, part)
 
     def solver(self, call: Solver, /, *, writes: Iterable[DeviceArray]) -> None:
-        """Submit a routine of linear algebra that reads and writes these arrays."""
+        """Submit a routine of linear algebra that reads and writes these arrays; its workspaces are from the pool."""
         stream, most = self._ordered((), writes), self.properties().largest_batch
         for part in (call,) if call.matrices <= most else parts.solvers(call, most):
-            self.api.solver(stream, part)
+            workspaces: list[DeviceArray] = []
+            self.api.solver(stream, part, partial(self._workspace, workspaces))
+
+    def _workspace(self, held: list[DeviceArray], nbytes: int) -> int:
+        held.append(self.scratch(nbytes, 1))
+        return held[-1].address
 
     def upload(self, target: DeviceArray, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy from the host to memory without gaps."""
         self.api.upload(self._ordered((), (target,)), target.address, source)
 
     def download(self, source: DeviceArray, nbytes: int, /) -> bytearray:
-        """Bytes of memory without gaps; waits for them."""
+        """Bytes of memory without gaps; waits for them, and raises what was refused before them."""
+        found = self.read(source, nbytes)
+        self._notes.tell(self.stream())
+        return found
+
+    def read(self, source: DeviceArray, nbytes: int, /) -> bytearray:
+        """The same, whatever was refused: for what says whether something was, and why."""
         target = bytearray(nbytes)
         self.api.synchronize(self.begin_download(source, target))
         return target
@@ -198,8 +237,14 @@ class Executor:
         return word
 
     def first_refused(self, status: DeviceArray, /) -> int | None:
-        """What a status word says; None where nothing was refused. Waits for it."""
-        found = int.from_bytes(self.download(status, 8), "little")
+        """What a status word says; None where nothing was refused. Waits for it; raises what was refused before."""
+        found = self._number_in(status)
+        if found is not None:
+            self._notes.tell(self.stream())
+        return found
+
+    def _number_in(self, status: DeviceArray) -> int | None:
+        found = int.from_bytes(self.read(status, 8), "little")
         return None if found == NO_NUMBER else found
 
     def new_stream(self, handle: int | None = None, /) -> Stream:
@@ -215,8 +260,8 @@ class Executor:
         for stream in tuple(self._streams):
             self.api.synchronize(stream)
         self.drop_leases()
-        for stream in tuple(self._notes):
-            self.tell(stream)
+        for stream in self._notes.streams(self._streams):
+            self._notes.tell(stream)
 
     def defers(self) -> bool:
         """Whether refusals of values are to be noted, not raised."""
@@ -238,33 +283,33 @@ class Executor:
 
     def note(self, status: DeviceArray, error: Callable[[int], TensorError], /) -> None:
         """Note a status word of the current stream, to be read when somebody waits for it; as :meth:`refuse`."""
-        notes = self._notes.setdefault(self.stream(), [])
-        notes.append((status, error))
-        if len(notes) > MOST_NOTES:
-            self.tell(self.stream())
+        stream = self.stream()
+
+        def found() -> TensorError | None:
+            with self.using(stream):  # where the word was written, so that no other stream has to wait
+                position = self._number_in(status)
+                return None if position is None else error(position)
+
+        self._notes.add(stream, found)
+        if self._notes.count(stream) > MOST_NOTES:
+            self._notes.tell(stream)
 
     def wait(self, stream: Stream, /) -> None:
-        """Wait for one stream; raises the first refusal that was noted in it."""
+        """Wait for one stream; raises the first refusal that was noted in it, or in what it waited for."""
         self.check_process()
         self.api.synchronize(stream)
-        self.tell(stream)
-
-    def tell(self, stream: Stream, /) -> None:
-        """Raise the first refusal that was noted in a stream, and forget it and those after it."""
-        for status, error in self._notes.pop(stream, ()):
-            position = self.first_refused(status)
-            if position is not None:
-                raise error(position)
+        self._notes.tell(stream)
 
     def _ordered(self, reads: Iterable[DeviceArray], writes: Iterable[DeviceArray]) -> Stream:
         stream = self.stream()
         read = [array.allocation for array in reads]
         written = [array.allocation for array in writes]
-        others = {one.writer for one in read if one.writer is not None}
+        others = {one.writer for one in read}
         others.update(*(one.users for one in written))
         others.discard(stream)
         for other in others:
             self.api.wait(stream, self.api.record(other))
+            self._notes.follow(stream, other)
         for allocation in read:
             allocation.users.add(stream)
         for allocation in written:

@@ -55,9 +55,8 @@ class Transfer(Generic[R]):
     7
     """
 
-    def __init__(self, executor: Executor, stream: Stream, make: Callable[[], R], writer: Stream | None = None) -> None:
+    def __init__(self, executor: Executor, stream: Stream, make: Callable[[], R]) -> None:
         self._executor = executor
-        self._writer = writer  # of what is transferred: what was refused there counts, too
         self._event: Event | None = executor.api.record(stream)
         self._stream: Stream | None = stream
         self._make: Callable[[], R] | None = make
@@ -72,8 +71,6 @@ class Transfer(Generic[R]):
         """What was transferred; waits."""
         if self._make is not None:
             self._executor.wait(self._stream)
-            if self._writer is not None:
-                self._executor.tell(self._writer)
             self._result = self._make()
-            self._event = self._stream = self._writer = self._make = None
+            self._event = self._stream = self._make = None
         return self._result

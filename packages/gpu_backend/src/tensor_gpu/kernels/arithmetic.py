@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tensor_core.dtypes import INTEGER
 from tensor_gpu.device.executor import Executor
-from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import Binder
-from tensor_gpu.kernels.value_checks import refuser
+from tensor_gpu.kernels.refusing import Refusal, bind_refusing
 from tensor_runtime.backends.shared.value_errors import negative_exponent
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
-_LARGEST: Final = 2**63 - 1
+_NEGATIVE: Final = Refusal("outside", (0, 2**63 - 1), lambda exponent: exponent < 0, negative_exponent)
 
 
 def bind_pow(executor: Executor, operands: tuple[Any, ...], result: Form, params: Any, /) -> Kernel:
@@ -29,27 +27,7 @@ def bind_pow(executor: Executor, operands: tuple[Any, ...], result: Form, params
     Traceback (most recent call last):
     tensor_core.errors.ArgumentError: pow: the exponent at index (1,) is -1, and integers have no negative powers; ...
     """
-    kernel = bind_step(executor, "pow", operands, result, params)
-    exponent = operands[1]
-    if result.dtype not in INTEGER or result.size == 0:
-        return kernel
-    if not isinstance(exponent, Form):
-
-        def by_number(a: Any, b: Any) -> Any:
-            if b < 0:
-                raise negative_exponent(None, b)
-            return kernel(a, b)
-
-        return by_number
-    if exponent.dtype not in INTEGER:
-        return kernel
-    refuse = refuser(executor, exponent, "outside", (0, _LARGEST), negative_exponent)
-
-    def power(a: Any, b: Any) -> Any:
-        refuse(b)
-        return kernel(a, b)
-
-    return power
+    return bind_refusing(executor, "pow", "pow", operands, result, params, _NEGATIVE)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {"pow": bind_pow}

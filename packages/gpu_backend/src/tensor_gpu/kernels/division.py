@@ -9,7 +9,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import Binder
-from tensor_gpu.kernels.value_checks import refuser
+from tensor_gpu.kernels.refusing import Refusal, bind_refusing
 from tensor_runtime.backends.shared.value_errors import zero_divisor
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
@@ -29,25 +29,8 @@ def bind_division(
     Traceback (most recent call last):
     tensor_core.errors.DivisionByZeroError: floor_divide: the divisor at index (1,) is 0, and integers have ...
     """
-    kernel = bind_step(executor, step, operands, result, params)
-    if result.dtype in FLOATING or result.size == 0:
-        return kernel
-    divisor = operands[1]
-    if not isinstance(divisor, Form):
-
-        def by_number(a: Any, b: Any) -> Any:
-            if b == 0:
-                raise zero_divisor(name, None)
-            return kernel(a, b)
-
-        return by_number
-    refuse = refuser(executor, divisor, "zero", (), lambda index, value: zero_divisor(name, index))
-
-    def divide(a: Any, b: Any) -> Any:
-        refuse(b)
-        return kernel(a, b)
-
-    return divide
+    refusal = Refusal("zero", (), lambda divisor: divisor == 0, lambda index, value: zero_divisor(name, index))
+    return bind_refusing(executor, name, step, operands, result, params, refusal)
 
 
 def _checked(name: str) -> Binder:
@@ -57,7 +40,7 @@ def _checked(name: str) -> Binder:
 
 def _unchecked(name: str) -> Binder:
     step = f"{name}_unchecked"
-    return lambda executor, operands, result, params: bind_step(executor, step, operands, result, params)
+    return lambda executor, operands, result, params: bind_step(executor, step, operands, result, params, name)
 
 
 def _strict(name: str, of_floats: str, of_integers: str) -> Binder:

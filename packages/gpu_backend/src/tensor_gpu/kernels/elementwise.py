@@ -26,8 +26,10 @@ BINARY: Final = frozenset(rows.BINARY) - CHECKED | {"complex"}
 TERNARY: Final = frozenset({"where", "clip"})
 
 
-def bind_step(executor: Executor, kernel: str, operands: tuple[Operand, ...], result: Form, params: Any, /) -> Kernel:
-    """The kernel of one elementwise operation.
+def bind_step(
+    executor: Executor, kernel: str, operands: tuple[Operand, ...], result: Form, params: Any, name: str = "", /
+) -> Kernel:
+    """The kernel of one elementwise operation; its errors name the kernel, or what the user called.
 
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
@@ -35,7 +37,7 @@ def bind_step(executor: Executor, kernel: str, operands: tuple[Operand, ...], re
     [2.0, 3.0]
     """
     kinds = [operand.dtype if isinstance(operand, Form) else operand for operand in operands]
-    return bind_expression(executor, one_step(kernel, kinds, result.dtype, params), operands, result, kernel)
+    return bind_expression(executor, one_step(kernel, kinds, result.dtype, params), operands, result, name or kernel)
 
 
 def bind_comparison(

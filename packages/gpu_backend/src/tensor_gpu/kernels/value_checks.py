@@ -121,5 +121,5 @@ def element(executor: Executor, array: DeviceArray, form: Form, index: tuple[int
 
 
 def _value(executor: Executor, array: DeviceArray, form: Form) -> Any:
-    taken = executor.download(array, form.dtype.itemsize)
+    taken = executor.read(array, form.dtype.itemsize)
     return np.frombuffer(taken, form.dtype.numpy_name)[0].item()

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from tensor_core.dtypes import DType
+import numpy as np
+
+from tensor_core.dtypes import INTEGER, DType
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.meaning import Elements, compute
@@ -152,7 +154,11 @@ def _compute(memory: HostMemory, expression: Expression, given: ElementwiseArgum
     ]
     if len(expression.steps) == 1:
         (step,) = expression.steps
-        compute(memory, step.kernel, step.params, target, [operands[place] for place in step.operands])
+        given_to_step = [operands[place] for place in step.operands]
+        if step.kernel == "pow" and step.result in INTEGER:
+            _power_of_integers(memory, target, *given_to_step)
+        else:
+            compute(memory, step.kernel, step.params, target, given_to_step)
         return
     numbers = {place: value for place, value in enumerate(operands) if not isinstance(value, Elements)}
     places = {place: new for new, place in enumerate(sorted(set(range(len(operands))) - numbers.keys()))}
@@ -170,6 +176,15 @@ def _compute(memory: HostMemory, expression: Expression, given: ElementwiseArgum
     )
     elements = [operand for operand in operands if isinstance(operand, Elements)]
     compute(memory, "elementwise_program", ProgramParams(steps), target, elements)
+
+
+def _power_of_integers(
+    memory: HostMemory, target: Elements, base: Elements | complex, exponent: Elements | complex
+) -> None:
+    """A negative exponent gives 0, where the CPU backend's kernel refuses: here a launch of its own has looked."""
+    x, n = (one.of(memory) if isinstance(one, Elements) else one for one in (base, exponent))
+    powers = np.power(x, np.maximum(n, 0), dtype=target.dtype.numpy_name)
+    target.of(memory)[...] = powers * np.greater_equal(n, 0)
 
 
 def target_size(shape: tuple[int, ...], /) -> int:

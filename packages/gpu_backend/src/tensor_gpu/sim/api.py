@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, PlacementError, UnsupportedOperationError
-from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Solver
+from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Scratch, Solver
 from tensor_gpu.sim.blas import check_gemm, multiply
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.faults import Faults, Limits, Watch
@@ -19,8 +19,12 @@ from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.placement import MemoryKind
 
-COUNTED: Final = ("launches", "gemms", "solvers", "uploads", "downloads", "copies", "fills", "bytes up", "bytes down")
-"""What :attr:`SimulatedApi.counts` counts."""
+COUNTED: Final = (
+    "launches", "gemms", "flops", "solvers", "uploads", "bytes up", "downloads", "bytes down", "copies", "bytes copied",
+    "fills",
+)  # fmt: skip
+"""What :attr:`SimulatedApi.counts` counts. ``flops`` are those of gemms, additions and multiplications of elements as
+plans of ``tensor_einsum`` count them; ``copies`` are those within a device and from one to another."""
 
 
 class SimulatedApi:
@@ -246,6 +250,7 @@ class SimulatedApi:
             self._memory_of(target).bytes_at(target, nbytes)[...] = self._memory_of(source).bytes_at(source, nbytes)
 
         self._submit("copies", stream, work)
+        self.counts["bytes copied"] += nbytes
 
     def fill(self, stream: Any, target: int, byte: int, nbytes: int, /) -> None:
         """Submit the writing of one byte everywhere."""
@@ -264,9 +269,10 @@ class SimulatedApi:
         self._takes("gemm", max(call.m, call.n, call.k, call.a_leading, call.b_leading, call.c_leading), call.matrices)
         check_gemm(call)
         self._submit("gemms", stream, lambda memory: multiply(memory, call))
+        self.counts["flops"] += 2 * call.m * call.n * call.k * call.matrices
 
-    def solver(self, stream: Any, call: Solver, /) -> None:
-        """Submit a routine of linear algebra."""
+    def solver(self, stream: Any, call: Solver, scratch: Scratch, /) -> None:
+        """Submit a routine of linear algebra; NumPy finds its workspaces itself."""
         self._takes("solver", 0, call.matrices)
         infos = self._watch.faults.info.get(call.routine, {})
         self._submit("solvers", stream, lambda memory: run_solver(memory, call, infos))

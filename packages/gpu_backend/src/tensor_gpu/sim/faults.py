@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, DeviceLostError
-from tensor_gpu.device.api import LARGEST_INT
+from tensor_core.errors import ArgumentError, DeviceLostError, shortened
+from tensor_gpu.device.api import LARGEST_INT, ROUTINES
 from tensor_gpu.sim.errors import CallFailedError
 from tensor_runtime.placement import MemoryKind
 
@@ -16,6 +16,8 @@ KINDS: Final = (
     "allocations", "launches", "gemms", "solvers", "uploads", "downloads", "copies", "fills", "waits",
 )  # fmt: skip
 """Kinds of calls that can be made to fail; ``waits`` are those in which the host waits for a stream."""
+_LIBRARIES: Final = ("gemm", "solver")
+_MEMORY: Final = (MemoryKind.Device, MemoryKind.PinnedHost, MemoryKind.Managed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +41,16 @@ class Limits:
     missing: Collection[str] = ()
     """Libraries that are not there: ``gemm``, ``solver``."""
     memory_kinds: tuple[MemoryKind, ...] = (MemoryKind.Device,)
-    """There may be ``PinnedHost`` and ``Managed`` as well, which ``sim`` has."""
+    """There may be ``PinnedHost`` and ``Managed`` as well, which ``sim`` has. Of others no tensor can be made."""
 
     def __post_init__(self) -> None:
-        if not {*self.missing} <= {"gemm", "solver"}:
-            raise ArgumentError(f"Limits: the libraries missing are {self.missing!r}; accepted: 'gemm', 'solver'")
-        if min(self.devices, self.memory_bytes, self.largest_extent, self.largest_batch) < 1:
-            raise ArgumentError(f"Limits: {self}; accepted: ints of 1 or more")
+        for name in ("devices", "memory_bytes", "largest_extent", "largest_batch"):
+            _accept(f"Limits: {name}", getattr(self, name), _is_count, "ints of 1 or more")
+        _accept("Limits: compute_capability", self.compute_capability, _is_capability, "a tuple of two ints")
+        _accept("Limits: peer_access", self.peer_access, lambda value: type(value) is bool, "True and False")
+        _accept("Limits: missing", self.missing, _are_libraries, "a collection of 'gemm' and 'solver'")
+        kinds = "a tuple of MemoryKind.Device and, as wanted, PinnedHost and Managed"
+        _accept("Limits: memory_kinds", self.memory_kinds, _are_kinds, kinds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +61,7 @@ class Faults:
     (Faults(fail={'launches': 3}, ...), Faults(fail={}, lost_after=10, info={}, device=1))
     >>> Faults(fail={"lunches": 3})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    tensor_core.errors.ArgumentError: Faults: no calls of kind 'lunches'; accepted: allocations, launches, gemms, ...
+    tensor_core.errors.ArgumentError: Faults: fail has no calls of kind 'lunches'; accepted: allocations, ...
     """
 
     fail: Mapping[str, int | Collection[int]] = field(default_factory=dict)
@@ -69,8 +74,60 @@ class Faults:
     """The number of the device whose calls are counted and fail; None: of them all together."""
 
     def __post_init__(self) -> None:
-        for kind in self.fail.keys() - {*KINDS}:
-            raise ArgumentError(f"Faults: no calls of kind {kind!r}; accepted: {', '.join(KINDS)}")
+        _accept_mapping("Faults: fail", self.fail, "calls of kind", KINDS)
+        for kind, calls in self.fail.items():
+            _accept(f"Faults: fail[{kind!r}]", calls, _are_calls, "an int of 1 or more, and a collection of such ints")
+        _accept_mapping("Faults: info", self.info, "routine", tuple(ROUTINES))
+        for routine, infos in self.info.items():
+            _accept(f"Faults: info[{routine!r}]", infos, _are_infos, "ints by numbers of matrices, from 0 on")
+        for name in ("lost_after", "device"):
+            _accept(f"Faults: {name}", getattr(self, name), _is_number_or_none, "None, and ints of 0 or more")
+
+
+def _accept(what: str, value: Any, accepts: Callable[[Any], bool], accepted: str) -> None:
+    if not accepts(value):
+        raise ArgumentError(f"{what} is {shortened(value)}; accepted: {accepted}")
+
+
+def _accept_mapping(what: str, value: Any, noun: str, accepted: tuple[str, ...]) -> None:
+    _accept(what, value, lambda given: isinstance(given, Mapping), "a dict")
+    for key in value:
+        if key not in accepted:
+            raise ArgumentError(f"{what} has no {noun} {shortened(key)}; accepted: {', '.join(accepted)}")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_number_or_none(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_number(value) and value > 0
+
+
+def _is_capability(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(map(_is_number, value))
+
+
+def _are_libraries(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str) and all(one in _LIBRARIES for one in value)
+
+
+def _are_kinds(value: Any) -> bool:
+    return isinstance(value, tuple) and MemoryKind.Device in value and all(one in _MEMORY for one in value)
+
+
+def _are_calls(value: Any) -> bool:
+    if isinstance(value, range):  # which may be long
+        return not value or min(value[0], value[-1]) > 0
+    return _is_count(value) or (isinstance(value, Collection) and all(map(_is_count, value)))
+
+
+def _are_infos(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_is_number(key) and type(info) is int for key, info in value.items())
 
 
 class Watch:

@@ -30,6 +30,8 @@ from tensor_runtime.ops.joining import stack
 from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.views import broadcast_to, copy, move_axes, reshape, reshape_view, transpose_view
 from tensor_runtime.placement import stands_for
+from tensor_runtime.protocols import DEFERRED
+from tensor_runtime.tensors.devices import checks
 from tensor_runtime.tensors.tensor import Tensor
 
 _ASSIGNMENT: Final = "view[...] = x"
@@ -295,7 +297,10 @@ def broadcast_indices(shapes: Sequence[Shape]) -> Shape:
 
 def _take(x: Tensor, indices: Tensor, axis: int, of_x: int) -> Tensor:
     try:
-        return take(x, indices, axis)
+        if not DEFERRED.get():
+            return take(x, indices, axis)
+        with checks("now"):  # the error speaks of the index that the user wrote, and a write may follow
+            return take(x, indices, axis)
     except IndexingError as error:
         raise renamed(error, of_x, x.shape[axis]) from None
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import index as as_index
 from typing import Any, Final
 
-from tensor_core.errors import DTypeError, IndexingError, SliceError, shortened
+from tensor_core.errors import DTypeError, IndexingError, PlacementError, SliceError, shortened
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_runtime.backends.error_translation import fail
 from tensor_runtime.dispatch.out import mutable_view_of, write
@@ -134,6 +134,8 @@ def _range_of(item: slice, axis: int, shape: Shape) -> tuple[int, tuple[int, int
     """Where a slice starts, and (extent, step)."""
     try:
         first, end, step = item.indices(shape[axis])
+    except PlacementError:  # a bound is a tensor on a device, which is not read
+        raise
     except (TypeError, ValueError):
         bounds = (item.start, item.stop, item.step)
         raise SliceError(

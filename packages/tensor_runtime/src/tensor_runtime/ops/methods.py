@@ -32,7 +32,7 @@ from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.formatting import html_text, tensor_text
 from tensor_runtime.tensors.pickling import reduce_tensor
 from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, unwrap
-from tensor_runtime.tensors.transfer import download, only_element, to
+from tensor_runtime.tensors.transfer import download, only_element, require_host, to
 
 
 def item(x: Tensor, /) -> Element:
@@ -88,6 +88,17 @@ def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], An
         return target(element)
 
     return number
+
+
+def _index(x: Tensor, /) -> int:
+    require_host("index", x, "write int(x) to read it")
+    return _INDEX(x)
+
+
+def _among_numbers(x: Tensor, /) -> Element:
+    """The element where the tensor stands for a number, in a list of numbers."""
+    require_host("element", x, "stack() joins tensors there, and item() reads one")
+    return _element("element", x)
 
 
 def _check_whole(name: str, element: Any) -> None:
@@ -201,6 +212,7 @@ def _deepcopy(x: Tensor, memo: Any, /) -> Tensor:
 
 _reshape.__name__, _reshape.__qualname__ = "reshape", "Tensor.reshape"
 
+_INDEX: Final[Callable[[Tensor], int]] = _number_as(operator.index, "index")
 METHODS: Final[dict[str, Any]] = {
     "T": property(reversed_axes, doc="View with all axes reversed."),
     "buffer": property(buffer_of, doc="The memory, shared."),
@@ -220,7 +232,8 @@ METHODS: Final[dict[str, Any]] = {
     "__int__": _number_as(int, "int"),
     "__float__": _number_as(float, "float"),
     "__complex__": _number_as(complex, "complex"),
-    "__index__": _number_as(operator.index, "index"),
+    "__index__": _index,
+    "_among_numbers": _among_numbers,
     "__format__": _format,
     "__round__": _round,
     "__array__": _array,

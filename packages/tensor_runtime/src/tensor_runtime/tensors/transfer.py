@@ -12,12 +12,13 @@ from contextvars import ContextVar
 from typing import Any, Final, Literal, NamedTuple, overload
 
 from tensor_core.dtypes import Element
-from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_core.errors import ArgumentError, DTypeError, PlacementError, shortened
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.error_translation import call_translated, fail
+from tensor_runtime.backends.meta import META
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
-from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement
+from tensor_runtime.placement import CPU, DeviceId, Placement, as_placement, is_stand_in
 from tensor_runtime.tensors.pending import AtOnce, Pending
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
@@ -174,6 +175,24 @@ def only_element(x: Tensor, /) -> Element:
         fail("download", error, form)
     _record("download", form.placement, "host", form.nbytes)
     return element
+
+
+def require_host(operation: str, x: Tensor, remedy: str, /) -> None:
+    """Refuse a tensor on a device where a number is expected: nothing moves but by name.
+
+    A tensor without elements is left to whoever asks for one.
+
+    Raises:
+        PlacementError: with what to write.
+
+    >>> require_host("index", tensor(1), "write int(x)")
+    """
+    place = x._form.placement
+    if place is not META and not is_stand_in(place) and not hasattr(registry.backend_for(place), "lend"):
+        raise PlacementError(
+            f"{operation}: the tensor of shape {x.shape} is on {place}, and nothing is moved by itself; {remedy}",
+            operation=operation,
+        )
 
 
 def lend(operation: str, backend: Any, array: Any, form: Form, /) -> Any:

@@ -1,23 +1,26 @@
 """Kernels that choose elements by index values; ``scatter`` has ``gather`` and ``scatter``.
 
-Indices are checked first: a launch looks at them, and the host waits for its word.
+Indices are checked first: a launch looks at them, and the host waits for its word; where refusals are deferred and
+nothing is written, it goes on without.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
+from tensor_core.errors import IndexingError
 from tensor_core.shapes import compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.gather_scatter.places import Component, Places, Walked, bind_places, line_of, range_checker
 from tensor_gpu.kernels.planning import Binder, compact
-from tensor_gpu.kernels.value_checks import element
+from tensor_gpu.kernels.value_checks import element, refuser
 from tensor_gpu.kernels.walks import broadcast_strides
-from tensor_runtime.backends.shared.value_errors import index_out_of_range
+from tensor_runtime.backends.shared.value_errors import Index, index_out_of_range
 from tensor_runtime.contracts.gather_scatter import TakeParams
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel
@@ -40,17 +43,19 @@ def bind_take(executor: Executor, operands: tuple[Form, Form], result: Form, par
     if params.axis is None:
         return _bind_flat(executor, "take", form, index, result)
     axis = params.axis % form.rank
-    none = (0,) * index.rank
-    walked = Walked(
-        result.shape,
-        (*form.strides[:axis], *none, *form.strides[axis + 1 :]),
-        result.strides,
-        (*(0,) * axis, *index.strides, *(0,) * (form.rank - 1 - axis)),
-    )
-    extent = form.shape[axis]
-    check = index_checker(executor, "take", index, extent, axis)
-    component = Component(0, extent, form.strides[axis])
-    return _reader(executor, check, bind_places(executor, "read", _types(form, index), walked, [component]), result)
+    none, extent = (0,) * index.rank, form.shape[axis]
+
+    def places(at: Form) -> Places:
+        walked = Walked(
+            result.shape,
+            (*form.strides[:axis], *none, *form.strides[axis + 1 :]),
+            result.strides,
+            (*(0,) * axis, *at.strides, *(0,) * (form.rank - 1 - axis)),
+        )
+        component = Component(0, extent, form.strides[axis])
+        return bind_places(executor, "read", _types(form, index), walked, [component])
+
+    return _bind_reader(executor, Indices("take", index, extent, axis), places, result)
 
 
 def bind_take_along_axis(
@@ -69,16 +74,19 @@ def bind_take_along_axis(
     if params.axis is None:
         return _bind_flat(executor, "take_along_axis", form, index, result)
     axis = params.axis % form.rank
-    walked = Walked(
-        result.shape,
-        _without(axis, form.shape, form.strides),
-        result.strides,
-        broadcast_strides(index, result.shape),
-    )
     extent = form.shape[axis]
-    check = index_checker(executor, "take_along_axis", index, extent, axis)
-    component = Component(0, extent, form.strides[axis])
-    return _reader(executor, check, bind_places(executor, "read", _types(form, index), walked, [component]), result)
+
+    def places(at: Form) -> Places:
+        walked = Walked(
+            result.shape,
+            _without(axis, form.shape, form.strides),
+            result.strides,
+            broadcast_strides(at, result.shape),
+        )
+        component = Component(0, extent, form.strides[axis])
+        return bind_places(executor, "read", _types(form, index), walked, [component])
+
+    return _bind_reader(executor, Indices("take_along_axis", index, extent, axis), places, result)
 
 
 def bind_put_along_axis(
@@ -98,7 +106,7 @@ def bind_put_along_axis(
     form, index, values = operands
     axis = None if params.axis is None else params.axis % form.rank
     extent = form.size if axis is None else form.shape[axis]
-    check = index_checker(executor, "put_along_axis", index, extent, axis)
+    check = index_checker(executor, Indices("put_along_axis", index, extent, axis))
     write = _writer(executor, form, index, values, axis)
     copies = [bind_step(executor, "copy", (one,), compact(one), None) for one in (index, values)]
     write_copies = _writer(executor, form, compact(index), compact(values), axis)
@@ -144,23 +152,37 @@ def _writer(executor: Executor, form: Form, index: Form, values: Form, axis: int
     return by_copy
 
 
-def index_checker(executor: Executor, name: str, index: Form, extent: int, axis: int | None, /) -> Check:
-    """What refuses indices that are not from -N to N - 1; waits to hear of them.
+class Indices(NamedTuple):
+    """Indices of one axis, or of all elements in a line where ``axis`` is None, and the operation that takes them."""
+
+    name: str
+    form: Form
+    extent: int
+    axis: int | None
+
+    def out_of_range(self, position: Index, value: int) -> IndexingError:
+        """The error of one that is not from -N to N - 1."""
+        return index_out_of_range(self.name, position, value, self.extent, self.axis)
+
+
+def index_checker(executor: Executor, indices: Indices, /) -> Check:
+    """What refuses indices that are not from -N to N - 1, at once; waits to hear of them.
 
     >>> from tensor_core import I64
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
     >>> at = bench.put([7], I64)
-    >>> index_checker(bench.executor, "take", at.form, 3, 0)(at.array)
+    >>> index_checker(bench.executor, Indices("take", at.form, 3, 0))(at.array)
     Traceback (most recent call last):
     tensor_core.errors.IndexingError: take: indices[0] is 7, out of range for axis 0 of extent 3; accepted: -3 to 2
     """
+    extent, index = indices.extent, indices.form
     first_outside = range_checker(executor, index, index.rank, [(-extent, extent - 1)])
 
     def check(array: DeviceArray) -> None:
         position = first_outside(array)
         if position is not None:
-            raise index_out_of_range(name, position, element(executor, array, index, position), extent, axis)
+            raise indices.out_of_range(position, element(executor, array, index, position))
 
     return check
 
@@ -168,21 +190,56 @@ def index_checker(executor: Executor, name: str, index: Form, extent: int, axis:
 def _bind_flat(executor: Executor, name: str, form: Form, index: Form, result: Form) -> Kernel:
     """Elements in row-major order."""
     line = line_of(executor, form)
-    walked = Walked(index.shape, (0,) * index.rank, result.strides, index.strides)
-    check = index_checker(executor, name, index, form.size, None)
-    component = Component(0, form.size, line.stride)
-    return _reader(
-        executor, check, bind_places(executor, "read", _types(form, index), walked, [component]), result, line.copy
-    )
+
+    def places(at: Form) -> Places:
+        walked = Walked(index.shape, (0,) * index.rank, result.strides, at.strides)
+        return bind_places(executor, "read", _types(form, index), walked, [Component(0, form.size, line.stride)])
+
+    return _bind_reader(executor, Indices(name, index, form.size, None), places, result, line.copy)
 
 
-def _reader(executor: Executor, check: Check, places: Places, result: Form, copy: Kernel | None = None, /) -> Kernel:
-    def taken(x: DeviceArray, index: DeviceArray) -> DeviceArray:
-        check(index)
+def _bind_reader(
+    executor: Executor,
+    indices: Indices,
+    places_for: Callable[[Form], Places],
+    result: Form,
+    copy: Kernel | None = None,
+    /,
+) -> Kernel:
+    """What reads elements at indices; where refusals are deferred, at the nearest indices that are in range.
+
+    Args:
+        executor: of the device.
+        indices: what is taken.
+        places_for: from the form of indices to what reads elements there.
+        result: form of the result.
+        copy: makes a line of the operand, where it is none.
+    """
+    check, places = index_checker(executor, indices), places_for(indices.form)
+    low, high = -indices.extent, indices.extent - 1
+    limit = 2 ** (8 * indices.form.dtype.itemsize - 1)
+    within = max(low, -limit), min(high, limit - 1)
+
+    def read(x: DeviceArray, index: DeviceArray, places: Places) -> DeviceArray:
         target = executor.empty(result)
         if result.size:
             places(x if copy is None else copy(x), target, index)
         return target
+
+    def taken(x: DeviceArray, index: DeviceArray) -> DeviceArray:
+        if executor.defers() and indices.extent:
+            refuse, clip, places_of_clipped = late()
+            refuse(index)
+            return read(x, clip(index, *within), places_of_clipped)
+        check(index)
+        return read(x, index, places)
+
+    @cache
+    def late() -> tuple[Check, Kernel, Places]:
+        form = indices.form
+        refuse = refuser(executor, form, "outside", (low, high), indices.out_of_range)
+        clip = bind_step(executor, "clip", (form, int, int), compact(form), None)
+        return refuse, clip, places_for(compact(form))
 
     return taken
 

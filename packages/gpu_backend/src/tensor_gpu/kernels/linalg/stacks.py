@@ -160,7 +160,7 @@ class Routines:
         self._executor.launch(first_failed(), self.count, arguments, reads=(infos,), writes=(status,))
 
         def error(first: int) -> LinalgError:
-            info = int.from_bytes(self._executor.download(infos.moved(first), 4), "little", signed=True)
+            info = int.from_bytes(self._executor.read(infos.moved(first), 4), "little", signed=True)
             return explain(index_at(first, self.batch), info)
 
         self._executor.refuse(status, error)

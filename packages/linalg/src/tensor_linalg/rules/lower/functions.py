@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.functions.determinants import det
@@ -24,7 +25,8 @@ def slogdet(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor]:
     >>> [part.item() for part in slogdet(tensor([[-2.0]]), CheckParams(True))]
     [-1.0, 0.6931471805599453]
     """
-    q, r = qr(a, check=params.check)
+    with failing_as("slogdet"):
+        q, r = qr(a, check=params.check)
     diagonal = extract_diagonal(r)
     size = abs(diagonal)
     phase = where(equal(size, 0.0), 0.0, divide(diagonal, where(equal(size, 0.0), 1.0, size)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensor_linalg.composed import renamed
 from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
@@ -10,6 +11,7 @@ from tensor_linalg.solving.systems import solve
 from tensor_linalg.solving.triangular import check_triangle, substituted
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_runtime.contracts.linalg import TriangularSolveParams
+from tensor_runtime.errors import LinalgError, NonFiniteError
 from tensor_runtime.ops.arithmetic import add, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import zeros
@@ -35,8 +37,6 @@ def lstsq(a: Tensor, b: Tensor, params: LstsqParams, /) -> tuple[Tensor, Tensor,
 def solve_banded(ab: Tensor, b: Tensor, params: BandedParams, /) -> Tensor:
     """The solution with the whole matrix: N³ operations and N² elements in place of N and the bandwidths.
 
-    The errors are those of ``solve``, and name it.
-
     >>> from tensor_runtime import tensor
     >>> bands = tensor([[0.0, 1.0], [2.0, 4.0]])
     >>> solve_banded(bands, tensor([4.0, 8.0]), BandedParams(0, 1, True)).to_numpy().tolist()
@@ -48,7 +48,14 @@ def solve_banded(ab: Tensor, b: Tensor, params: BandedParams, /) -> Tensor:
         line = ab[upper - k, k:] if k >= 0 else ab[upper - k, : max(size + k, 0)]
         if line.shape[0] > 0:
             dense = add(dense, embed_diagonal(move_axes(line, 0, -1), k))
-    return solve(dense, b, check=params.check)
+    try:
+        return solve(dense, b, check=params.check)
+    except NonFiniteError as error:
+        if vars(error)["operand"] == "b":
+            raise renamed("solve_banded", error, None, "b") from None
+        raise renamed("solve_banded", error, lambda i, j: (upper + i - j, j), "ab") from None
+    except LinalgError as error:
+        raise renamed("solve_banded", error) from None
 
 
 def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tensor:
