@@ -120,7 +120,7 @@ def call_plan(
 
         check_saving("einsum", checkpoint, checkpoint_seconds)
     result = form_of(plan.output_dtype, plan.output_shape, operands[0].placement)
-    accumulation = Accumulation(result, plan.algebra, operands, out, alpha, beta)
+    accumulation = Accumulation(result, plan.algebra, operands, out, alpha, beta, forces)
     rounds = [(plan.steps, 1)]
     if plan.sliced:
         from tensor_einsum.slices.cutting import parted_steps
