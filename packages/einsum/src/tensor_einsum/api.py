@@ -107,7 +107,8 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         force: True starts even what needs more memory than this process may have.
         checkpoint: the name of a file in which a contraction in slices keeps its sum, every ``checkpoint_seconds`` (60)
             and when it is stopped. The same call goes on from it, also after the process was killed, to the bits of an
-            unbroken run; a file of another plan or of other operands is refused. It is removed at the end.
+            unbroken run; a file of another plan or of other operands is refused. It is removed at the end. What needs
+            no slices keeps none.
 
     Returns:
         An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.
