@@ -199,7 +199,8 @@ def plan(
     Args:
         notation: as for :func:`einsum`, also interleaved.
         operands: shapes, tensors, or anything with a ``shape``.
-        dtype: of all operands, or a list with one per operand; None takes each tensor's own, and F64 for shapes.
+        dtype: of all operands, or a list with one per operand; None takes that of each tensor or array, and F64 for
+            shapes.
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
             else is cached.
         memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
@@ -274,11 +275,11 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
         if binding is None:
             limited = () if options.limit is None else forms
             found = cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options, arithmetic, limited)
-            if not others <= _WRITING:
-                return found(*operands, **{name: keywords[name] for name in others})
             if options.limit is not None and "alpha" in others and keywords.get("out") is None:
                 result_form = form_of(found.output_dtype, found.output_shape, forms[0].placement)
                 check_multiple(result_form, keywords["alpha"], options.limit)
+            if not others <= _WRITING:
+                return found(*operands, **{name: keywords[name] for name in others})
             if found.sliced:
                 from tensor_einsum.slices.running import bind_sliced
 
