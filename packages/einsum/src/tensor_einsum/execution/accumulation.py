@@ -4,9 +4,9 @@ Numbers are weak, as everywhere: a result of the operands' dtype stays what it i
 With a ``beta`` of 0, what ``out`` held is not read, as in BLAS. The contraction is made first and written then, so
 ``out`` may be an operand.
 
-No second result is made, so that a limit on memory which the contraction keeps is kept: the contraction's own result is
-scaled in place, and what goes to a large ``out`` goes there piece by piece. Only where the kind of ``alpha`` makes the
-dtype wider, and there is no ``out``, a second tensor is needed; that is refused at the outset where there is no room.
+No second large result is made, so that a limit on memory which the contraction keeps is kept: a large result is scaled
+in place, and what goes to a large ``out`` goes there piece by piece. Only where the kind of ``alpha`` makes the dtype
+wider, and there is no ``out``, a second tensor is needed; that is refused at the outset where there is no room.
 """
 
 from __future__ import annotations
@@ -98,14 +98,15 @@ class Accumulation:
         check_apart(target, *operands)
 
     def finish(self, result: Tensor) -> Tensor:
-        """The result, which is scaled in place; or ``out``, with the sum written into it."""
+        """The result, scaled, in place if it is large; or ``out``, with the sum written into it."""
         alpha, beta, target = self.alpha, self.beta, self.target
         same = _changes_nothing(alpha, result._form)
         if target is None or self.out is None:
-            if not same and _bytes_with_multiple(result._form, alpha):
+            if same:
+                return result
+            if _bytes_with_multiple(result._form, alpha) or not serves_in_pieces(result._form):
                 return multiply(result, alpha)
-            if not same:
-                _write(as_target(result), multiply, result, alpha)
+            write_in_pieces(as_target(result), result._form.nbytes, multiply, result, alpha)
             return result
         if beta != 0 and same:
             _write(target, _SUM, result, target, beta)
