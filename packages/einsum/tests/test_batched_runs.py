@@ -232,3 +232,14 @@ def test_inputs_of_another_network_are_refused() -> None:
         first.reuse("no", (3, 4))
     with pytest.raises(DTypeError):
         plan("i,i->", (2,), (2,), algebra=MAX_PLUS).reuse((2,), (2,), dtype=Bool)
+
+
+@pytest.mark.parametrize("labels", ["", "j"])
+def test_an_empty_batch_takes_what_is_shared_and_nothing_for_its_values(labels: str) -> None:
+    operands = [tr.ones((2, 3)), tr.ones((3, 0)), tr.ones((4, 4))]
+    found = plan("ij,j,kl->i", (2, 3), (3,), (4, 4)).with_slices(labels)
+    with pytest.raises(MemoryLimitError) as e:
+        found.map(operands, memory_limit=0)
+
+    result = found.map(operands, memory_limit=e.value.smallest, progress=lambda told: None)
+    assert result.shape == (2, 0)

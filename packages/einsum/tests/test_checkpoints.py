@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensor_runtime as tr
@@ -19,6 +21,7 @@ from network_cases import same
 from sliced_plans import SLICED, operands_of
 from tensor_core.errors import ArgumentError, BackendError, FormatError, LoadError, SaveError
 from tensor_einsum import Plan, Progress, einsum, plan
+from tensor_einsum.slices.gathering import Gathering
 
 
 def die(*arguments: Any) -> None:
@@ -71,6 +74,95 @@ def test_a_contraction_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path,
     assert path.exists() is (stop > 1)
     assert SLICED(*operands, checkpoint=path).to_numpy().tobytes() == expected
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_between_two_slices_or_while_one_is_added_leaves_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operands, put = operands_of(SLICED), Gathering.put
+    expected = SLICED(*operands).to_numpy().tobytes()
+
+    def pressed_before(making: Gathering, number: int, *part: Any, fresh: bool) -> None:
+        if making.taken == 11:
+            signal.raise_signal(signal.SIGINT)
+        put(making, number, *part, fresh=fresh)
+
+    def pressed_after(making: Gathering, number: int, *part: Any, fresh: bool) -> None:
+        put(making, number, *part, fresh=fresh)
+        if making.taken == 12:
+            signal.raise_signal(signal.SIGINT)
+
+    path = tmp_path / "sum"
+    for pressed in (pressed_before, pressed_after):
+        for strips in (False, True):
+            monkeypatch.setattr(Gathering, "put", pressed)
+            with pytest.raises(KeyboardInterrupt):
+                SLICED(*operands, checkpoint=path, strip_exponent=strips)
+            assert json.loads(path.read_bytes().partition(b"\n")[0])["taken"] == 12
+            monkeypatch.setattr(Gathering, "put", put)
+            if not strips:
+                assert SLICED(*operands, checkpoint=path).to_numpy().tobytes() == expected
+            path.unlink(missing_ok=True)
+
+
+def test_what_stops_an_addition_half_way_leaves_the_former_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operands, put = operands_of(SLICED), Gathering.put
+
+    def failing(making: Gathering, number: int, *part: Any, fresh: bool) -> None:
+        taken = making.taken
+        put(making, number, *part, fresh=fresh)
+        if taken == 11:
+            making.taken = taken  # the part is in the sum, but does not count
+            raise SystemExit
+
+    monkeypatch.setattr(Gathering, "put", failing)
+    with pytest.raises(SystemExit):
+        SLICED(*operands, checkpoint=tmp_path / "sum")
+    assert not (tmp_path / "sum").exists()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_mapped_slices_that_are_stopped_leave_a_checkpoint(tmp_path: Path, error: type[BaseException]) -> None:
+    operands, path = operands_of(SLICED), tmp_path / "sum"
+
+    def stop(done: int, total: int) -> None:
+        if done == 9:
+            raise error
+
+    with ThreadPoolExecutor(2) as threads:
+        with pytest.raises(error):
+            SLICED.map_slices(threads, *operands, checkpoint=path, on_slice=stop)
+        assert json.loads(path.read_bytes().partition(b"\n")[0])["taken"] == 9
+        result = SLICED.map_slices(threads, *operands, checkpoint=path)
+    assert result.to_numpy().tobytes() == SLICED(*operands).to_numpy().tobytes()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("labels", ["j", "ij", "k"])
+def test_a_sum_with_an_exponent_of_its_own_goes_on_to_the_same_bits(tmp_path: Path, labels: str) -> None:
+    generator = np.random.default_rng(2)
+    matrix = generator.standard_normal((6, 8)) * 10.0 ** generator.integers(-300, 300, (6, 8))
+    matrix[:, 0] = 0.0
+    x, y = tr.tensor(matrix), tr.tensor(np.where(generator.random((8, 5)) < 0.2, 0.0, 1e200))
+    found, path = plan("ij,jk->ik", x, y).with_slices(labels), tmp_path / "sum"
+    mantissa, exponent = found(x, y, strip_exponent=True)
+    for stop in range(2, found.slices.count * 2, 3):
+
+        def stopping(done: int, total: int, stop: int = stop) -> None:
+            if done == stop:
+                raise KeyboardInterrupt
+
+        with suppress(KeyboardInterrupt):
+            found(x, y, strip_exponent=True, checkpoint=path, on_step=stopping)
+        if path.exists():
+            with pytest.raises(FormatError, match="it is of a sum with an exponent of its own"):
+                found(x, y, checkpoint=path)
+        resumed = found(x, y, strip_exponent=True, checkpoint=path)
+        assert resumed[0].to_numpy().tobytes() == mantissa.to_numpy().tobytes()
+        assert resumed[1] == exponent
+        assert not path.exists()
 
 
 KILLED = """
@@ -189,7 +281,6 @@ def test_einsum_takes_a_checkpoint_and_a_limit_together(tmp_path: Path) -> None:
         ({"checkpoint": "x", "checkpoint_seconds": -1}, ArgumentError, "checkpoint_seconds is -1; accepted: a number"),
         ({"checkpoint": "x", "checkpoint_seconds": True}, ArgumentError, "checkpoint_seconds is True"),
         ({"checkpoint": "x", "checkpoint_seconds": float("nan")}, ArgumentError, "checkpoint_seconds is nan"),
-        ({"checkpoint": "x", "strip_exponent": True}, ArgumentError, "strip_exponent=True together with checkpoint"),
         ({"checkpoint": "."}, LoadError, r"checkpoint '\.' cannot be read"),
         ({"checkpoint": "none/x"}, SaveError, "'none/x' cannot be written: '.*none' is no folder"),
     ],

@@ -19,13 +19,15 @@ from tensor_core.errors import (
     BackendUnavailableError,
     DTypeError,
     LossyConversionError,
+    OutOfMemoryError,
     OverlappingViewError,
     PlacementError,
     ReadOnlyError,
     ShapeError,
 )
 from tensor_cpu.system.memory import pool
-from tensor_einsum import Progress, einsum, plan
+from tensor_einsum import MemoryLimitError, Progress, einsum, plan
+from tensor_einsum.execution import accumulation
 from tensor_einsum.execution.progress import Meter
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES
 from tensor_runtime.backends.registry import registry
@@ -337,3 +339,37 @@ def test_a_step_that_is_nothing_beside_the_work_before_it_has_an_estimate_too() 
 
     assert [progress.share for progress in told] == [1.0, 1.0]
     assert told[-1].seconds_left == 0.0 <= told[0].seconds_left
+
+
+@pytest.mark.parametrize(
+    ("out", "beta"), [(None, 0.0), ("owned", 0.0), ("owned", 3.0), ("strided", 0.0), ("strided", 3.0)]
+)
+def test_a_large_result_is_scaled_and_added_without_room_for_another(out: str | None, beta: float) -> None:
+    x, memory = tr.arange(1000, dtype="F64"), tr.ones((2000, 1000))
+    target = {None: None, "owned": tr.ones((1000, 1000)), "strided": memory.mutable_view()[::2]}[out]
+    einsum("i,j->ij", x, x)  # places of results are known
+    pool.clear()
+    before = pool.stats().peak_bytes
+
+    found = einsum("i,j->ij", x, x, out=target, alpha=2.0, beta=beta, memory_limit=8_000_000)
+
+    assert pool.stats().peak_bytes - before < 9_500_000
+    assert target is None or found is target
+    product = 2.0 * np.outer(np.arange(1000.0), np.arange(1000.0))
+    assert np.array_equal(found.to_numpy(), product + beta)
+
+
+def test_an_alpha_that_makes_the_result_wider_is_refused_where_both_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tr.ones((3000,), dtype="F32")
+    both = 3000 * 3000 * 12
+    for options in ({}, {"progress": lambda told: None}):
+        with pytest.raises(
+            MemoryLimitError, match=rf"multiple in C32 take .*; accepted: memory_limit={both} or more"
+        ) as e:
+            einsum("i,j->ij", x, x, alpha=2j, memory_limit=both - 1, **options)
+        assert e.value.smallest == both
+    monkeypatch.setattr(accumulation, "recently_usable_bytes", lambda: both - 1)
+    with pytest.raises(OutOfMemoryError, match=r"may use .* in all; give an alpha that F32 holds, or out="):
+        einsum("i,j->ij", x, x, alpha=2j)
+    assert einsum("i,j->ij", x, x, alpha=2j, force=True)[0, 0].item() == 2j
+    assert einsum("i,j->ij", x, x, alpha=2.0, memory_limit=both // 3)[0, 0].item() == 2.0

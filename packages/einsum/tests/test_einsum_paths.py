@@ -96,6 +96,9 @@ def test_parentheses_and_a_path_are_two_orders() -> None:
     assert plan("ij,(jk,kl)->il", (2, 3), (3, 4), (4, 5)).path == ((1, 2), (0, 1))
     with pytest.raises(PathError, match="the parentheses of the notation fix the order"):
         plan("ij,(jk,kl)->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)])
+    for optimize in ("auto", True):
+        with pytest.raises(PathError, match="seconds= or objective= asks for another"):
+            plan("ij,(jk,kl)->il", (2, 3), (3, 4), (4, 5), optimize=optimize, seconds=1)
 
 
 def test_paths_of_numpy_and_of_opt_einsum_are_accepted() -> None:

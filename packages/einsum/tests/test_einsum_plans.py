@@ -8,11 +8,12 @@ import json
 import pickle
 from typing import Any
 
+import numpy as np
 import opt_einsum
 import pytest
 
 import tensor_runtime
-from tensor_core import C64, F32, F64, I32, Bool
+from tensor_core import C32, C64, F32, F64, I32, I64, Bool
 from tensor_core.errors import ArgumentError, DTypeError, FormatError
 from tensor_einsum import ExtentError, Plan, plan, plan_cache
 from tensor_runtime.algebras import Semiring
@@ -382,3 +383,16 @@ def test_the_table_of_a_sliced_plan_says_what_is_cut() -> None:
 
     assert "\n  slices                15, of k, j by 3\n" in str(found)
     assert repr(found).startswith("<Plan 'ij,jk->ik': 15 slices, 1 steps, 480 flops")
+
+
+def test_an_array_brings_its_dtype_as_a_tensor_does() -> None:
+    assert plan("ij,jk", np.ones((2, 3), np.float32), np.ones((3, 2), np.complex64)).dtypes == (F32, C32)
+    assert plan("ij,jk", np.ones((2, 3), np.float32), (3, 2)).dtypes == (F32, F64)
+    with pytest.raises(DTypeError, match=r"operand 1 has dtype .*uint8.*; accepted: .* or give dtype="):
+        plan("ij,jk", (2, 3), np.ones((3, 2), np.uint8))
+    assert plan("ij,jk", (2, 3), np.ones((3, 2), np.uint8), dtype="I64").dtypes == (I64, I64)
+
+
+def test_a_shape_that_nothing_can_count_is_refused_for_its_size() -> None:
+    with pytest.raises(ExtentError, match=r"operand 1: shape .* has more than 2\*\*63 - 1 elements; make it smaller"):
+        plan("i,ij", (1,), (2**40, 2**40))

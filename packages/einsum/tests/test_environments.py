@@ -302,3 +302,12 @@ def test_results_are_inferred_without_computing() -> None:
     assert tr.infer(lambda x, y: found.environments(x, y)[1], a, b).shape == (3, 4, 2)
     assert tr.infer(lambda x, y: found.with_slices("j").environments(x, y)[1], a, b).shape == (3, 4, 2)
     assert tr.infer(lambda x, y: found.marginals(x, y)["k"], a, b).shape == (4,)
+
+
+def test_the_smallest_limit_of_a_refusal_counts_the_copies_of_kernels() -> None:
+    a, b, c = tr.ones((30, 40), dtype="F32"), tr.ones((40, 50)), tr.ones((50, 30), dtype="F32")
+    found = plan("ij,jk,ki->", a, b, c)
+    for sliced in (found, found.with_slices("j")):
+        with pytest.raises(MemoryLimitError) as e:
+            sliced.environments(a, b, c, memory_limit=0)
+        assert len(sliced.environments(a, b, c, memory_limit=e.value.smallest)) == 3

@@ -119,3 +119,14 @@ def test_a_single_label_may_be_named_alone_and_long_names_are_labels() -> None:
 def test_labels_that_are_not_there_are_refused(labels: Any) -> None:
     with pytest.raises(ArgumentError, match=r"marginals: labels are .* accepted: each once, of 'i', 'j'"):
         plan("ij->", (2, 3)).marginals_plan(labels)
+
+
+def test_labels_of_marginals_are_named_as_those_of_slices() -> None:
+    a, b = tr.ones((2, 3)), tr.ones((3, 4))
+    found = plan(a, (0, 1), b, (1, ("x", 2)), ())
+
+    assert [*found.marginals(a, b, labels=[1, ("x", 2)])] == ["1", "('x', 2)"]
+    assert [*found.marginals(a, b, labels=("x", 2))] == ["('x', 2)"]
+    assert [*found.marginals(a, b, labels=0)] == ["0"]
+    with pytest.raises(ArgumentError, match="accepted: each once"):
+        found.marginals(a, b, labels=[1, "1"])

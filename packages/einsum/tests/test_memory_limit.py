@@ -312,3 +312,10 @@ def test_plans_that_no_kernel_can_be_bound_to_are_shown_all_the_same() -> None:
     huge = plan(*vectors, *vectors, (), optimize=False)  # an outer product of all of them on the way
     assert "2^1102 flops" in repr(huge)
     assert huge.peak_bytes == huge.intermediate_bytes
+
+
+def test_a_plan_without_slices_may_be_the_smallest() -> None:
+    shapes = (300, 300), (300, 300)
+    with pytest.raises(MemoryLimitError, match="accepted: 720000 bytes or more"):
+        plan("ij,jk->ik", *shapes, memory_limit=0)
+    assert plan("ij,jk->ik", *shapes, memory_limit=720_000).slices.count == 1

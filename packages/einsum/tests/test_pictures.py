@@ -279,3 +279,11 @@ def test_a_limit_beyond_floats_is_drawn(tmp_path: Path) -> None:
     plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)).plot(tmp_path / "plan.svg", memory_limit=10**400)
 
     assert "limit 1.0e+400 B" in texts_of(tmp_path / "plan.svg")
+
+
+def test_the_limits_text_is_readable_where_it_lies_on_the_curve(tmp_path: Path) -> None:
+    found = plan("ab,bc,cd,de->ae", (30, 2), (2, 40), (40, 3), (3, 50)).with_slices("c")
+    found.plot(tmp_path / "plan.svg", memory_limit="10kB")
+    drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
+
+    assert drawn.count("fill: #ffffff; opacity: 0.8") == 2  # below the text of the peak and of the limit

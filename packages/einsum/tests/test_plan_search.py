@@ -184,11 +184,12 @@ def test_cotengras_optimizers_and_trees_are_accepted() -> None:
 class SlicedTree:
     """What is asked of a tree; it is sliced at the labels given."""
 
-    def __init__(self, *sliced: str) -> None:
+    def __init__(self, *sliced: object) -> None:
         self.sliced_inds = dict.fromkeys(sliced)
+        self.path = [(0, 1), (0, 1)]
 
     def get_path(self) -> list[tuple[int, int]]:
-        return [(0, 1), (0, 1)]
+        return self.path
 
 
 def test_a_tree_brings_its_slices() -> None:
@@ -214,3 +215,38 @@ def test_slices_of_cotengras_optimizers_are_taken() -> None:
 
     assert found.slices.count > 1
     assert found.largest_intermediate <= 2**3
+
+
+@pytest.mark.parametrize("operands", [1, 2])
+def test_a_tree_of_one_or_two_operands_brings_its_slices_too(operands: int) -> None:
+    tree = SlicedTree("j")
+    tree.path = [(0, 1)][: operands - 1]
+    notation, shapes = ["ij->i", "ij,jk->ik"][operands - 1], [(2, 3), (3, 4)][:operands]
+
+    assert plan(notation, *shapes, optimize=tree).slices.labels == ("j",)
+
+
+def test_an_optimizer_is_asked_about_two_operands_too() -> None:
+    with pytest.raises(PathError, match="failed: ZeroDivisionError"):
+        plan("ij,jk->ik", (2, 3), (3, 4), optimize=lambda *problem: 1 // 0)
+
+
+def test_a_tree_may_slice_labels_that_are_no_strings() -> None:
+    found = plan((2, 3), (0, 1), (3, 4), (1, 2), (4, 5), (2, 3), (0, 3), optimize=SlicedTree(2))
+
+    assert found.slices.labels == ("2",)
+
+
+def test_a_search_that_somebody_registered_gets_labels_of_one_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def search(inputs: Any, output: Any, sizes: Any, limit: Any) -> list[tuple[int, int]]:
+        asked.append((inputs, output, sizes, limit))
+        return [(1, 2), (0, 1)]
+
+    monkeypatch.setitem(opt_einsum.paths._PATH_OPTIONS, "by somebody", search)
+    assert plan(CHAIN, *SHAPES, optimize="by somebody").path == ((1, 2), (0, 1))
+    ((inputs, output, sizes, limit),) = asked
+    assert [sorted(sizes[label] for label in term) for term in inputs] == [sorted(shape) for shape in SHAPES]
+    assert all(isinstance(label, str) and len(label) == 1 for label in [*sizes, *output])
+    assert limit is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensor_runtime as tr
@@ -68,3 +69,8 @@ def test_messages_stay_short_whatever_is_refused(call: Callable[[], object]) -> 
         call()
 
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize("seconds", [np.float64(0.5), np.float32(0.5), np.int64(1)])
+def test_scalars_of_numpy_are_seconds(seconds: Any) -> None:
+    assert plan("ij,jk", (2, 3), (3, 4), seconds=seconds) is plan("ij,jk", (2, 3), (3, 4), seconds=float(seconds))

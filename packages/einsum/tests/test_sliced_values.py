@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import string
+from datetime import date
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -283,7 +285,7 @@ def test_nothing_is_computed_where_tensors_have_no_elements() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda p, x: p.with_slices(3), ArgumentError, "with_slices: labels are 3; accepted: an iterable or a mapping"),
+        (lambda p, x: p.with_slices(3), ArgumentError, "with_slices: found label 3; accepted: "),
         (lambda p, x: p.with_slices("z"), ArgumentError, r"with_slices: found label 'z'; accepted: 'i', 'j', 'k'"),
         (lambda p, x: p.with_slices({"i": 0}), ArgumentError, r"parts of label 'i' have extent 0; accepted: an int of"),
         (lambda p, x: p.run_slice(4, x, x), ArgumentError, r"run_slice: found slice 4; accepted: 0 to 3, as the plan"),
@@ -317,3 +319,19 @@ def test_numbers_of_numpy_number_slices_and_parts() -> None:
             found.run_slice(number, x, x)  # type: ignore[arg-type]
     with pytest.raises(ForeignOperandError, match="gather: parts are 3; accepted: an iterable of tensors"):
         found.gather(3)  # type: ignore[arg-type]
+
+
+class Side(Enum):
+    LEFT = 1
+
+
+def test_labels_are_named_as_they_are_shown_or_as_they_were_given() -> None:
+    words = plan("[left bond]i,i[right]->", (2, 3), (3, 4))
+    assert words.with_slices("left bond").slices.labels == ("left bond",)
+    day, one = date(2020, 1, 1), np.int64(1)
+    found = plan((2, 3), (Side.LEFT, day), (3, 4), (day, one), (Side.LEFT,))
+    for labels in ([Side.LEFT, day, one], found.names, {day: 1, one: 1, Side.LEFT: 1}):
+        assert found.with_slices(labels).slices.count == 24
+    assert found.with_slices(day).slices.labels == ("datetime.date(2020, 1, 1)",)
+    numbered = plan((2, 3), (0, 1), (3, 4), (1, 2), (0, 2))
+    assert numbered.with_slices([1]).slices == numbered.with_slices(1).slices == numbered.with_slices("1").slices

@@ -299,3 +299,12 @@ def test_an_interrupt_between_two_steps_leaves_nothing_behind(
     assert main(["contract", chain, *files]) == 130
     assert capsys.readouterr().err == "ironstride: interrupted\n"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["chain.json"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "drawn"),
+    [("I64", "uniform on 0 to 9"), ("I32", "uniform on 0 to 9"), ("Bool", "False and True alike")],
+)
+def test_integers_and_bool_are_drawn_too(dtype: str, drawn: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contract", "ij,jk->ik", "2x3", "3x4", "--dtype", dtype]) == 0
+    assert f"{drawn}, seed 0" in capsys.readouterr().out

@@ -11,7 +11,7 @@ from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.execution.accumulation import Accumulation
+from tensor_einsum.execution.accumulation import Accumulation, check_multiple
 from tensor_einsum.execution.executor import bind_call
 from tensor_einsum.notation.reading import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
@@ -25,7 +25,7 @@ from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import MISSES, fail
 from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensor
 
@@ -97,7 +97,8 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         out: a mutable view or an owned tensor of the result's shape, which receives the result and is returned. Its
             dtype can hold the result's; it may be one of the operands, but not overlap a part of one.
         alpha, beta: Python numbers; the result is alpha times the sum, plus beta times what ``out`` held. With a
-            ``beta`` of 0 that is not read. The kind of alpha, not its value, decides whether the dtype gets wider.
+            ``beta`` of 0 that is not read. The kind of alpha, not its value, decides whether the dtype gets wider;
+            then, without ``out``, there must be room for the result in both dtypes. Else nothing further is taken.
         strip_exponent: return a pair: the result divided by its largest magnitude, and log10 of that magnitude, a
             float. Intermediates are rescaled on the way, so neither over- nor underflows. Of zeros, the exponent is 0.
             Operands out of range are copied, and the copies count as operands.
@@ -106,7 +107,8 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         force: True starts even what needs more memory than this process may have.
         checkpoint: the name of a file in which a contraction in slices keeps its sum, every ``checkpoint_seconds`` (60)
             and when it is stopped. The same call goes on from it, also after the process was killed, to the bits of an
-            unbroken run; a file of another plan or of other operands is refused. It is removed at the end.
+            unbroken run; a file of another plan or of other operands is refused. It is removed at the end. What needs
+            no slices keeps none.
 
     Returns:
         An owned, compact tensor with the axes of the output, in its order, in the promoted dtype of all operands.
@@ -197,7 +199,8 @@ def plan(
     Args:
         notation: as for :func:`einsum`, also interleaved.
         operands: shapes, tensors, or anything with a ``shape``.
-        dtype: of all operands, or a list with one per operand; None takes each tensor's own, and F64 for shapes.
+        dtype: of all operands, or a list with one per operand; None takes that of each tensor or array, and F64 for
+            shapes.
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
             else is cached.
         memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
@@ -272,6 +275,9 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
         if binding is None:
             limited = () if options.limit is None else forms
             found = cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options, arithmetic, limited)
+            if options.limit is not None and "alpha" in others and keywords.get("out") is None:
+                result_form = form_of(found.output_dtype, found.output_shape, forms[0].placement)
+                check_multiple(result_form, keywords["alpha"], options.limit)
             if not others <= _WRITING:
                 return found(*operands, **{name: keywords[name] for name in others})
             if found.sliced:

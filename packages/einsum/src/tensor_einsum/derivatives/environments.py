@@ -159,7 +159,11 @@ def _check(operation: str, plan: Plan, goal: Goal, given: Sequence[Any]) -> list
 
 def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: int | None) -> BoundSweep:
     """The kernels of a sweep that keeps the limit with their workspaces too; without one, what the process may use."""
-    bound = BoundSweep(operation, sweep_for(operation, plan, goal, limit), forms)
+    try:
+        bound = BoundSweep(operation, sweep_for(operation, plan, goal, limit), forms)
+    except MemoryLimitError as error:  # which knows of no workspaces
+        least = BoundSweep(operation, sweep_for(operation, plan, goal, error.smallest), forms)
+        raise limit_error(operation, limit or 0, least.needed_bytes) from None
     if limit is None and needs_check(bound.needed_bytes, bound.home):
         limit = usable_bytes(bound.home)
     if limit is None:

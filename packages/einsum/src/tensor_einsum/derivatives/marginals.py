@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import tensor_runtime as ops
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.derivatives.sweep import Goal
+from tensor_einsum.notation.label_names import label_number, listed_labels
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -24,18 +25,18 @@ def marginals_goal(plan: Plan, labels: Any) -> Goal:
     >>> marginals_goal(plan("ij,jk->", (2, 3), (3, 4)), "kj").labels
     (2, 1)
     """
-    numbers = {name: label for label, name in enumerate(plan.names)}
-    if labels is None:
-        names: tuple[Any, ...] = plan.names
-    else:
-        listed = isinstance(labels, (list, tuple)) or (isinstance(labels, str) and labels not in numbers)
-        names = tuple(labels) if listed else (labels,)
-    if not all(isinstance(name, str) and name in numbers for name in names) or len({*names}) < len(names):
+    listed = (
+        range(len(plan.names))
+        if labels is None
+        else [label_number(label, plan.names) for label in listed_labels(labels, plan.names)]
+    )
+    found = tuple([label for label in listed if label is not None])
+    if len({*found}) < len(listed):
         raise ArgumentError(
             f"marginals: labels are {shortened(labels)}; accepted: each once, of {', '.join(map(repr, plan.names))}",
             operation="marginals",
         )
-    return Goal(labels=tuple([numbers[name] for name in names]))
+    return Goal(labels=found)
 
 
 def normalized(operation: str, tensor: Tensor, algebra: Semiring) -> Tensor:

@@ -1,21 +1,29 @@
 """``out``, ``alpha`` and ``beta``: alpha times a contraction plus beta times what ``out`` holds, written into it.
 
 Numbers are weak, as everywhere: a result of the operands' dtype stays what it is unless the number's kind is wider.
-With a ``beta`` of 0, what ``out`` held is not read, as in BLAS. The sum is made first and written then, so ``out`` may
-be an operand.
+With a ``beta`` of 0, what ``out`` held is not read, as in BLAS. The contraction is made first and written then, so
+``out`` may be an operand.
+
+No second large result is made, so that a limit on memory which the contraction keeps is kept: a large result is scaled
+in place, and what goes to a large ``out`` goes there piece by piece. Only where the kind of ``alpha`` makes the dtype
+wider, and there is no ``out``, a second tensor is needed; that is refused at the outset where there is no room.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
+from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError, shortened
 from tensor_core.foreign import number_of, refuse_masked
+from tensor_core.formatting import readable_bytes
 from tensor_core.promotion import promote, promote_scalar
+from tensor_einsum.errors import MemoryLimitError
+from tensor_einsum.execution.memory import needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
+from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.dispatch.conversion import plain_number
-from tensor_runtime.dispatch.out import as_target, check_apart, write
+from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces, write, write_in_pieces
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
@@ -34,6 +42,7 @@ class Accumulation:
         algebra: in which it is made.
         operands: of which ``out`` must not share a part.
         out, alpha, beta: as a user gave them; an alpha of True, which no kind of dtype is narrower than, for none.
+        force: whether it is to start even where the process may not have the memory.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -46,7 +55,14 @@ class Accumulation:
     """
 
     def __init__(
-        self, result: Form, algebra: Semiring, operands: Sequence[Tensor], out: Any, alpha: Any, beta: Any
+        self,
+        result: Form,
+        algebra: Semiring,
+        operands: Sequence[Tensor],
+        out: Any,
+        alpha: Any,
+        beta: Any,
+        force: bool = False,
     ) -> None:
         alpha, beta = self.alpha, self.beta = _factor("alpha", alpha), _factor("beta", beta)
         self.out: Tensor | None = out
@@ -62,6 +78,8 @@ class Accumulation:
                 raise ArgumentError(
                     f"einsum: beta is {shortened(beta)}, but there is no out to scale; give out=", operation="einsum"
                 )
+            if not force:
+                _check_fits(result, alpha)
             return
         refuse_masked("out", out)
         target = self.target = as_target(out)
@@ -81,21 +99,85 @@ class Accumulation:
         check_apart(target, *operands)
 
     def finish(self, result: Tensor) -> Tensor:
-        """The result, scaled; or ``out``, with the sum written into it."""
+        """The result, scaled, in place if it is large; or ``out``, with the sum written into it."""
         alpha, beta, target = self.alpha, self.beta, self.target
-        if target is None or beta == 0:
-            result = result if _changes_nothing(alpha, result) else multiply(result, alpha)
-        elif _changes_nothing(alpha, result):
-            result = _SUM(result, target, beta)
-        else:
-            result = _WEIGHTED(result, target, alpha, beta)
+        same = _changes_nothing(alpha, result._form)
         if target is None or self.out is None:
+            if same:
+                return result
+            if _bytes_with_multiple(result._form, alpha) or not serves_in_pieces(result._form):
+                return multiply(result, alpha)
+            write_in_pieces(as_target(result), result._form.nbytes, multiply, result, alpha)
             return result
-        write(target, result, "out")
+        if beta != 0 and same:
+            _write(target, _SUM, result, target, beta)
+        elif beta != 0:
+            _write(target, _WEIGHTED, result, target, alpha, beta)
+        elif same:
+            write(target, result, "out")
+        else:
+            _write(target, multiply, result, alpha)
         return self.out
 
 
-def _changes_nothing(alpha: Number, result: Tensor) -> bool:
+def _write(target: TypedTensorViewMut[Any], function: Callable[..., Tensor], *operands: Any) -> None:
+    """Write what an elementwise function gives, without room for another large tensor on a host."""
+    if serves_in_pieces(target._form):
+        write_in_pieces(target, target._form.nbytes, function, *operands)
+    else:
+        write(target, function(*operands), "out")
+
+
+def check_multiple(result: Form, alpha: Any, limit: int) -> None:
+    """Refuse a result that an alpha makes wider, where both together take more than a memory limit.
+
+    Raises:
+        MemoryLimitError: they do.
+
+    >>> from tensor_runtime import ones
+    >>> check_multiple(ones((100,))._form, 2.0, 800)
+    >>> check_multiple(ones((100,))._form, 2j, 800)  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    tensor_einsum.errors.MemoryLimitError: einsum: memory_limit is 800 B, but the result in F64 and its multiple in C64
+    take 2.3 KiB at once; accepted: memory_limit=2400 or more, an alpha that F64 holds, or out=
+    """
+    alpha = _factor("alpha", alpha)
+    needed = _bytes_with_multiple(result, alpha)
+    if needed > limit:
+        raise MemoryLimitError(
+            f"einsum: memory_limit is {readable_bytes(limit)}, but {_both(result, alpha)} take "
+            f"{readable_bytes(needed)} at once; accepted: memory_limit={needed} or more, an alpha that "
+            f"{result.dtype.name} holds, or out=",
+            limit=limit,
+            smallest=needed,
+        )
+
+
+def _check_fits(result: Form, alpha: Number) -> None:
+    needed = _bytes_with_multiple(result, alpha)
+    usable = recently_usable_bytes() if needs_check(needed, result.placement) else None
+    if usable is not None and needed > usable:
+        raise OutOfMemoryError(
+            f"einsum: {_both(result, alpha)} take {readable_bytes(needed)} at once, but this process may use "
+            f"{readable_bytes(usable)} in all; give an alpha that {result.dtype.name} holds, or out=, or start it all "
+            "the same with force=True",
+            operation="einsum",
+            needed=needed,
+            usable=usable,
+        )
+
+
+def _both(result: Form, alpha: Number) -> str:
+    return f"the result in {result.dtype.name} and its multiple in {promote_scalar(result.dtype, type(alpha)).name}"
+
+
+def _bytes_with_multiple(result: Form, alpha: Number) -> int:
+    """Bytes of a result and its multiple together, where that is of a wider dtype; 0 where it takes the same memory."""
+    wider = promote_scalar(result.dtype, type(alpha))
+    return 0 if wider is result.dtype else result.size * (result.dtype.itemsize + wider.itemsize)
+
+
+def _changes_nothing(alpha: Number, result: Form) -> bool:
     return alpha == 1 and promote_scalar(result.dtype, type(alpha)) is result.dtype
 
 

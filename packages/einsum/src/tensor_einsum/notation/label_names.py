@@ -7,8 +7,8 @@ left out otherwise. So ``[i]`` is the label ``i``, and what is written reads as 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Final, NamedTuple, NoReturn
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, NoReturn
 
 from tensor_einsum.errors import SubscriptsError, pointed
 
@@ -122,7 +122,31 @@ def names_of(labels: Sequence[Hashable]) -> tuple[str, ...]:
     return plain if len(set(plain)) == len(plain) else tuple(map(_as_python, labels))
 
 
-def _as_python(label: Hashable) -> str:
+def label_number(label: object, names: Sequence[str]) -> int | None:
+    """The number of a label that a user gives as it is shown, or as it was given for the notation; None of another.
+
+    >>> label_number("j", ("i", "j")), label_number(1, ("0", "1")), label_number(3.5, ("0", "1"))
+    (1, 1, None)
+    """
+    if isinstance(label, str) and label in names:
+        return names.index(label)
+    for text in (_as_python(label), str(label)):
+        if text in names:
+            return names.index(text)
+    return None
+
+
+def listed_labels(labels: Any, names: Sequence[str]) -> list[Any]:
+    """The labels that a user gives: one, or several; a string that is no name of one is read letter by letter.
+
+    >>> listed_labels("ij", ("i", "j")), listed_labels("left bond", ("left bond",)), listed_labels(2, ("1", "2"))
+    (['i', 'j'], ['left bond'], [2])
+    """
+    one = isinstance(labels, Hashable) and label_number(labels, names) is not None
+    return [labels] if one or not isinstance(labels, Iterable) else [*labels]
+
+
+def _as_python(label: object) -> str:
     text = repr(label)
     return text if _can_stand(text) else text.encode("unicode_escape").decode("ascii") or f"<{type(label).__name__}>"
 

@@ -277,6 +277,10 @@ def _by_steps(values: Sequence[int]) -> tuple[list[int], list[int]]:
     return edges, [max(values[low:high]) for low, high in pairwise(edges)]
 
 
+_PLATE: Final = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+"""Under text that may lie on a curve."""
+
+
 def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[int]) -> None:
     from matplotlib.ticker import MaxNLocator
 
@@ -309,6 +313,7 @@ def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[
             textcoords="offset points",
             ha="left" if late else "right",
             fontsize=9,
+            bbox=_PLATE,
         )
     if history:
         near = tree.limit is not None and 4 * peak <= 4 * tree.limit <= 5 * peak  # then the text stands above it
@@ -321,7 +326,7 @@ def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[
             ha="right" if late else "left",
             color="#b5283c",
             fontsize=9,
-            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
+            bbox=_PLATE,
         )
 
 

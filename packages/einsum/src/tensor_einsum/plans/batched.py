@@ -164,7 +164,7 @@ class _Parts:
         self.bound: dict[int, BoundSweep] = {}  # by the extent of a part
         self.shared: BoundSweep | None = None  # slices share nothing with one another here
         first = 0 if plan.sliced else self._share()
-        one = self.needed(1)
+        one = self.needed(min(batch.extent, 1))
         least = max(first, one)
         if least > limit:
             raise MemoryLimitError(
@@ -180,7 +180,8 @@ class _Parts:
             part = min(batch.extent, 1 + (limit - one) // each)
         while part > 1 and self.needed(part) > limit:
             part = part * 9 // 10
-        self.part = -(-batch.extent // -(-batch.extent // part))  # parts of about equal extent
+        parts = -(-batch.extent // part)
+        self.part = -(-batch.extent // parts) if parts else 1  # of about equal extent
 
     def _share(self) -> int:
         """Bind the steps that no operand of the batch reaches; gives the bytes that they need."""

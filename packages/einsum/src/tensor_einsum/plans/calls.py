@@ -104,10 +104,6 @@ def call_plan(
     """
     check_forms(plan, [unwrap("einsum", operand)[0] for operand in operands])
     strips = flag("einsum", "strip_exponent", strip_exponent)
-    if strips and checkpoint is not None:
-        raise ArgumentError(
-            "einsum: strip_exponent=True together with checkpoint; accepted: either", operation="einsum"
-        )
     if strips and not (out is None and alpha == 1 and beta == 0):
         raise ArgumentError(
             "einsum: strip_exponent=True together with out, alpha or beta; accepted: either, as a mantissa has an "
@@ -121,7 +117,7 @@ def call_plan(
 
         check_saving("einsum", checkpoint, checkpoint_seconds)
     result = form_of(plan.output_dtype, plan.output_shape, operands[0].placement)
-    accumulation = Accumulation(result, plan.algebra, operands, out, alpha, beta)
+    accumulation = Accumulation(result, plan.algebra, operands, out, alpha, beta, forces)
     rounds = [(plan.steps, 1)]
     if plan.sliced:
         from tensor_einsum.slices.cutting import parted_steps
@@ -133,7 +129,7 @@ def call_plan(
         if strips and plan.sliced:
             from tensor_einsum.slices.scaled import run_scaled_slices
 
-            return run_scaled_slices(plan, operands, told, forces)
+            return run_scaled_slices(plan, operands, told, forces, checkpoint, checkpoint_seconds)
         if strips:
             return run_scaled(plan, operands, told, forces)
         if checkpoint is not None and plan.sliced:

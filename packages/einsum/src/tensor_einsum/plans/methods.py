@@ -5,7 +5,7 @@ Each method asks a module that is loaded when it is first called.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class PlanMethods:
         self,
         /,
         *operands: Tensor,
-        labels: str | Sequence[str] | None = None,
+        labels: Hashable | Iterable[Hashable] | None = None,
         normalize: bool = False,
         memory_limit: int | str | None = None,
         progress: Report = False,
@@ -181,8 +181,8 @@ class PlanMethods:
 
         Args:
             operands: tensors, as for calling the plan.
-            labels: names of the labels wanted, in this order; a string that is no name of one is read letter by letter.
-                None for all.
+            labels: the labels wanted, in this order, as they are shown or as they were given for the notation; a string
+                that is no name of one is read letter by letter. None for all.
             normalize: whether each marginal is divided by its sum (in max-plus and min-plus: its extremum is
                 subtracted). Where the sum is zero, that gives NaN.
             memory_limit, progress: as for :meth:`environments`.
@@ -216,7 +216,7 @@ class PlanMethods:
         return {plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)}
 
     def marginals_plan(
-        self, labels: str | Sequence[str] | None = None, *, memory_limit: int | str | None = None
+        self, labels: Hashable | Iterable[Hashable] | None = None, *, memory_limit: int | str | None = None
     ) -> SweepPlan:
         """What :meth:`marginals` would do: its steps, their costs, and the memory at the peak.
 

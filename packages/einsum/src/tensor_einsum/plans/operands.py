@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from tensor_core.dtypes import F64, DType, DTypeLike, as_dtype
-from tensor_core.errors import TensorError, shortened
+from tensor_core.errors import DTypeError, SizeLimitError, TensorError, shortened
 from tensor_core.shapes import LARGEST, as_shape
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.notation.network import Shape
@@ -38,6 +38,12 @@ def _shape_of(position: int, item: Any) -> Shape:
     shape = getattr(item, "shape", item)
     try:
         return as_shape(shape)
+    except SizeLimitError as error:
+        raise ExtentError(
+            f"plan: operand {position}: shape {shortened(shape)} has more than 2**63 - 1 elements; make it smaller",
+            operands=(position,),
+            shapes=(),
+        ) from error
     except TensorError as error:
         raise ExtentError(
             f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor; () "
@@ -79,19 +85,30 @@ def lie_as_usual(items: Sequence[Any]) -> bool:
 
 
 def dtypes_of(items: Sequence[Any], dtype: DTypeLike | Sequence[DTypeLike] | None) -> tuple[DType, ...]:
-    """Dtypes of the operands: the one given, one for each, or each tensor's own and F64 for shapes.
+    """Dtypes of the operands: the one given, one for each, or the own one of each that has one, and F64 for shapes.
 
     Raises:
         ExtentError: not as many as operands.
-        DTypeError: an unknown dtype.
+        DTypeError: an unknown dtype, or an array of one.
 
     >>> dtypes_of([(2,), (3,)], ["F32", "C64"])
     (F32, C64)
     """
     if dtype is None:
-        return tuple([item.dtype if isinstance(item, Tensor) else F64 for item in items])
+        return tuple([_dtype_of(position, item) for position, item in enumerate(items)])
     if isinstance(dtype, (list, tuple)):
         if len(dtype) != len(items):
             raise ExtentError(f"plan: found {len(dtype)} dtypes for {len(items)} operands; accepted: one, or one each")
         return tuple(map(as_dtype, dtype))
     return (as_dtype(dtype),) * len(items)
+
+
+def _dtype_of(position: int, item: Any) -> DType:
+    found = getattr(item, "dtype", F64)
+    try:
+        return as_dtype(found)
+    except DTypeError as error:
+        raise DTypeError(
+            f"plan: operand {position} has dtype {shortened(found)}; accepted: the dtypes of tensors, or give dtype=",
+            operation="plan",
+        ) from error

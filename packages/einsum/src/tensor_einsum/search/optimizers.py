@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import DType
 from tensor_core.errors import shortened
 from tensor_einsum.errors import PathError
+from tensor_einsum.notation.label_names import label_number
 from tensor_einsum.notation.network import Labels, Network
 from tensor_einsum.search.engine import Searched, search_checked
 from tensor_einsum.search.options import DEFAULT, SearchOptions
@@ -62,10 +63,11 @@ def find_order(
     """
     operands, optimize = len(network.terms), options.optimize
     if order is not None:
-        if options._replace(limit=None) != DEFAULT and optimize is not True:
+        asked = options._replace(limit=None, optimize="auto" if optimize is True else optimize)
+        if asked != DEFAULT:
+            given = f"optimize={shortened(optimize)}" if asked.optimize != "auto" else "seconds= or objective="
             raise PathError(
-                f"{operation}: the parentheses of the notation fix the order, and optimize={shortened(optimize)} asks "
-                "for another; remove one",
+                f"{operation}: the parentheses of the notation fix the order, and {given} asks for another; remove one",
                 step=None,
             )
         return Order(in_pairs(order, operands))
@@ -74,7 +76,10 @@ def find_order(
     if isinstance(optimize, tuple):
         return Order(in_pairs(to_ids(optimize, operands, operation), operands))
     budget = _budget(options)
-    if operands <= 2:  # nothing to choose, and importing opt_einsum takes longer than most contractions
+    named = budget is not None or isinstance(optimize, str)
+    # Of one or two operands there is no order to choose, and importing opt_einsum takes longer than most contractions;
+    # but an optimizer or a tree may slice.
+    if operands <= 2 and (named or (operands == 1 and not hasattr(optimize, "get_path"))):
         if budget is None and isinstance(optimize, str) and optimize not in _OPT_EINSUM:
             _named(operation, optimize)
         return Order(((0, 1),) if operands == 2 else ())
@@ -116,14 +121,20 @@ def _ask(
     sizes = {label: max(extent, 1) for label, extent in enumerate(network.extents)}
     problem = [frozenset(term) for term in terms], frozenset(output), sizes
     try:
+        characters = tuple(map(_character, sizes))
+        named = [tuple([characters[label] for label in term]) for term in (*terms, output)]
+        extents = {characters[label]: sizes[label] for label in sizes}
         if isinstance(optimize, str):
             function = _named(operation, optimize)
-            return (_seeded(function, problem) if _RANDOM.fullmatch(optimize) else function(*problem, None)), ()
+            if _RANDOM.fullmatch(optimize):
+                return _seeded(function, problem), ()
+            if optimize not in _OPT_EINSUM:  # registered there by somebody, as cotengra does
+                return function([*map(frozenset, named[:-1])], frozenset(named[-1]), extents, None), ()
+            return function(*problem, None), ()
         names = network.names
         if not hasattr(optimize, "get_path") and hasattr(optimize, "search"):
-            names = tuple(map(_character, sizes))
-            named = [tuple([names[label] for label in term]) for term in (*terms, output)]
-            optimize = optimize.search(named[:-1], named[-1], {names[label]: sizes[label] for label in sizes})
+            names = characters
+            optimize = optimize.search(named[:-1], named[-1], extents)
         if hasattr(optimize, "get_path"):
             return optimize.get_path(), _cut_by(operation, optimize, names)
         return optimize(*problem, None), ()
@@ -138,17 +149,18 @@ def _ask(
 
 
 def _cut_by(operation: str, tree: Any, names: Sequence[str]) -> Labels:
-    """The labels that a tree slices, by the names that it knows them under."""
-    labels = {name: label for label, name in enumerate(names)}
-    sliced = tuple(getattr(tree, "sliced_inds", ()))
-    unknown = [name for name in sliced if name not in labels]
-    if unknown:
-        raise PathError(
-            f"{operation}: the tree slices {unknown[0]!r}, which is no label of the notation; make the tree from its "
-            "labels",
-            step=None,
-        )
-    return tuple(sorted([labels[name] for name in sliced]))
+    """The labels that a tree slices, by the names that it knows them under, or the labels themselves."""
+    found = []
+    for label in getattr(tree, "sliced_inds", ()):
+        number = label_number(label, names)
+        if number is None:
+            raise PathError(
+                f"{operation}: the tree slices {label!r}, which is no label of the notation; make the tree from its "
+                "labels",
+                step=None,
+            )
+        found.append(number)
+    return tuple(sorted(found))
 
 
 def _character(label: int) -> str:

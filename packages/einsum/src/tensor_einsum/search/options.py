@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from sys import float_info
+from types import NoneType
 from typing import Any, Final, NamedTuple, TypedDict
 
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.foreign import number_of
 from tensor_einsum.search.cost_model import TIME, Target, read_objective
 from tensor_einsum.search.path import path_entries
 from tensor_runtime.dispatch.arguments import whole
@@ -104,10 +106,11 @@ def bytes_of(operation: str, limit: Any, /) -> int:
 def _seconds(operation: str, seconds: Any, optimize: Any) -> float | None:
     if seconds is None:
         return None
-    if type(seconds) not in (int, float) or not 0 < seconds <= float_info.max:
+    number = number_of(seconds)
+    if isinstance(number, (bool, complex, NoneType)) or not 0 < number <= float_info.max:
         raise ArgumentError(f"{operation}: seconds={shortened(seconds)}; accepted: a positive number, or None")
     if optimize is not True and optimize != "auto":
         raise ArgumentError(
             f"{operation}: seconds= is for the search of optimize='auto', found beside optimize={shortened(optimize)}"
         )
-    return float(seconds)
+    return float(number)

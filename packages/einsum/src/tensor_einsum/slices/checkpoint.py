@@ -1,8 +1,8 @@
 """Checkpoints: a sum of slices that is saved at intervals, and goes on after the process was killed.
 
-A file has one line of JSON, which says of which plan, which operands and how many slices the sum is, and then the
-elements in column-major order. It appears whole or not at all. Sums have one order, so a run that goes on ends with the
-bits of one that was never stopped.
+A file has one line of JSON, which says of which plan, which operands and how many slices the sum is (and which exponent
+was taken off it, if one was), and then the elements in column-major order. It appears whole or not at all. Sums have
+one order, so a run that goes on ends with the bits of one that was never stopped.
 """
 
 from __future__ import annotations
@@ -10,18 +10,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from time import monotonic
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, FormatError, LoadError, SaveError, shortened
 from tensor_core.files.atomic_write import write_atomically
+from tensor_core.foreign import number_of
 from tensor_core.host.tensor import HostTensor, HostTensorView
+from tensor_einsum.execution.interrupts import InterruptsHeld
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import file_name
+from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import asarray
 from tensor_runtime.tensors.tensor import Tensor, wrap
 from tensor_runtime.tensors.transfer import lend, to
@@ -41,6 +45,7 @@ class Checkpoint:
         plan, operands: what is contracted; their digests have to be those of the file.
         path: a file that may be there from an earlier run.
         seconds: between two savings; 0 saves after every slice.
+        scaled: whether the sum has an exponent of its own, ``Gathering.exponent``.
 
     Raises:
         ArgumentError: ``path`` is no name, or ``seconds`` no number of 0 or more.
@@ -53,15 +58,14 @@ class Checkpoint:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     state = Checkpoint(p, [x], os.path.join(folder, "sum"), 0)
     ...     making = Gathering(p, x.placement)
-    ...     making.put(0, ones(())._form, ones(())._array, fresh=True)
-    ...     state.save_if_due(making)
+    ...     state.put(making, 0, ones(())._form, ones(())._array, fresh=True)
     ...     resumed = Gathering(p, x.placement)
     ...     state.restore(resumed)
     ...     resumed.taken, float(resumed.array)
     (1, 1.0)
     """
 
-    def __init__(self, plan: Plan, operands: Sequence[Tensor], path: Any, seconds: Any) -> None:
+    def __init__(self, plan: Plan, operands: Sequence[Tensor], path: Any, seconds: Any, scaled: bool = False) -> None:
         check_saving("einsum", path, seconds)
         self.path = file_name("einsum", "checkpoint", path)
         folder = os.path.dirname(os.path.realpath(self.path))
@@ -70,9 +74,10 @@ class Checkpoint:
                 f"einsum: checkpoint {self.path!r} cannot be written: {folder!r} is no folder that may be written into",
                 path=self.path,
             )
-        self.plan, self.seconds = plan, seconds
+        self.plan, self.seconds, self.scaled = plan, seconds, scaled
         self._digests = {"plan": digest_of_plan(plan), "operands": digest_of_operands(operands)}
         self._saved = monotonic()
+        self._whole = True  # whether the sum is that of the parts that were taken
 
     def restore(self, making: Gathering) -> None:
         """Put what the file has into a result that is still empty; without a file nothing happens.
@@ -91,7 +96,10 @@ class Checkpoint:
                     if not count:
                         break
                     rest = rest[count:]
-                if rest or file.read(1) or header["elements"] != _digest([_counted(header["taken"]), elements]):
+                counted: dict[str, int | None] = {
+                    name: header[name] for name in ("taken", "exponent") if name in header
+                }
+                if rest or file.read(1) or header["elements"] != _digest([_line(counted), elements]):
                     raise self._refused("its elements are not those that were written")
         except FileNotFoundError:
             return
@@ -103,7 +111,7 @@ class Checkpoint:
             ) from error
         found = asarray(HostTensor.wrap_bytes(elements, making.form.shape, making.form.dtype), copy=False)
         making.array = to(found, making.form.placement)._array
-        making.taken = header["taken"]
+        making.taken, making.exponent = header["taken"], header.get("exponent")
 
     def _header(self, line: bytes) -> dict[str, Any]:
         try:
@@ -119,6 +127,9 @@ class Checkpoint:
         taken = header.get("taken")
         if type(taken) is not int or not 0 < taken <= self.plan.slices.count or "elements" not in header:
             raise self._refused("its first line is not what was written")
+        if ("exponent" in header) is not self.scaled:
+            which = "without" if self.scaled else "with"
+            raise self._refused(f"it is of a sum {which} an exponent of its own (strip_exponent=)")
         return header
 
     def _refused(self, why: str) -> FormatError:
@@ -127,22 +138,43 @@ class Checkpoint:
             path=self.path,
         )
 
-    def save_if_due(self, making: Gathering) -> None:
-        """Save a sum whose last saving is long enough ago."""
+    def put(self, making: Gathering, number: int, form: Form, array: Any, *, fresh: bool) -> None:
+        """The next part, as ``Gathering.put`` takes it."""
+        with self.taking(making):
+            making.put(number, form, array, fresh=fresh)
+
+    @contextmanager
+    def saved_when_stopped(self, making: Gathering) -> Iterator[None]:
+        """A block that leaves the sum so far in the file, whatever stops it."""
+        try:
+            yield
+        except BaseException:
+            self.save(making)
+            raise
+
+    @contextmanager
+    def taking(self, making: Gathering) -> Iterator[None]:
+        """A block that puts one part into the sum, which Ctrl-C leaves whole; saves it then, if that is due."""
+        with InterruptsHeld():
+            self._whole = False
+            yield
+            self._whole = True
         if monotonic() - self._saved >= self.seconds:
             self.save(making)
 
     def save(self, making: Gathering) -> None:
-        """Save the sum so far, unless there is none.
+        """Save the sum so far, unless there is none, or what stopped the run came while a part was being added.
 
         Raises:
             SaveError: the file cannot be written; the former one is untouched.
         """
-        if making.taken == 0:
+        if making.taken == 0 or not self._whole:
             return
         pieces = list(elements_of(wrap(making.form, making.array)))
-        digest = _digest([_counted(making.taken), *pieces])
-        header = {"format": FORMAT, **self._digests, "taken": making.taken, "elements": digest}
+        counted: dict[str, int | None] = {"taken": making.taken}
+        if self.scaled:
+            counted["exponent"] = making.exponent
+        header = {"format": FORMAT, **self._digests, **counted, "elements": _digest([_line(counted), *pieces])}
         write_atomically(self.path, [json.dumps(header).encode() + b"\n", *pieces])
         self._saved = monotonic()
 
@@ -161,7 +193,8 @@ def check_saving(operation: str, path: Any, seconds: Any) -> None:
     """
     if path is not None:
         file_name(operation, "checkpoint", path)
-    if type(seconds) not in (int, float) or not seconds >= 0:
+    number = number_of(seconds)
+    if isinstance(number, (bool, complex, NoneType)) or not number >= 0:
         raise ArgumentError(
             f"{operation}: checkpoint_seconds is {shortened(seconds)}; accepted: a number of 0 or more, in seconds",
             operation=operation,
@@ -212,9 +245,9 @@ def elements_of(x: Tensor) -> Iterator[bytes | memoryview]:
         yield bytes(backend.download(x._array, form).raw)
 
 
-def _counted(taken: int) -> bytes:
-    """How many parts are in a sum, as it goes into its digest: one more or less is another sum."""
-    return f"{taken} ".encode()
+def _line(counted: dict[str, int | None]) -> bytes:
+    """What a sum is besides its elements, as it goes into their digest: one part more or less is another sum."""
+    return "".join(f"{value} " for value in counted.values()).encode()
 
 
 def _digest(pieces: Sequence[Any]) -> str:

@@ -10,13 +10,14 @@ Everything is pure data of labels and extents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any, NamedTuple
 
 from tensor_core.errors import ArgumentError, shortened
+from tensor_einsum.notation.label_names import label_number, listed_labels
 from tensor_einsum.notation.network import Labels, Network, Shape
 from tensor_einsum.search.path import Path
 from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
@@ -56,8 +57,8 @@ def slices_of(names: Sequence[str], extents: Sequence[int], cuts: Cuts) -> Slice
     return Slices(prod(shape), tuple(names[label] for label, _ in cuts), shape, tuple(part for _, part in cuts))
 
 
-def named_cuts(labels: Iterable[Any] | Mapping[Any, int], names: Sequence[str], extents: Sequence[int]) -> Cuts:
-    """Cuts that name their labels; a label that is not a string is meant as it is shown.
+def named_cuts(labels: Any, names: Sequence[str], extents: Sequence[int]) -> Cuts:
+    """Cuts of labels that a user gives, as they are shown or as they were given for the notation.
 
     Raises:
         ArgumentError: a label that nothing has, or a part that is no int of 1 or more.
@@ -65,15 +66,10 @@ def named_cuts(labels: Iterable[Any] | Mapping[Any, int], names: Sequence[str], 
     >>> named_cuts("ji", ("i", "j"), (2, 3)), named_cuts({"j": 2}, ("i", "j"), (2, 3))
     (((1, 1), (0, 1)), ((1, 2),))
     """
-    numbers = {name: label for label, name in enumerate(names)}
-    if not isinstance(labels, Iterable):
-        raise ArgumentError(
-            f"with_slices: labels are {shortened(labels)}; accepted: an iterable or a mapping of labels"
-        )
-    wanted = labels.items() if isinstance(labels, Mapping) else [(label, 1) for label in labels]
+    wanted = labels.items() if isinstance(labels, Mapping) else [(label, 1) for label in listed_labels(labels, names)]
     cuts = []
     for name, part in wanted:
-        label = numbers.get(str(name))
+        label = label_number(name, names)
         if label is None:
             raise ArgumentError(
                 f"with_slices: found label {shortened(name)}; accepted: {', '.join(map(repr, names))}", label=name

@@ -70,6 +70,8 @@ class Gathering:
         self.array: Any = None
         self.taken = 0
         """Parts that are in the result."""
+        self.exponent: int | None = None
+        """Of two, by which the sum has to be multiplied; None where none was taken off."""
 
     def put(self, number: int, form: Form, array: Any, *, fresh: bool) -> None:
         """The next part; one that is ``fresh`` belongs to nobody else and may become the result."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from tensor_core.errors import (
@@ -172,7 +173,7 @@ def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan
     if smallest[0] <= limit:
         return smallest[1]._made_for(forms)
     raise MemoryLimitError(
-        f"{operation}: memory_limit is {readable_bytes(limit)}, and with every label cut {shortened(plan.notation)} "
+        f"{operation}: memory_limit is {readable_bytes(limit)}, and in the smallest slices {shortened(plan.notation)} "
         f"still needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
         limit=limit,
         smallest=smallest[0],
@@ -233,9 +234,14 @@ def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
 
 
 def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
-    cuts: Cuts = tuple((label, 1) for label in range(len(plan.names)))
-    made = replaced(plan, cuts)
-    return needed_bytes(made, forms), made
+    """The fewest bytes that the plan needs, with every label cut, as it is, or uncut; and the plan that needs them."""
+    made = replaced(plan, tuple((label, 1) for label in range(len(plan.names))))
+    least = needed_bytes(made, forms), made
+    for cuts in dict.fromkeys((plan.sliced, ())):
+        other = replaced(plan, cuts)
+        if other.intermediate_bytes < least[0]:
+            least = min(least, (needed_bytes(other, forms), other), key=itemgetter(0))
+    return least
 
 
 def replaced(plan: Plan, cuts: Cuts) -> Plan:

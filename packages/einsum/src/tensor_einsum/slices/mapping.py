@@ -12,6 +12,8 @@ import os
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,7 +98,8 @@ def map_slices(
         state.restore(making)
     if making.taken < executable.count:
         work = Work(plan, tuple(form for form, _ in pairs), _slots_of(executable, executable.prepare(arrays)))
-        _Mapping(executor, work, executable, making, state, on_slice).run()
+        with nullcontext() if state is None else state.saved_when_stopped(making):
+            _Mapping(executor, work, executable, making, state, on_slice).run()
     result = wrap(making.form, making.finish())
     if state is not None:
         state.remove()
@@ -127,6 +130,7 @@ class _Mapping:
         part = prod(executable.form_of_part(0).shape) * plan.output_dtype.itemsize
         self.chunk = max(1, min(self.count // _TASKS, _PART_BYTES // max(part, 1)))
         self.sent = Sent(work)
+        self.put = making.put if state is None else partial(state.put, making)
         self.data: Any = None
 
     def run(self) -> None:
@@ -143,11 +147,9 @@ class _Mapping:
                     following = last
                 first, last, future = flying.popleft()
                 for number, part in enumerate(self._outcome(first, last, future), first):
-                    self.making.put(number, part._form, part._array, fresh=True)
+                    self.put(number, part._form, part._array, fresh=True)
                     if self.on_slice is not None:
                         self.on_slice(self.making.taken, self.count)
-                if self.state is not None:
-                    self.state.save_if_due(self.making)
         finally:
             for _, _, future in flying:
                 future.cancel()
@@ -195,8 +197,6 @@ class _Mapping:
         raise AssertionError
 
     def _broken(self, error: Exception) -> BackendError:
-        if self.state is not None:
-            self.state.save(self.making)
         hint = "a new call with the same checkpoint goes on" if self.state else "give checkpoint= to go on in a new one"
         return BackendError(
             f"map_slices: the executor broke after {self.making.taken} of {self.count} slices: {type(error).__name__}: "

@@ -32,12 +32,13 @@ class SliceMethods:
         plan = cast("Plan", self)
         return slices_of(plan.names, plan.extents, plan.sliced)
 
-    def with_slices(self, labels: Iterable[Hashable] | Mapping[Any, int], /) -> Plan:
+    def with_slices(self, labels: Hashable | Iterable[Hashable] | Mapping[Any, int], /) -> Plan:
         """The same contraction along the same path, slice by slice.
 
         Args:
-            labels: labels to cut into parts of extent 1, or a mapping from each label to the extent of its parts. What
-                is cut now is forgotten; () gives a plan without slices.
+            labels: labels to cut into parts of extent 1, or a mapping from each label to the extent of its parts; as
+                they are shown or as they were given for the notation. A string that is no name of a label is read
+                letter by letter. What is cut now is forgotten; () gives a plan without slices.
 
         Raises:
             ArgumentError: a label that the notation has not, or a part that is no int of 1 or more.

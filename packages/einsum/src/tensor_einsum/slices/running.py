@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
@@ -121,16 +123,11 @@ def contract(
         making.taken = count
         return None
     prepared = executable.prepare(arrays, done) if making.taken < count else []
-    for number in range(making.taken, count):
-        try:
+    put = making.put if state is None else partial(state.put, making)
+    with nullcontext() if state is None else state.saved_when_stopped(making):
+        for number in range(making.taken, count):
             part = executable.run(number, prepared, done)
-        except BaseException:
-            if state is not None:
-                state.save(making)  # whatever stopped it: the sum so far is whole
-            raise
-        making.put(number, executable.form_of_part(number), part, fresh=True)
-        if state is not None:
-            state.save_if_due(making)
+            put(number, executable.form_of_part(number), part, fresh=True)
     return making.finish()
 
 

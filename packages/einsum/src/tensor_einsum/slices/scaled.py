@@ -7,11 +7,13 @@ lose nothing that the sum would have kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.execution.scaling import Scale, check_scalable, copied_bytes, in_place, largest_magnitude, normalised
+from tensor_einsum.slices.checkpoint import Checkpoint
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import counting
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
 
 
 def run_scaled_slices(
-    plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, force: bool
+    plan: Plan,
+    operands: Sequence[Tensor],
+    on_step: OnStep | None,
+    force: bool,
+    checkpoint: Any = None,
+    seconds: Any = 60.0,
 ) -> tuple[Tensor, float]:
     """Mantissa and exponent of a sliced contraction, as ``tensor_einsum.execution.scaling.normalised`` gives them.
 
@@ -54,22 +61,35 @@ def run_scaled_slices(
     if not force and needs_check(needed, executable.home):
         check_fits(plan, needed, executable.home)
     making = Gathering(plan, executable.home)
-    done = counting(executable, on_step)
-    prepared = executable.prepare([array for _, array in pairs], done)
-    shared, common = scale.exponent, None  # exponents: of what all slices share, and of the sum so far
-    for number in range(executable.count):
-        scale.exponent = shared
-        part: Any = wrap(executable.form_of_part(number), executable.run(number, prepared, done))
-        if largest_magnitude(part) != 0.0:  # the exponent of a zero means nothing
-            common = scale.exponent if common is None else common
-            if scale.exponent > common:
-                making.array = _rescaled(wrap(making.form, making.array), common - scale.exponent)._array
-                common = scale.exponent
-            elif scale.exponent < common:
-                part = _rescaled(part, scale.exponent - common)
-        making.put(number, part._form, part._array, fresh=True)
-    scale.exponent = common or 0
-    return normalised(wrap(making.form, making.finish()), scale)
+    state = None if checkpoint is None else Checkpoint(plan, operands, checkpoint, seconds, scaled=True)
+    if state is not None:
+        state.restore(making)
+    done = counting(executable, on_step, making.taken)
+    prepared = executable.prepare([array for _, array in pairs], done) if making.taken < executable.count else []
+    shared = scale.exponent  # of what all slices share
+    with nullcontext() if state is None else state.saved_when_stopped(making):
+        for number in range(making.taken, executable.count):
+            scale.exponent = shared
+            part: Any = wrap(executable.form_of_part(number), executable.run(number, prepared, done))
+            with nullcontext() if state is None else state.taking(making):
+                _take(making, number, part, scale.exponent)
+    scale.exponent = making.exponent or 0
+    result = normalised(wrap(making.form, making.finish()), scale)
+    if state is not None:
+        state.remove()
+    return result
+
+
+def _take(making: Gathering, number: int, part: Tensor, exponent: int) -> None:
+    """Put a part into the sum, both brought to the larger exponent."""
+    if largest_magnitude(part) != 0.0:  # the exponent of a zero means nothing
+        common = exponent if making.exponent is None else making.exponent
+        if exponent > common:
+            making.array = _rescaled(wrap(making.form, making.array), common - exponent)._array
+        elif exponent < common:
+            part = _rescaled(part, exponent - common)
+        making.exponent = max(exponent, common)
+    making.put(number, part._form, part._array, fresh=True)
 
 
 def _rescaled(x: Tensor, exponent: int) -> Tensor:

@@ -17,7 +17,7 @@ from typing import BinaryIO, cast
 
 import tensor_runtime as tr
 from ironstride.program.network_file import Drawn, Network, NetworkFileError, Stored, Values, printable
-from tensor_core.dtypes import COMPLEX, DType, Element
+from tensor_core.dtypes import COMPLEX, FLOATING, Bool, DType, Element
 from tensor_core.errors import TensorError
 from tensor_core.scalar_conversion import to_element
 from tensor_runtime.io.npy import load_stream
@@ -58,18 +58,39 @@ def draw(source: Drawn, number: int, shape: tuple[int, ...], dtype: DType) -> tr
         source: seed and distribution; complex numbers have both parts drawn.
         number: the operand's position; operands of one seed get separate streams.
         shape: of the result.
-        dtype: F32, F64, C32 or C64.
+        dtype: of the elements. Integers are drawn from 0 to 9, or from -9 to 9 where they are signed, so that sums of
+            products stay exact for long; of Bool, either is as likely.
 
     >>> from tensor_core.dtypes import F64
     >>> x = draw(Drawn(3, "signed"), 0, (1000,), F64)
     >>> -1 < tr.sum(x).item() / 1000 < tr.max(x).item() < 1
     True
     """
+    if dtype is Bool:
+        return tr.cast(tr.integers(shape, 0, 2, seed=source.seed, stream=number), Bool)
+    if dtype not in FLOATING:
+        low = -9 if source.distribution == "signed" else 0
+        return tr.integers(shape, low, 10, seed=source.seed, stream=number, dtype=dtype)
     uniform = tr.uniform(shape, seed=source.seed, stream=number, dtype=dtype)
     if source.distribution == "uniform":
         return uniform
     centre = 0.5 + 0.5j if dtype in COMPLEX else 0.5
     return tr.multiply(tr.subtract(uniform, centre), 2.0)
+
+
+def values_drawn(source: Drawn, dtype: DType) -> str:
+    """Which values :func:`draw` gives.
+
+    >>> from tensor_core.dtypes import F64, I64
+    >>> values_drawn(Drawn(3, "signed"), F64), values_drawn(Drawn(3, "uniform"), I64)
+    ('uniform on (-1, 1)', 'uniform on 0 to 9')
+    """
+    if dtype is Bool:
+        return "False and True alike"
+    signed = source.distribution == "signed"
+    if dtype not in FLOATING:
+        return f"uniform on {'-9' if signed else '0'} to 9"
+    return f"uniform on {'(-1, 1)' if signed else '(0, 1)'}"
 
 
 def _elements(nested: object, shape: Sequence[int], dtype: DType, field: str) -> Iterator[Element]:

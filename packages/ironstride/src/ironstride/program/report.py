@@ -12,8 +12,9 @@ from statistics import median
 import tensor_einsum
 import tensor_runtime as tr
 from ironstride.program.network_file import Drawn, Network, Reference, printable
+from ironstride.program.operands import values_drawn
 from ironstride.program.units import count_text, scientific, table
-from tensor_core.dtypes import COMPLEX, F64, FLOATING
+from tensor_core.dtypes import COMPLEX, F64, FLOATING, DType
 from tensor_core.formatting import readable_bytes
 
 CHUNK = 2**20  # elements per piece of a norm, so that it takes no second copy of the result
@@ -29,18 +30,17 @@ def network_text(network: Network) -> str:
     operands: uniform on (-1, 1), seed 3
     """
     if network.drawn_by_default:
-        source = "the file gives no operands: uniform on (0, 1), seed 0"
+        source = f"the file gives no operands: {values_drawn(Drawn(0, 'uniform'), network.dtype)}, seed 0"
     else:
-        kinds = sorted({_source(operand) for operand in network.operands})
+        kinds = sorted({_source(operand, network.dtype) for operand in network.operands})
         source = "operands: " + ", ".join(kinds or ["none"])
     size = f"{len(network.shapes)} operands, {network.dtype.name} ({network.dtype.numpy_name})"
     return f"{printable(network.name)[1:-1]}: {size}, {readable_bytes(network.operand_bytes)}\n{source}"
 
 
-def _source(operand: object) -> str:
+def _source(operand: object, dtype: DType) -> str:
     if isinstance(operand, Drawn):
-        interval = "(-1, 1)" if operand.distribution == "signed" else "(0, 1)"
-        return f"uniform on {interval}, seed {operand.seed}"
+        return f"{values_drawn(operand, dtype)}, seed {operand.seed}"
     return {"Values": "values in the file", "Stored": "files beside it"}[type(operand).__name__]
 
 

@@ -185,12 +185,10 @@ def written_in_pieces(spec: OpSpec, out: object, run: Callable[..., Tensor], /, 
     >>> written_in_pieces(ADD, target, lambda a, b: execute_binary(ADD, a, b), x, 1.0), wide[2, :3].to_numpy().tolist()
     (True, [2.0, 0.0, 2.0])
     """
-    if not isinstance(out, Tensor) or out._form.size * max(out._form.dtype.itemsize, 4) < _LEAST_IN_PIECES:
+    if not isinstance(out, Tensor) or not serves_in_pieces(out._form):
         return False
-    facts, place = spec.facts, out._form.placement
+    facts = spec.facts
     if not facts.elementwise or facts.effect != "pure" or facts.checks_values:
-        return False
-    if is_stand_in(place) or not hasattr(registry.backend_for(place), "lend"):
         return False
     tensors = [one for one in operands if isinstance(one, Tensor)]
     if not all(isinstance(one, Tensor) or type(one) in _NUMBERS for one in operands):
@@ -203,13 +201,44 @@ def written_in_pieces(spec: OpSpec, out: object, run: Callable[..., Tensor], /, 
     target = as_target(out)
     check_apart(target, *operands)
     check_fits(target, found)
-    pieces = ceil(found.nbytes / _PIECE_BYTES)
-    axis = found.rank - 1 if found.shape[-1] >= pieces else max(range(found.rank), key=found.shape.__getitem__)
-    step = ceil(found.shape[axis] / pieces)
-    for begin in range(0, found.shape[axis], step):
-        parts = [_part(one, axis - found.rank, begin, begin + step) for one in operands]
-        write(_part(target, axis - found.rank, begin, begin + step), run(*parts), "out")
+    write_in_pieces(target, found.nbytes, run, *operands)
     return True
+
+
+def serves_in_pieces(form: Form, /) -> bool:
+    """Whether an elementwise result is better written piece by piece to an output of this form: a large one on a host.
+
+    >>> serves_in_pieces(zeros((2,))._form)
+    False
+    """
+    if form.size * max(form.dtype.itemsize, 4) < _LEAST_IN_PIECES or is_stand_in(form.placement):
+        return False
+    return hasattr(registry.backend_for(form.placement), "lend")
+
+
+def write_in_pieces(
+    target: TypedTensorViewMut[Any], nbytes: int, run: Callable[..., Tensor], /, *operands: Any
+) -> None:
+    """Write an elementwise result of the target's shape piece by piece; nothing is checked here.
+
+    Args:
+        target: with one axis or more.
+        nbytes: of the result, which decides how many pieces there are.
+        run: gives a result from operands, or from a piece of each.
+        operands: tensors that broadcast to the target's shape, and numbers.
+
+    >>> x = ones((2, 3))
+    >>> write_in_pieces(x.mutable_view(), 2 << 18, lambda a, b: a * b, x, 3.0)
+    >>> x.to_numpy().tolist()
+    [[3.0, 3.0, 3.0], [3.0, 3.0, 3.0]]
+    """
+    shape, rank = target._form.shape, target._form.rank
+    pieces = ceil(nbytes / _PIECE_BYTES)
+    axis = rank - 1 if shape[-1] >= pieces else max(range(rank), key=shape.__getitem__)
+    step = ceil(shape[axis] / pieces)
+    for begin in range(0, shape[axis], step):
+        parts = [_part(one, axis - rank, begin, begin + step) for one in operands]
+        write(_part(target, axis - rank, begin, begin + step), run(*parts), "out")
 
 
 def _part(operand: Any, axis: int, begin: int, end: int) -> Any:
