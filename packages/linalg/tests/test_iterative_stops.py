@@ -173,3 +173,32 @@ def test_singular_values_are_refused_under_their_own_name() -> None:
 def test_a_matrix_of_integers_is_refused_as_an_operator(solve: Callable[..., Any]) -> None:
     with pytest.raises(DTypeError, match=f"{solve.__name__}: the operator is I64; accepted: C32, C64, F32, F64"):
         solve(tr.tensor([[1, 0], [0, 2]]))
+
+
+@pytest.mark.parametrize("hermitian", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "t", "tol", "error"),
+    [
+        ("F64", -30.0, None, 1e-20),
+        ("F64", -30.0, 1e-6, 1e-15),
+        ("F32", -30.0, None, 1e-12),
+        ("F32", -10j, None, 1e-3),
+        ("F64", -10j, None, 1e-11),
+    ],
+)
+def test_exponentials_of_stiff_maps_are_gone_through_in_many_short_parts(
+    hermitian: bool, dtype: str, t: complex, tol: float | None, error: float
+) -> None:
+    d = tr.arange(1, 200, dtype=dtype)
+    found = tl.expm_multiply(
+        lambda x: x * d, tr.ones(199, dtype=dtype), t, hermitian=hermitian, tol=tol, maxiter=10_000
+    )
+    assert found.converged
+    assert np.abs(found.x.to_numpy() - np.exp(t * np.arange(1.0, 200.0))).max() < error
+
+
+@pytest.mark.parametrize("hermitian", [True, False])
+def test_an_exponential_beyond_the_range_is_an_error(hermitian: bool) -> None:
+    a = tr.tensor([[2.0, 1.0], [1.0, 3.0]])
+    with pytest.raises(tl.NonFiniteError, match=r"expm_multiply: .* overflow"):
+        tl.expm_multiply(a, tr.ones(2), 200.0, hermitian=hermitian)
