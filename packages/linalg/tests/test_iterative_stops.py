@@ -202,3 +202,22 @@ def test_an_exponential_beyond_the_range_is_an_error(hermitian: bool) -> None:
     a = tr.tensor([[2.0, 1.0], [1.0, 3.0]])
     with pytest.raises(tl.NonFiniteError, match=r"expm_multiply: .* overflow"):
         tl.expm_multiply(a, tr.ones(2), 200.0, hermitian=hermitian)
+
+
+def answering(value: Any) -> Callable[[tl.Progress], Any]:
+    return lambda progress: value
+
+
+@pytest.mark.parametrize("true", [True, np.True_, np.array(True), tr.tensor(True)])
+def test_a_callback_that_answers_anything_true_stops(true: Any) -> None:
+    assert tl.cg(A, B, callback=answering(true)).iterations == 0
+    assert tl.minres(A, B, callback=lambda progress: progress.residuals < np.inf).iterations == 0
+    for false in (None, False, np.False_, tr.tensor(False)):
+        assert tl.cg(A, B, callback=answering(false)).converged
+
+
+@pytest.mark.parametrize("answer", ["stop", 1, [True], tr.tensor([True]), tr.tensor(1.0)])
+def test_a_callback_that_answers_what_is_no_truth_value_is_refused(answer: Any) -> None:
+    for solver in (tl.cg, tl.eigsh):
+        with pytest.raises(ArgumentError, match=rf"{solver.__name__}: the callback answered .*; accepted: None, False"):
+            solver(A, B, callback=answering(answer))
