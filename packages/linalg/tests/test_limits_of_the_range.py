@@ -176,3 +176,10 @@ def test_matrices_on_the_border_of_what_counts_as_minute_are_no_singular_ones(po
         a = tr.asarray(np.asfortranarray(ones * 2.0**power))
         assert (tl.inv(a).to_numpy() * 2.0**power == ones).all()
         assert (tl.solve(a, tr.asarray(np.asfortranarray(sides))).to_numpy() == sides * 2.0**-power).all()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_polar_factors_of_the_largest_matrices_are_finite(side: str) -> None:
+    u, p = tl.polar(tr.asarray(np.diag([9.5e307, -1.7e308])), side=side)
+    assert np.abs(u.to_numpy() - np.diag([1.0, -1.0])).max() < 1e-14
+    assert np.abs(p.to_numpy() / 1e308 - np.diag([0.95, 1.7])).max() < 1e-14

@@ -243,3 +243,13 @@ def test_whom_an_error_names_later_is_found_too() -> None:
             assert set(status.to_numpy().tolist()) == {0, 2}
             expected = np.stack([one.result.to_numpy() for one in alone], -1)
             assert np.array_equal(np.isnan(result.to_numpy()), np.isnan(expected))
+
+
+def test_powers_that_take_any_element_flag_no_matrix() -> None:
+    a = matrices("float64", 3)
+    a[0, 1, 1] = np.inf
+    for n in (0, 1, 3):
+        found = tl.matrix_power(tr.asarray(a), n, check="mask")
+        assert found.status.to_numpy().tolist() == [0, 0, 0]
+        assert found.result.to_numpy().tobytes() == tl.matrix_power(tr.asarray(a), n).to_numpy().tobytes()
+    assert tl.matrix_power(tr.asarray(a), -1, check="mask").status.to_numpy().tolist() == [0, 1, 0]
