@@ -137,17 +137,36 @@ def test_a_limit_within_an_invariant_space_does_not_pass_for_convergence(k: int)
     assert not tl.eigs(a, start, k=k, which="SR", maxiter=1).converged
 
 
-def test_a_right_hand_side_that_is_not_finite_does_not_pass_for_convergence() -> None:
+SYSTEMS: dict[str, Callable[..., Any]] = {
+    "cg": tl.cg,
+    "minres": tl.minres,
+    "gmres": tl.gmres,
+    "lsmr": lambda a, b, **options: tl.lsmr(a, b, adjoint=lambda x: x, **options),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_right_hand_side_that_is_not_finite_is_an_error_that_names_its_column(name: str) -> None:
     for value in (np.nan, np.inf):
-        b = tr.tensor([1.0, value, 0.0])
-        for solve in (tl.cg, tl.minres, tl.gmres, tl.lsmr):
-            assert not solve(tr.eye(3), b).converged
+        for b, column in (([1.0, value, 0.0], ()), ([[1.0, 1.0], [1.0, value], [0.0, 2.0]], (1,))):
+            with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator or the start holds NaN") as caught:
+                SYSTEMS[name](lambda x: x * 1.0, tr.tensor(b), batch_rank=len(column))
+            assert caught.value.batch_index == column
 
 
-def test_images_that_are_not_finite_do_not_pass_for_convergence() -> None:
-    for solve in (tl.cg, tl.minres):
-        assert not solve(lambda x: x * np.nan, tr.ones((3,))).converged
-    assert not tl.lsmr(lambda x: x * np.nan, tr.ones((3,)), adjoint=lambda x: x).converged
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_an_image_that_is_not_finite_is_an_error_after_a_product(name: str, value: float) -> None:
+    products = 0
+
+    def function(x: tr.Tensor) -> tr.Tensor:
+        nonlocal products
+        products += 1
+        return x * value
+
+    with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator or the start holds NaN"):
+        SYSTEMS[name](function, tr.ones((3,)))
+    assert products <= 2
 
 
 def test_singular_values_are_refused_under_their_own_name() -> None:

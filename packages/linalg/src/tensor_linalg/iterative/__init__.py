@@ -12,7 +12,8 @@ return, and ``KeyboardInterrupt`` goes on to the caller.
 
 No more than ``maxiter`` products with A are made (``svds``: with AᴴA), that for the residual of ``x0`` among them;
 ``svds`` makes up to ``k`` more with A at its end, for left vectors. ``iterations`` counts those that ended. Nothing is
-raised where an iteration does not converge: ``converged`` says so.
+raised where an iteration does not converge: ``converged`` says so. NaN and infinities are errors, wherever they come
+from: a right-hand side, an image, or products that overflow.
 """
 
 from __future__ import annotations

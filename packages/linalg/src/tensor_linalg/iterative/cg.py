@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, over, parted, share, started
+from tensor_linalg.iterative.operators import (
+    LinearMap,
+    Operator,
+    Shape,
+    flat,
+    over,
+    parted,
+    require_numbers,
+    share,
+    started,
+    unsolved,
+)
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import first, unit_of
 from tensor_linalg.products import vecdot
@@ -43,6 +54,7 @@ def cg(
     Raises:
         NotPositiveDefiniteError: A, or the preconditioner, is found not to be positive definite.
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        NonFiniteError: what the function gave, or ``b``, holds NaN or an infinity; with ``batch_index``.
 
     Source: M. R. Hestenes and E. Stiefel, J. Res. Natl. Bur. Stand. 49, 409 (1952); Golub and Van Loan, Matrix
     Computations, 4th ed., §11.3 and §11.5.
@@ -69,9 +81,9 @@ def cg(
         p, rz = z, tr.real(vecdot(r, z))
         while True:
             residuals = tr.norm(r, axis=0)
-            active = residuals > bound
-            if not tr.any(active):
-                converged = bool(tr.all(residuals <= bound))  # not where they are NaN
+            active = unsolved("cg", residuals, bound, batch)
+            if active is None:
+                converged = True
                 break
             if stop.reached(apply.products, residuals, batch, scale):
                 break
@@ -81,6 +93,7 @@ def cg(
             pq = tr.where(tr.abs(pq) <= tr.multiply(tr.multiply(norm, square), 10 * tiny), 0.0, pq)  # rounding alone
             moving, wrong = active, active & ((pq <= 0) | (rz <= 0))
             if tr.any(wrong):
+                require_numbers("cg", norm, batch)
                 resolved = residuals > tiny  # else squares of what is left have vanished, and the column rests
                 _require_positive(active & ((rz < 0) | (resolved & (rz <= 0))), batch, "preconditioner", "leave it out")
                 remedy = "minres takes any Hermitian"

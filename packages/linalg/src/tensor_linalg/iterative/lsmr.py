@@ -17,6 +17,7 @@ from tensor_linalg.iterative.operators import (
     over,
     parted,
     share,
+    unsolved,
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
@@ -51,7 +52,7 @@ def lsmr(
         As ``cg``, with x of the shape that ``adjoint`` gives, and residuals |Aᴴ r| [B...].
 
     Raises:
-        ShapeError, DTypeError, ArgumentError: what a function gave, or an option, does not fit.
+        ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
 
     Source: D. C.-L. Fong and M. Saunders, SIAM J. Sci. Comput. 33, 2950 (2011).
 
@@ -78,9 +79,9 @@ def lsmr(
     converged = interrupted = False
     try:
         while True:
-            active = tr.abs(zeta_bar) > bound
-            if not tr.any(active):
-                converged = bool(tr.all(tr.abs(zeta_bar) <= bound))  # not where they are NaN
+            active = unsolved("lsmr", tr.abs(zeta_bar), bound, batch)
+            if active is None:
+                converged = True
                 break
             if stop.reached(apply.products, tr.abs(zeta_bar), batch, length):
                 break
