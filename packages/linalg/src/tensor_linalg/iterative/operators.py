@@ -239,6 +239,33 @@ def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /) -> tr.Tens
     return tr.where(there, tr.divide(x, tr.where(there, divisor, 1.0)), otherwise)
 
 
+def levelled(image: tr.Tensor, x: tr.Tensor, /) -> tr.Tensor | None:
+    """Powers of two that bring the image of each column near the column's length; None where all are near enough.
+
+    Squares of what is near neither vanish nor overflow.
+
+    >>> levelled(tr.tensor([1e-250, 0.0]), tr.tensor([1.0, 0.0])).item() == 2.0**830
+    True
+    >>> levelled(tr.tensor([1e-9, 0.0]), tr.tensor([1.0, 0.0])) is None
+    True
+    """
+    most = 1000 if image.dtype.component is tr.F64 else 120
+    exponent = tr.subtract(tr.log2(tr.norm(x, axis=0)), tr.log2(tr.norm(image, axis=0)))
+    far = tr.isfinite(exponent) & (tr.abs(exponent) > most / 6)
+    if not tr.any(far):
+        return None
+    return tr.exp2(tr.where(far, tr.clip(tr.round(exponent), -most, most), 0.0))
+
+
+def times(x: tr.Tensor, factor: tr.Tensor | None, /) -> tr.Tensor:
+    """The product with what :func:`levelled` gives.
+
+    >>> times(tr.ones((2,)), None).to_numpy().tolist()
+    [1.0, 1.0]
+    """
+    return x if factor is None else tr.multiply(x, factor)
+
+
 def hypotenuse(x: tr.Tensor, y: tr.Tensor, /) -> tr.Tensor:
     """The square root of x² + y², whose squares neither overflow nor vanish.
 
