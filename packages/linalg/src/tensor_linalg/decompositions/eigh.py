@@ -7,7 +7,6 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.promotion import promote
-from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
@@ -18,7 +17,7 @@ from tensor_linalg.products import mH
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
 from tensor_linalg.specs.overwriting import EIGH_OVERWRITING
-from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_parts, execute_with_params
@@ -212,7 +211,7 @@ def _generalized(a: Tensor, b: Tensor, by_index: Any, by_value: Any, check: bool
             operation="eigh",
             shapes=(a.shape, b.shape),
         )
-    batch = batch_a if batch_a == batch_b else broadcast_shapes(batch_a, batch_b)
+    batch = broadcast_batches("eigh", batch_a, batch_b)
     dtype = promote(a.dtype, b.dtype)
     if check:
         require_finite("eigh", "a", a)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
-from tensor_linalg.composed import failing_as
+from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.results import fields_html, fields_text
@@ -99,6 +99,7 @@ def svd_truncated(
         renormalize=renormalize,
     )
     check = flag("svd_truncated", "check", check)
+    matrices("svd_truncated", a)
     with failing_as("svd_truncated"):
         found = truncated(svd(a, check=check), how)
     if out is None:
