@@ -253,3 +253,20 @@ def test_powers_that_take_any_element_flag_no_matrix() -> None:
         assert found.status.to_numpy().tolist() == [0, 0, 0]
         assert found.result.to_numpy().tobytes() == tl.matrix_power(tr.asarray(a), n).to_numpy().tobytes()
     assert tl.matrix_power(tr.asarray(a), -1, check="mask").status.to_numpy().tolist() == [0, 1, 0]
+
+
+def test_appended_columns_are_looked_at_and_masked() -> None:
+    a = matrices("complex128", 4)
+    q, r = tl.qr(tr.asarray(a))
+    columns = np.asfortranarray(a[:, :2] + 1)
+    good = tl.qr_append(q, r, tr.asarray(columns))
+    columns[2, 1, 2] = np.nan
+    with pytest.raises(tl.NonFiniteError, match=r"qr_append: operand columns holds .* at element \(2, 1\)") as caught:
+        tl.qr_append(q, r, tr.asarray(columns))
+    assert caught.value.batch_index == (2,)
+    found = tl.qr_append(q, r, tr.asarray(columns), check="mask")
+    assert found.status.to_numpy().tolist() == [0, 0, 1, 0]
+    for one, expected in zip(found.result, good, strict=True):
+        assert np.isnan(one.to_numpy()[..., 2]).all()
+        assert (one.to_numpy()[..., [0, 1, 3]] == expected.to_numpy()[..., [0, 1, 3]]).all()
+    assert tl.qr_append(q, r, tr.asarray(columns), check=False).r.shape == (3, 5, 4)
