@@ -161,6 +161,7 @@ def masked(
     b: Tensor | None = None,
     status_of: Status | None = None,
     instead: Tensor | None = None,
+    instead_of_b: Tensor | None = None,
 ) -> tuple[tuple[Any, ...], Tensor]:
     """Results and status of a function whose operands have passed every check on metadata.
 
@@ -171,6 +172,7 @@ def masked(
         b: shape [N, K, B...] or [N], of which the batch axes broadcast against those of ``a``.
         status_of: from operands to I32 [B...], not 0 where ``run`` would raise; asked when it does.
         instead: [M, N], what takes the place of a bad matrix; None is an identity.
+        instead_of_b: the same of ``b``; None is zero.
 
     Returns:
         The results, NaN where the status is not 0; and I32 [B...].
@@ -186,7 +188,8 @@ def masked(
     finite = [_finite(x) for x in operands]
     harmless = [eye(a.shape[0], a.shape[1], dtype=a.dtype, placement=a.placement) if instead is None else instead]
     if b is not None:
-        harmless.append(zeros(b.shape[:2], dtype=b.dtype, placement=b.placement))
+        nothing = zeros(b.shape[:2], dtype=b.dtype, placement=b.placement) if instead_of_b is None else instead_of_b
+        harmless.append(nothing)
     clean = [_replaced(x, ok, one) for x, ok, one in zip(operands, finite, harmless, strict=True)]
     good = finite[0] if b is None else logical_and(*(_spread(ok, batch) for ok in finite))
     if not batch or count == 0:
