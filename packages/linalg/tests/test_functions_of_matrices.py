@@ -202,3 +202,27 @@ def test_a_nilpotent_matrix_has_no_root_and_a_real_one_no_real_root() -> None:
         tl.sqrtm(tr.tensor(np.eye(3, k=1).astype(complex)))
     with pytest.raises(tl.NotConvergedError, match="converted to C64"):
         tl.sqrtm(tr.tensor(NEGATIVE["diagonal"]))
+
+
+def test_roots_whose_iteration_drifts_away_are_taken_from_schurs_triangle() -> None:
+    turn = np.linalg.qr(np.random.default_rng(4).standard_normal((6, 6)))[0]
+    nearly_singular = turn @ (np.diag([1e-12, 1, 2, 3, 4, 5]) + np.eye(6, k=1)) @ turn.T
+    ring = 2 * np.eye(10, dtype=complex) - np.roll(np.eye(10), 1, 0) - np.roll(np.eye(10), -1, 0)
+    v = np.arange(1.0, 6.0)
+    reflection = np.eye(5) - np.outer(v, v) * (2 / 55)
+    for a in (nearly_singular, ring, reflection.astype(complex)):
+        root = tl.sqrtm(tr.tensor(a)).to_numpy()
+        assert root.dtype == a.dtype
+        assert np.abs(root @ root - a).max() < 1e-13
+    logarithm = tl.logm(tr.tensor(reflection.astype(complex)))
+    assert np.abs(tl.expm(logarithm).to_numpy() - reflection).max() < 1e-13
+
+
+def test_real_matrices_with_a_negative_eigenvalue_are_refused_though_the_iteration_seems_to_end() -> None:
+    v = np.arange(1.0, 6.0)
+    reflection = np.eye(5) - np.outer(v, v) * (2 / 55)
+    batch = tr.tensor(np.stack([np.eye(5), reflection], -1))
+    for function in (tl.sqrtm, tl.logm):
+        with pytest.raises(tl.NotConvergedError, match=r"batch index \(1,\).*closed negative real axis"):
+            function(batch)
+        assert function(batch, check="mask").status.to_numpy().tolist() == [0, 2]

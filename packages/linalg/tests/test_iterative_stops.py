@@ -137,17 +137,36 @@ def test_a_limit_within_an_invariant_space_does_not_pass_for_convergence(k: int)
     assert not tl.eigs(a, start, k=k, which="SR", maxiter=1).converged
 
 
-def test_a_right_hand_side_that_is_not_finite_does_not_pass_for_convergence() -> None:
+SYSTEMS: dict[str, Callable[..., Any]] = {
+    "cg": tl.cg,
+    "minres": tl.minres,
+    "gmres": tl.gmres,
+    "lsmr": lambda a, b, **options: tl.lsmr(a, b, adjoint=lambda x: x, **options),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_right_hand_side_that_is_not_finite_is_an_error_that_names_its_column(name: str) -> None:
     for value in (np.nan, np.inf):
-        b = tr.tensor([1.0, value, 0.0])
-        for solve in (tl.cg, tl.minres, tl.gmres, tl.lsmr):
-            assert not solve(tr.eye(3), b).converged
+        for b, column in (([1.0, value, 0.0], ()), ([[1.0, 1.0], [1.0, value], [0.0, 2.0]], (1,))):
+            with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator or the start holds NaN") as caught:
+                SYSTEMS[name](lambda x: x * 1.0, tr.tensor(b), batch_rank=len(column))
+            assert caught.value.batch_index == column
 
 
-def test_images_that_are_not_finite_do_not_pass_for_convergence() -> None:
-    for solve in (tl.cg, tl.minres):
-        assert not solve(lambda x: x * np.nan, tr.ones((3,))).converged
-    assert not tl.lsmr(lambda x: x * np.nan, tr.ones((3,)), adjoint=lambda x: x).converged
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_an_image_that_is_not_finite_is_an_error_after_a_product(name: str, value: float) -> None:
+    products = 0
+
+    def function(x: tr.Tensor) -> tr.Tensor:
+        nonlocal products
+        products += 1
+        return x * value
+
+    with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator or the start holds NaN"):
+        SYSTEMS[name](function, tr.ones((3,)))
+    assert products <= 2
 
 
 def test_singular_values_are_refused_under_their_own_name() -> None:
@@ -173,3 +192,51 @@ def test_singular_values_are_refused_under_their_own_name() -> None:
 def test_a_matrix_of_integers_is_refused_as_an_operator(solve: Callable[..., Any]) -> None:
     with pytest.raises(DTypeError, match=f"{solve.__name__}: the operator is I64; accepted: C32, C64, F32, F64"):
         solve(tr.tensor([[1, 0], [0, 2]]))
+
+
+@pytest.mark.parametrize("hermitian", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "t", "tol", "error"),
+    [
+        ("F64", -30.0, None, 1e-20),
+        ("F64", -30.0, 1e-6, 1e-15),
+        ("F32", -30.0, None, 1e-12),
+        ("F32", -10j, None, 1e-3),
+        ("F64", -10j, None, 1e-11),
+    ],
+)
+def test_exponentials_of_stiff_maps_are_gone_through_in_many_short_parts(
+    hermitian: bool, dtype: str, t: complex, tol: float | None, error: float
+) -> None:
+    d = tr.arange(1, 200, dtype=dtype)
+    found = tl.expm_multiply(
+        lambda x: x * d, tr.ones(199, dtype=dtype), t, hermitian=hermitian, tol=tol, maxiter=10_000
+    )
+    assert found.converged
+    assert np.abs(found.x.to_numpy() - np.exp(t * np.arange(1.0, 200.0))).max() < error
+
+
+@pytest.mark.parametrize("hermitian", [True, False])
+def test_an_exponential_beyond_the_range_is_an_error(hermitian: bool) -> None:
+    a = tr.tensor([[2.0, 1.0], [1.0, 3.0]])
+    with pytest.raises(tl.NonFiniteError, match=r"expm_multiply: .* overflow"):
+        tl.expm_multiply(a, tr.ones(2), 200.0, hermitian=hermitian)
+
+
+def answering(value: Any) -> Callable[[tl.Progress], Any]:
+    return lambda progress: value
+
+
+@pytest.mark.parametrize("true", [True, np.True_, np.array(True), tr.tensor(True)])
+def test_a_callback_that_answers_anything_true_stops(true: Any) -> None:
+    assert tl.cg(A, B, callback=answering(true)).iterations == 0
+    assert tl.minres(A, B, callback=lambda progress: progress.residuals < np.inf).iterations == 0
+    for false in (None, False, np.False_, tr.tensor(False)):
+        assert tl.cg(A, B, callback=answering(false)).converged
+
+
+@pytest.mark.parametrize("answer", ["stop", 1, [True], tr.tensor([True]), tr.tensor(1.0)])
+def test_a_callback_that_answers_what_is_no_truth_value_is_refused(answer: Any) -> None:
+    for solver in (tl.cg, tl.eigsh):
+        with pytest.raises(ArgumentError, match=rf"{solver.__name__}: the callback answered .*; accepted: None, False"):
+            solver(A, B, callback=answering(answer))

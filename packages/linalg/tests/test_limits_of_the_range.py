@@ -176,3 +176,48 @@ def test_matrices_on_the_border_of_what_counts_as_minute_are_no_singular_ones(po
         a = tr.asarray(np.asfortranarray(ones * 2.0**power))
         assert (tl.inv(a).to_numpy() * 2.0**power == ones).all()
         assert (tl.solve(a, tr.asarray(np.asfortranarray(sides))).to_numpy() == sides * 2.0**-power).all()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_polar_factors_of_the_largest_matrices_are_finite(side: str) -> None:
+    u, p = tl.polar(tr.asarray(np.diag([9.5e307, -1.7e308])), side=side)
+    assert np.abs(u.to_numpy() - np.diag([1.0, -1.0])).max() < 1e-14
+    assert np.abs(p.to_numpy() / 1e308 - np.diag([0.95, 1.7])).max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [("float32", 1e-35), ("float32", 1e30), ("complex64", 1e-35), ("float64", 1e-300), ("complex128", 1e-305)],
+)
+@pytest.mark.parametrize("name", ["cg", "cg with a preconditioner", "minres", "gmres", "lsmr"])
+def test_iterations_solve_systems_of_any_scale(name: str, dtype: str, scale: float) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((8, 8)) + (1j * rng.standard_normal((8, 8)) if dtype[0] == "c" else 0)
+    a = (x @ x.conj().T / 8 + np.eye(8)).astype(dtype)
+    b = a @ np.arange(1, 9)
+    small = tensor((a * scale).astype(dtype))
+    methods: dict[str, Any] = {
+        "cg": tl.cg,
+        "cg with a preconditioner": lambda a, b: tl.cg(a, b, preconditioner=lambda r: r * (1 / scale)),
+        "minres": tl.minres,
+        "gmres": tl.gmres,
+        "lsmr": tl.lsmr,
+    }
+    for factor in (1.0, scale):  # on the right
+        found = methods[name](small, tensor((b * factor).astype(dtype)))
+        assert found.converged
+        solution = found.x.to_numpy().astype("complex128") * (scale / factor)
+        assert np.abs(solution - np.arange(1, 9)).max() < (0.05 if dtype in ("float32", "complex64") else 1e-6)
+
+
+@pytest.mark.parametrize("which", ["LM", "SM"])
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [("float64", 1e-200), ("float64", 1e200), ("float32", 1e-25), ("complex64", 1e25)]
+)
+def test_singular_values_by_iteration_are_found_at_any_scale(dtype: str, scale: float, which: str) -> None:
+    a = np.random.default_rng(6).standard_normal((9, 7)).astype(dtype)
+    expected = np.linalg.svd(a.astype("float64" if dtype[0] == "f" else "complex128"), compute_uv=False)
+    found = tl.svds(tensor((a * scale).astype(dtype)), k=2, which=which)
+    assert found.converged
+    values = found.s.to_numpy().astype("float64") / scale
+    assert np.abs(values - (expected[:2] if which == "LM" else expected[-2:])).max() < 1e-3

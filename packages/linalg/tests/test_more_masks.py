@@ -243,3 +243,65 @@ def test_whom_an_error_names_later_is_found_too() -> None:
             assert set(status.to_numpy().tolist()) == {0, 2}
             expected = np.stack([one.result.to_numpy() for one in alone], -1)
             assert np.array_equal(np.isnan(result.to_numpy()), np.isnan(expected))
+
+
+def test_powers_that_take_any_element_flag_no_matrix() -> None:
+    a = matrices("float64", 3)
+    a[0, 1, 1] = np.inf
+    for n in (0, 1, 3):
+        found = tl.matrix_power(tr.asarray(a), n, check="mask")
+        assert found.status.to_numpy().tolist() == [0, 0, 0]
+        assert found.result.to_numpy().tobytes() == tl.matrix_power(tr.asarray(a), n).to_numpy().tobytes()
+    assert tl.matrix_power(tr.asarray(a), -1, check="mask").status.to_numpy().tolist() == [0, 1, 0]
+
+
+def test_appended_columns_are_looked_at_and_masked() -> None:
+    a = matrices("complex128", 4)
+    q, r = tl.qr(tr.asarray(a))
+    columns = np.asfortranarray(a[:, :2] + 1)
+    good = tl.qr_append(q, r, tr.asarray(columns))
+    columns[2, 1, 2] = np.nan
+    with pytest.raises(tl.NonFiniteError, match=r"qr_append: operand columns holds .* at element \(2, 1\)") as caught:
+        tl.qr_append(q, r, tr.asarray(columns))
+    assert caught.value.batch_index == (2,)
+    found = tl.qr_append(q, r, tr.asarray(columns), check="mask")
+    assert found.status.to_numpy().tolist() == [0, 0, 1, 0]
+    for one, expected in zip(found.result, good, strict=True):
+        assert np.isnan(one.to_numpy()[..., 2]).all()
+        assert (one.to_numpy()[..., [0, 1, 3]] == expected.to_numpy()[..., [0, 1, 3]]).all()
+    assert tl.qr_append(q, r, tr.asarray(columns), check=False).r.shape == (3, 5, 4)
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_factors_solve_under_a_mask(transpose: bool) -> None:
+    a = matrices("float64", 5)
+    a[..., 3] = 1.0
+    factors, b = tl.lu_factor(tr.asarray(a)), np.asfortranarray(a[:, :2] + 1)
+    b[1, 1, 1] = np.inf
+    found = tl.lu_solve(factors, tr.asarray(b), transpose=transpose, check="mask")
+    assert found.status.to_numpy().tolist() == [0, 1, 0, 2, 0]
+    assert np.isnan(found.result.to_numpy()[..., [1, 3]]).all()
+    b[1, 1, 1] = 0.0
+    expected = tl.lu_solve(factors, tr.asarray(b), transpose=transpose, check=False)
+    assert (found.result.to_numpy()[..., ::2] == expected.to_numpy()[..., ::2]).all()
+    with pytest.raises(ArgumentError, match="condition=True and check='mask'"):
+        tl.lu_solve(factors, tr.asarray(b), check="mask", condition=True)  # type: ignore[call-overload]
+    alone = tl.lu_solve(tl.lu_factor(tr.ones((2, 2))), tr.ones(2), check="mask")
+    assert (alone.status.item(), np.isnan(alone.result.to_numpy()).all()) == (2, True)
+
+
+def test_generalized_eigenproblems_and_subsets_take_a_mask() -> None:
+    a, b = matrices("float64", 5), matrices("float64", 5)
+    b = np.einsum("ijb,kjb->ikb", b, b)
+    good = tl.eigh(tr.asarray(a), tr.asarray(b), subset_by_index=(1, 2))
+    b[..., 2] *= -1
+    a[2, 1, 4] = np.nan
+    found = tl.eigh(tr.asarray(a), tr.asarray(b), subset_by_index=(1, 2), check="mask")
+    assert found.status.to_numpy().tolist() == [0, 0, 2, 0, 1]
+    assert np.isnan(found.eigenvectors.to_numpy()[..., [2, 4]]).all()
+    assert np.allclose(found.eigenvalues.to_numpy()[:, :2], good.eigenvalues.to_numpy()[:, :2], rtol=1e-13)
+    shared = tl.eigh(tr.eye(3), tr.asarray(b), check="mask")
+    assert shared.status.to_numpy().tolist() == [0, 0, 2, 0, 0]
+    subset = tl.eigh(tr.asarray(a), subset_by_index=(0, 0), check="mask")
+    assert subset.status.to_numpy().tolist() == [0, 0, 0, 0, 1]
+    assert subset.eigenvectors.shape == (3, 1, 5)

@@ -106,3 +106,22 @@ def test_a_refused_argument_names_its_operation(operation: str, call: Callable[[
         assert "accepted" in str(error)
         return
     pytest.fail("nothing was refused")
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("cho_solve", lambda: tl.cho_solve(tr.zeros((0, 0)), tr.ones(2))),
+        ("cho_solve", lambda: tl.cho_solve(tr.eye(2), tr.ones(2, dtype="Bool"))),
+        ("svd_truncated", lambda: tl.svd_truncated(tr.ones((2, 2), dtype="Bool"), max_rank=1)),
+        ("svd_truncated", lambda: tl.svd_truncated(tr.ones(2), max_rank=1)),
+        ("eigh", lambda: tl.eigh(tr.zeros((2, 2, 2)), tr.zeros((2, 2, 3)))),
+        ("vector_norm", lambda: tl.vector_norm(tr.ones(2), "")),  # type: ignore[call-overload]
+        ("split", lambda: tl.split(tr.ones((2, 2)), [0], batch_axes=None)),  # type: ignore[arg-type]
+        ("vander", lambda: tl.vander(tr.tensor([True]))),
+    ],
+)
+def test_errors_bear_the_name_of_what_was_called_and_not_of_what_it_calls(name: str, call: Any) -> None:
+    with pytest.raises(TensorError, match=f"^{name}: ") as caught:
+        call()
+    assert vars(caught.value)["operation"] == name

@@ -120,12 +120,6 @@ def test_results_print_one_field_after_the_other(result: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize("solver", [tl.cg, tl.minres, tl.gmres, tl.lsmr])
-def test_what_is_not_a_number_has_not_converged(solver: Callable[..., Any]) -> None:
-    options = {"adjoint": lambda x: x} if solver is tl.lsmr else {}
-    assert not solver(lambda x: x, tr.tensor([1.0, float("nan")]), maxiter=9, **options).converged
-
-
 @pytest.mark.parametrize("name", ["eigsh", "eigs", "svds", "gmres", "expm_multiply"])
 def test_maps_that_give_infinities_are_told_as_such(name: str) -> None:
     options: dict[str, Any] = {"adjoint": lambda x: x} if name == "svds" else {}

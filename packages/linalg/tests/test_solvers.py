@@ -338,3 +338,18 @@ def test_tensor_equations_name_themselves_and_elements_of_the_tensor_given() -> 
         tl.tensorsolve(tr.zeros((2, 3, 6)), tr.ones((2, 3)))
     with pytest.raises(tl.SingularMatrixError, match="tensorinv: the matrix is exactly singular; pinv"):
         tl.tensorinv(tr.zeros((2, 3, 6)))
+
+
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64"])
+@pytest.mark.parametrize("size", [1, 8, 17, 70])
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_an_empty_batch_of_systems_has_an_empty_batch_of_solutions(dtype: str, size: int, columns: int) -> None:
+    a, b = tr.zeros((size, size, 2, 0), dtype=dtype), tr.zeros((size, columns, 2, 0), dtype=dtype)
+    solutions = (
+        tl.triangular_solve(a, b),
+        tl.triangular_solve(a, b, check=False),
+        tl.cho_solve(a, b),
+        tl.lu_solve(tl.lu_factor(a), b),
+        tl.lstsq(a, b, driver="qr").solution,
+    )
+    assert {x.shape for x in solutions} == {b.shape}

@@ -135,3 +135,18 @@ def test_the_factors_do_not_keep_the_discarded_vectors_alive() -> None:
 def test_options_that_mean_nothing_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match=f"svd_truncated: {next(iter(options))} is .*accepted: "):
         tl.svd_truncated(tr.eye(2), **options)
+
+
+@pytest.mark.parametrize("driver", ["auto", "gesdd", "gesvd", "jacobi"])
+def test_a_truncated_decomposition_takes_a_driver_and_a_gauge_by_name(driver: str) -> None:
+    a = tr.normal((6, 5), seed=3, dtype="C64")
+    found = tl.svd_truncated(a, max_rank=2, driver=driver, gauge="canonical")
+    whole = tl.svd(a, driver=driver, gauge="canonical")
+    assert (found.u.to_numpy() == whole.u.to_numpy()[:, :2]).all()
+    assert (found.vh.to_numpy() == whole.vh.to_numpy()[:2]).all()
+    largest = np.abs(found.u.to_numpy()).argmax(axis=0)
+    assert (found.u.to_numpy()[largest, [0, 1]].imag == 0).all()
+    for option in ("driver", "gauge"):
+        wrong: Any = {option: "other"}
+        with pytest.raises(ArgumentError, match=f"svd_truncated: {option} is 'other'"):
+            tl.svd_truncated(a, **wrong)

@@ -312,3 +312,19 @@ def test_rules_name_what_was_called(bare: Placement) -> None:
     for function in (tl.svdvals, tl.eigvalsh, tl.eigvals):
         with pytest.raises(tl.NonFiniteError, match=rf"^{function.__name__}: operand a holds"):
             function(x)
+
+
+def test_eigenvectors_of_any_matrix_take_a_gauge() -> None:
+    a = tr.normal((5, 5, 3), seed=8)
+    raw, canonical = tl.eig(a), tl.eig(a, gauge="canonical")
+    vectors = canonical.eigenvectors.to_numpy()
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=0)[None], 0)
+    assert (canonical.eigenvalues.to_numpy() == raw.eigenvalues.to_numpy()).all()
+    assert np.abs(largest.imag).max() < 0.05  # real, but where another is as large to a thousandth
+    residual = tl.matmul(a, canonical.eigenvectors) - canonical.eigenvectors * tr.expand_dims(canonical.eigenvalues, 0)
+    assert np.abs(residual.to_numpy()).max() < 1e-13
+    back = tl.eig(a, gauge=raw.eigenvectors * 1j)
+    assert np.abs(back.eigenvectors.to_numpy() - raw.eigenvectors.to_numpy() * 1j).max() < 1e-14
+    assert (tl.eig(a, gauge="canonical", check="mask").result.eigenvectors.to_numpy() == vectors).all()
+    with pytest.raises(ArgumentError, match="eig: gauge is 'other'"):
+        tl.eig(a, gauge="other")

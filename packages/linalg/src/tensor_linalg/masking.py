@@ -7,7 +7,8 @@ tells them all at once; where an operation has none, for hardly a matrix ever fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from math import nan, prod
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
@@ -104,6 +105,55 @@ def masked_result(
     return delivered(operation, MaskedResult(result, codes), out, a, b)
 
 
+def screened_result(
+    operation: str,
+    run: Callable[..., Any],
+    operands: Sequence[Tensor],
+    harmless: Sequence[Tensor],
+    /,
+    *,
+    failed: Tensor | None = None,
+    out: Any = None,
+) -> MaskedResult[Any]:
+    """What an operation answers to ``check="mask"`` of which everything that fails is seen before it runs.
+
+    Args:
+        operation: its name.
+        run: from the operands, with harmless ones in the place of what is not finite, to a tensor or a named tuple.
+        operands: each [M, N, B...], or [M]; batch shapes are equal or broadcast.
+        harmless: what takes the place of a bad matrix of each.
+        failed: Bool [B...], where status 2 is due; None for nowhere.
+        out: None, or a :class:`MaskedResult` of targets.
+
+    >>> import tensor_runtime as tr
+    >>> screened_result("copy", tr.copy, [tr.tensor([[float("inf")]])], [tr.eye(1)]).status.item()
+    1
+    """
+    finite = [_finite(x) for x in operands]
+    result = run(*(_replaced(x, ok, one) for x, ok, one in zip(operands, finite, harmless, strict=True)))
+    codes = [full((), code, dtype=I32, placement=operands[0].placement) for code in (0, 1, 2)]
+    status = where(
+        reduce(logical_and, finite), codes[0] if failed is None else where(failed, codes[2], codes[0]), codes[1]
+    )
+    fine = equal(status, 0)
+    if holds(any(logical_not(fine))):
+        if isinstance(result, tuple):
+            kind: Any = type(result)
+            result = kind._make(where(fine, one, nan) for one in result)
+        else:
+            result = where(fine, result, nan)
+    return delivered(operation, MaskedResult(result, status), out, *operands)
+
+
+def _finite(x: Tensor) -> Tensor:
+    return all(isfinite(x), tuple(range(min(2, x.rank))))
+
+
+def _replaced(x: Tensor, ok: Tensor, stand_in: Tensor) -> Tensor:
+    """The operand with another matrix where it is not finite."""
+    return where(ok, x, _as_batch(stand_in, x.rank)) if holds(any(logical_not(ok))) else x
+
+
 def masked(
     run: Run,
     operation: str,
@@ -111,6 +161,7 @@ def masked(
     b: Tensor | None = None,
     status_of: Status | None = None,
     instead: Tensor | None = None,
+    instead_of_b: Tensor | None = None,
 ) -> tuple[tuple[Any, ...], Tensor]:
     """Results and status of a function whose operands have passed every check on metadata.
 
@@ -121,6 +172,7 @@ def masked(
         b: shape [N, K, B...] or [N], of which the batch axes broadcast against those of ``a``.
         status_of: from operands to I32 [B...], not 0 where ``run`` would raise; asked when it does.
         instead: [M, N], what takes the place of a bad matrix; None is an identity.
+        instead_of_b: the same of ``b``; None is zero.
 
     Returns:
         The results, NaN where the status is not 0; and I32 [B...].
@@ -133,14 +185,12 @@ def masked(
     batch = a.shape[2:] if b is None else broadcast_batches(operation, a.shape[2:], b.shape[2:])
     count = prod(batch)
     operands = [a] if b is None else [a, b]
-    finite = [all(isfinite(x), tuple(range(min(2, x.rank)))) for x in operands]
+    finite = [_finite(x) for x in operands]
     harmless = [eye(a.shape[0], a.shape[1], dtype=a.dtype, placement=a.placement) if instead is None else instead]
     if b is not None:
-        harmless.append(zeros(b.shape[:2], dtype=b.dtype, placement=b.placement))
-    clean = [
-        where(ok, x, _as_batch(stand_in, x.rank)) if holds(any(logical_not(ok))) else x
-        for ok, x, stand_in in zip(finite, operands, harmless, strict=True)
-    ]
+        nothing = zeros(b.shape[:2], dtype=b.dtype, placement=b.placement) if instead_of_b is None else instead_of_b
+        harmless.append(nothing)
+    clean = [_replaced(x, ok, one) for x, ok, one in zip(operands, finite, harmless, strict=True)]
     good = finite[0] if b is None else logical_and(*(_spread(ok, batch) for ok in finite))
     if not batch or count == 0:
         found, failed = _alone(run, clean, harmless)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Generic, Literal, NamedTuple, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64
+from tensor_core.errors import ArgumentError
+from tensor_linalg.decompositions.gauges import RAW, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIG, EIGVALS
@@ -30,25 +32,29 @@ class EigResult(NamedTuple, Generic[FactorT]):
 
 @overload
 def eig(
-    a: TypedTensor[F32] | TypedTensor[C32], /, *, check: bool = True, out: None = None
+    a: TypedTensor[F32] | TypedTensor[C32], /, *, gauge: str | Tensor = RAW, check: bool = True, out: None = None
 ) -> EigResult[TypedTensor[C32]]: ...
 @overload
 def eig(
-    a: TypedTensor[F64] | TypedTensor[C64], /, *, check: bool = True, out: None = None
+    a: TypedTensor[F64] | TypedTensor[C64], /, *, gauge: str | Tensor = RAW, check: bool = True, out: None = None
 ) -> EigResult[TypedTensor[C64]]: ...
 @overload
-def eig(a: Tensor, /, *, check: bool = True, out: EigResult | None = None) -> EigResult: ...
+def eig(a: Tensor, /, *, gauge: str | Tensor = RAW, check: bool = True, out: EigResult | None = None) -> EigResult: ...
 @overload
 def eig(
-    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[EigResult] | None = None
+    a: Tensor, /, *, gauge: str = RAW, check: Literal["mask"], out: MaskedResult[EigResult] | None = None
 ) -> MaskedResult[EigResult]: ...
-def eig(a: Tensor, /, *, check: Check = True, out: Any = None) -> EigResult | MaskedResult[EigResult]:
+def eig(
+    a: Tensor, /, *, gauge: str | Tensor = RAW, check: Check = True, out: Any = None
+) -> EigResult | MaskedResult[EigResult]:
     """Eigenvalues and right eigenvectors of any square matrices, A V = V diag(w).
 
     For Hermitian matrices :func:`eigh` is faster, and its vectors are orthonormal.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
+        gauge: what fixes the phases of eigenvectors, as for :func:`eigh`: "raw", "canonical", or a tensor of their
+            shape, which a mask does not take.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
@@ -64,6 +70,7 @@ def eig(a: Tensor, /, *, check: Check = True, out: Any = None) -> EigResult | Ma
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: a gauge that is none.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
@@ -76,8 +83,15 @@ def eig(a: Tensor, /, *, check: Check = True, out: Any = None) -> EigResult | Ma
     [-1j, 1j]
     """
     if check is not True and asks_for_mask(check):
-        return masked_result("eig", lambda x: eig(x, check=False), a, out=out)
-    found = EigResult(*execute_parts(EIG, a, flag("eig", "check", check)))
+        if isinstance(gauge, Tensor):
+            raise ArgumentError(
+                'eig: check="mask" with a reference for the gauge; accepted: a gauge by name', operation="eig"
+            )
+        return masked_result("eig", lambda x: eig(x, gauge=gauge, check=False), a, out=out)
+    values, vectors = execute_parts(EIG, a, flag("eig", "check", check))
+    if gauge is not RAW and not (isinstance(gauge, str) and gauge == RAW):
+        vectors, _ = turned("eig", vectors, gauge)
+    found = EigResult(values, vectors)
     return found if out is None else delivered("eig", found, out, a)
 
 

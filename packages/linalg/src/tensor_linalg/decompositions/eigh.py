@@ -7,7 +7,6 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.promotion import promote
-from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
@@ -18,7 +17,7 @@ from tensor_linalg.products import mH
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
 from tensor_linalg.specs.overwriting import EIGH_OVERWRITING
-from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_parts, execute_with_params
@@ -27,7 +26,7 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import add
 from tensor_runtime.ops.comparison import greater, less_equal
 from tensor_runtime.ops.complex_parts import real
-from tensor_runtime.ops.creation import zeros
+from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.diagonals import embed_diagonal, extract_diagonal, tril
 from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.logic import logical_and
@@ -107,7 +106,14 @@ def eigh(
 ) -> EighResult: ...
 @overload
 def eigh(
-    a: Tensor, /, *, gauge: str = RAW, check: Literal["mask"], out: MaskedEighResult | None = None
+    a: Tensor,
+    /,
+    b: Tensor | None = None,
+    *,
+    subset_by_index: tuple[int, int] | None = None,
+    gauge: str = RAW,
+    check: Literal["mask"],
+    out: MaskedEighResult | None = None,
 ) -> MaskedEighResult: ...
 def eigh(
     a: Tensor,
@@ -138,7 +144,8 @@ def eigh(
             the first of those within a thousandth of that, real and positive; a tensor of the eigenvectors' shape makes
             each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
-            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results: 2
+            where ``b`` is not positive definite. It takes no ``subset_by_value``.
         overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
             and its memory may be a result's, so that a large matrix needs none beside it.
         out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
@@ -191,14 +198,26 @@ def eigh(
 
 
 def _masked(a: Tensor, b: Any, by_index: Any, by_value: Any, gauge: Any) -> MaskedEighResult:
-    if b is not None or by_index is not None or by_value is not None or isinstance(gauge, Tensor):
+    if by_value is not None or isinstance(gauge, Tensor):
         raise ArgumentError(
-            'eigh: check="mask" with a second matrix, a subset or a reference for the gauge; accepted: one operand, '
-            "and a gauge by name",
+            'eigh: check="mask" with subset_by_value or a reference for the gauge; accepted: subset_by_index, and a '
+            "gauge by name",
             operation="eigh",
         )
-    matrix_axes("eigh", unwrap("eigh", a)[0].shape)
-    found, status = masked(lambda x: eigh(x, gauge=gauge, check=False), "eigh", a)
+
+    def run(*each: Tensor) -> EighResult:
+        return eigh(*each, subset_by_index=by_index, gauge=gauge, check=False)
+
+    shape = unwrap("eigh", a)[0].shape
+    if b is None:
+        matrix_axes("eigh", shape)
+        found, status = masked(run, "eigh", a)
+    else:
+        size, batch_a = square_axes("eigh", shape)
+        batch = broadcast_batches("eigh", batch_a, square_axes("eigh", unwrap("eigh", b)[0].shape)[1])
+        definite = eye(size, dtype=b.dtype, placement=b.placement)
+        both = with_batch(a, 2, batch), with_batch(b, 2, batch)  # each matrix with its own, as both are to blame
+        found, status = masked(run, "eigh", *both, instead_of_b=definite)
     return MaskedEighResult._make((*found, status))
 
 
@@ -212,7 +231,7 @@ def _generalized(a: Tensor, b: Tensor, by_index: Any, by_value: Any, check: bool
             operation="eigh",
             shapes=(a.shape, b.shape),
         )
-    batch = batch_a if batch_a == batch_b else broadcast_shapes(batch_a, batch_b)
+    batch = broadcast_batches("eigh", batch_a, batch_b)
     dtype = promote(a.dtype, b.dtype)
     if check:
         require_finite("eigh", "a", a)

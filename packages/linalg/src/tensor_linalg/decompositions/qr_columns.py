@@ -8,8 +8,8 @@ from tensor_core.dtypes import I64, TensorScalar
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_linalg.composed import floating_form, matrices
 from tensor_linalg.decompositions.qr import QRResult
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.operands import number, unit_of
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, screened_result
+from tensor_linalg.operands import number, require_finite, unit_of
 from tensor_linalg.products import matvec, mH
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
@@ -19,7 +19,7 @@ from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
 from tensor_runtime.ops.comparison import greater
-from tensor_runtime.ops.creation import zeros
+from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.random import normal
@@ -116,17 +116,28 @@ def qr_pivoted(
 
 @overload
 def qr_append(
-    q: TypedTensor[T], r: TypedTensor[T], columns: TypedTensor[T], /, *, out: None = None
+    q: TypedTensor[T], r: TypedTensor[T], columns: TypedTensor[T], /, *, check: bool = True, out: None = None
 ) -> QRResult[TypedTensor[T]]: ...
 @overload
-def qr_append(q: Tensor, r: Tensor, columns: Tensor, /, *, out: QRResult | None = None) -> QRResult: ...
-def qr_append(q: Tensor, r: Tensor, columns: Tensor, /, *, out: QRResult | None = None) -> QRResult:
+def qr_append(
+    q: Tensor, r: Tensor, columns: Tensor, /, *, check: bool = True, out: QRResult | None = None
+) -> QRResult: ...
+@overload
+def qr_append(
+    q: Tensor, r: Tensor, columns: Tensor, /, *, check: Literal["mask"], out: MaskedResult[QRResult] | None = None
+) -> MaskedResult[QRResult]: ...
+def qr_append(
+    q: Tensor, r: Tensor, columns: Tensor, /, *, check: Check = True, out: Any = None
+) -> QRResult | MaskedResult[QRResult]:
     """The QR decomposition of [A, columns] from that of A = q r, in about 8 M K P operations for P columns.
 
     Args:
         q: shape [M, K, B...] with orthonormal columns, K at most M; F32, F64, C32 or C64.
         r: shape [K, N, B...].
         columns: shape [M, P, B...]. All three have the same batch shape and dtype.
+        check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the results are written, a ``QRResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -138,6 +149,7 @@ def qr_append(q: Tensor, r: Tensor, columns: Tensor, /, *, out: QRResult | None 
     Raises:
         DTypeError: integer or Bool tensors, or dtypes that differ.
         ShapeError: shapes that do not fit.
+        NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
 
     Source: Gram and Schmidt's method, done twice (Giraud, Langou, Rozložník and van den Eshof, Numer. Math. 101, 2005);
     Golub and Van Loan, Matrix Computations, 4th ed., §6.5.2.
@@ -161,13 +173,25 @@ def qr_append(q: Tensor, r: Tensor, columns: Tensor, /, *, out: QRResult | None 
             f"qr_append: q is {q.dtype}, r {r.dtype} and columns {columns.dtype}; accepted: one dtype; convert() them",
             operation="qr_append",
         )
-    given, lines = (q, r, columns), []
+    given = (q, r, columns)
+    if check is not True and asks_for_mask(check):
+        safe = [eye(*q.shape[:2], dtype=q.dtype, placement=q.placement)]
+        safe += [zeros(x.shape[:2], dtype=x.dtype, placement=x.placement) for x in (r, columns)]
+        return screened_result("qr_append", _appended, given, safe, out=out)
+    if flag("qr_append", "check", check):
+        for name, x in zip(("q", "r", "columns"), given, strict=True):
+            require_finite("qr_append", name, x)
+    return delivered("qr_append", _appended(*given), out, *given)
+
+
+def _appended(q: Tensor, r: Tensor, columns: Tensor) -> QRResult:
+    lines = []
     for column in range(columns.shape[1]):
         q, line = _extended(q, columns[:, column])
         lines.append(line)
     height = q.shape[1]
     padded = [_padded(r, height), *(expand_dims(_padded(line, height), 1) for line in lines)]
-    return delivered("qr_append", QRResult(copy(q), concatenate(padded, 1)), out, *given)
+    return QRResult(copy(q), concatenate(padded, 1))
 
 
 def _extended(q: Tensor, column: Tensor) -> tuple[Tensor, Tensor]:

@@ -331,5 +331,5 @@ def polar(
     with failing_as("polar"):
         u, s, vh = svd(a, check=flag("polar", "check", check))
     vectors = mH(vh) if right else u
-    p = matmul(multiply(vectors, expand_dims(s, 0)), mH(vectors))
-    return delivered("polar", PolarResult(matmul(u, vh), multiply(add(p, mH(p)), 0.5)), out, a)
+    half = multiply(matmul(multiply(vectors, expand_dims(s, 0)), mH(vectors)), 0.5)
+    return delivered("polar", PolarResult(matmul(u, vh), add(half, mH(half))), out, a)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensor_core.dtypes import Bool
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.promotion import promote
 from tensor_core.shapes import as_shape
 from tensor_linalg.operands import with_batch
@@ -208,6 +208,8 @@ def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False, out:
     """
     name = "vander"
     shape = unwrap(name, x)[0].shape
+    if x.dtype is Bool:
+        raise DTypeError(f"{name}: operand is Bool; accepted: C32, C64, F32, F64, I32, I64", operation=name)
     if not shape:
         raise ShapeError(f"{name}: a scalar; accepted: vectors [M, B...]", operation=name, shape=shape)
     count = shape[0] if n is None else whole(name, "n", n)

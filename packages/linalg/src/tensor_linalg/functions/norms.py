@@ -58,6 +58,8 @@ def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
     """
     if unwrap("vector_norm", x)[0].rank == 0:
         raise ShapeError("vector_norm: a scalar; accepted: vectors [N, B...]", operation="vector_norm", shape=())
+    if isinstance(ord, str):
+        raise ArgumentError(f"vector_norm: ord is {ord!r}; accepted: a number", operation="vector_norm")
     order: Any = plain(ord)
     return statistics.norm(x, ord if order is None else order, 0, out=out)
 

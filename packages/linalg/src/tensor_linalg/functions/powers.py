@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal, TypeVar, overload
 
-from tensor_core.dtypes import TensorScalar
+from tensor_core.dtypes import I32, TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
@@ -14,10 +14,10 @@ from tensor_linalg.operands import with_batch
 from tensor_linalg.products import matmul
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
-from tensor_linalg.targets import placed
+from tensor_linalg.targets import delivered, placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.ops.creation import eye
+from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
@@ -41,7 +41,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
         n: the exponent; 0 gives identities, negative ones powers of the inverse.
         check: for negative ``n``, raise when an element is not finite.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
-            none, and a ``status`` of each, I32 [B...].
+            none, and a ``status`` of each, I32 [B...], which is 0 for every matrix unless ``n`` is negative.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -61,11 +61,15 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
     >>> matrix_power(tr.tensor([[1, 1], [1, 0]]), 10).to_numpy().tolist()
     [[89, 55], [55, 34]]
     """
-    if check is not True and asks_for_mask(check):
-        return masked_result("matrix_power", lambda x: matrix_power(x, n, check=False), a, out=out)
     name = "matrix_power"
     size, batch = square_axes(name, unwrap(name, a)[0].shape)
-    exponent, check = whole(name, "n", n), flag(name, "check", check)
+    exponent = whole(name, "n", n)
+    if check is not True and asks_for_mask(check):
+        if exponent < 0:
+            return masked_result(name, lambda x: matrix_power(x, n, check=False), a, out=out)
+        fine = zeros(batch, dtype=I32, placement=a.placement)  # products take any elements
+        return delivered(name, MaskedResult(matrix_power(a, n), fine), out, a)
+    check = flag(name, "check", check)
     if exponent == 0:
         return placed(copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
     square = a

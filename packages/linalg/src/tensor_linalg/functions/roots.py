@@ -25,15 +25,14 @@ from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
-from tensor_runtime.ops import exponential
+from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
 from tensor_runtime.ops.comparison import equal, greater, less, less_equal
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.joining import concatenate, stack
 from tensor_runtime.ops.logic import logical_not, logical_or
-from tensor_runtime.ops.reduction import all, any, max
-from tensor_runtime.ops.rounding import isfinite
+from tensor_runtime.ops.reduction import any, max
 from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.ops.views import copy, expand_dims, move_axes
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -41,6 +40,10 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap
 _MOST_STEPS: Final = 40
 """Steps of an iteration that doubles its digits; one that needs more has no limit."""
 _MOST_ROOTS: Final = 60
+_DRIFT: Final = 2.0**-44
+"""Share of A's norm, for each row, by which the square of what an iteration gives may miss A."""
+_HALF_OF_THE_DIGITS: Final = 2.0**-26
+"""Share of it that the square of Schur's root may miss; one that misses more is no root."""
 _NEAR: Final = 0.25
 """Distance from the identity within which eight nodes integrate the logarithm to a rounding unit of F64."""
 _NODES: Final = (
@@ -93,8 +96,9 @@ def sqrtm(
 
     Source: Denman and Beavers' iteration in product form with scaling: Cheng, Higham, Kenney and Laub, Approximating
     the logarithm of a matrix to specified accuracy, SIAM J. Matrix Anal. Appl. 22 (2001), 1112-1125; Higham, Functions
-    of Matrices, SIAM 2008, §6.3. Where it has no limit, complex matrices take Björck and Hammarling's method on Schur's
-    triangle: Linear Algebra Appl. 52/53 (1983), 127-140; Higham, §6.2.
+    of Matrices, SIAM 2008, §6.3. Where the square of its limit is not A to some digits less than all, and where a
+    complex matrix has no limit, Björck and Hammarling's method on Schur's triangle is taken: Linear Algebra Appl. 52/53
+    (1983), 127-140; Higham, §6.2. What it finds has a square that is A to half the digits at least, or is an error.
 
     >>> import tensor_runtime as tr
     >>> sqrtm(tr.tensor([[4.0, 5.0], [0.0, 9.0]])).to_numpy().round(12).tolist()
@@ -273,23 +277,42 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
 
 
 def _root(operation: str, a: Tensor) -> Tensor:
-    """By Denman and Beavers' iteration; of complex matrices for which it has no limit by Schur's decomposition."""
+    """By Denman and Beavers' iteration; where it has no limit, or one whose square is not A, by Schur's decomposition.
+
+    Of a real matrix that is the real part, whose square is A where no eigenvalue lies on the negative real axis.
+    """
     if 0 in a.shape:
         return copy(a)
     with failing_as(operation):
         x, lost = _iterated_root(a)
-    if lost is None:
+    real = a.dtype.kind != "complex"
+    remedy = _REMEDY if real else _REMEDY_COMPLEX
+    if real and holds(any(lost)):
+        raise _without_root(operation, lost, remedy)
+    lost = logical_or(lost, _misses(x, a, a.shape[0] * _DRIFT))
+    if not holds(any(lost)):
         return x
-    if a.dtype.kind != "complex":
-        raise _without_root(operation, lost, _REMEDY)
-    others, without = _schur_root(where(lost, a, identities(a)), singular=operation == "sqrtm")
-    if without is not None:
-        raise _without_root(operation, without, _REMEDY_COMPLEX)
+    rest = where(lost, a, identities(a))
+    others, singular = _schur_root(rest)
+    others = complex_parts.real(others) if real else others
+    without = _misses(others, rest, _HALF_OF_THE_DIGITS)
+    if operation == "logm":
+        without = logical_or(without, singular)
+    if holds(any(without)):
+        raise _without_root(operation, without, remedy)
     return where(lost, others, x)
 
 
-def _iterated_root(a: Tensor) -> tuple[Tensor, Tensor | None]:
-    """X goes to the root, and M, X times its partner, to the identity; and which have no limit, or None.
+def _misses(x: Tensor, a: Tensor, part: float) -> Tensor:
+    """Where the square of x is farther from A than that part of A's norm, or is NaN."""
+    distance = one_norm(subtract(matmul(x, x), a))
+    return logical_not(less_equal(distance, multiply(one_norm(a), part)))
+
+
+def _iterated_root(a: Tensor) -> tuple[Tensor, Tensor]:
+    """X goes to the root, and M, X times its partner, to the identity; and which have no limit.
+
+    Rounding parts X from M where X is ill-conditioned, so that M tells nothing of how near X is to a root.
 
     Those without limit go on as identities, and those that are found stay as they are, so that each has the steps that
     it has alone.
@@ -316,32 +339,26 @@ def _iterated_root(a: Tensor) -> tuple[Tensor, Tensor | None]:
         near, unfinished = less(away, 1e-2), logical_not(less_equal(away, size * 2.0**-50))
         if not holds(any(unfinished)):
             break
-    lost = logical_or(lost, unfinished)
-    return x, lost if holds(any(lost)) else None
+    return x, logical_or(lost, unfinished)
 
 
-def _schur_root(a: Tensor, singular: bool) -> tuple[Tensor, Tensor | None]:
-    """The root of a triangle, column after column, turned back (Björck and Hammarling); and which have none, or None.
+def _schur_root(a: Tensor) -> tuple[Tensor, Tensor]:
+    """The root of a triangle, column after column, turned back (Björck and Hammarling); and which are singular.
 
     Column j of the root R of T has (R' + r_jj) x = t above its diagonal, with R' the columns before it.
     """
     size = a.shape[0]
     t, z = schur(a, form="complex", check=False)
     roots = move_axes(exponential.sqrt(extract_diagonal(t)), -1, 0)
-    zero = equal(roots, 0.0)
-    if not singular and holds(any(zero)):
-        return a, any(zero, 0)
-    one = identities(a)
+    one = identities(t)
     columns = [_below(roots[:1], size)]
     for j in range(1, size):
         before = stack([column[:j] for column in columns], 1)
         shifted = add(before, multiply(one[:j, :j], roots[j]))
         above = triangular_solve(shifted, t[:j, j : j + 1], check=False)[:, 0]
         columns.append(_below(concatenate([above, roots[j : j + 1]], 0), size))
-    r = stack(columns, 1)
-    lost = logical_not(all(isfinite(r), (0, 1)))  # two roots of 0, and something beside them
-    x = matmul(matmul(z, r), mH(z))
-    return x, lost if holds(any(lost)) else None
+    x = matmul(matmul(z, stack(columns, 1)), mH(z))  # NaN where there are two roots of 0, and something beside them
+    return x, any(equal(roots, 0.0), 0)
 
 
 def _below(column: Tensor, size: int) -> Tensor:

@@ -4,7 +4,8 @@ A map is a function from a tensor to a tensor of the same shape, whatever its ra
 nobody flattens anything. Vectors lie in one tensor, products with them are ``dot_general``, and each step reads a
 number or two back to the host, by which it decides. The same start gives the same bits on one machine.
 
-Where a right-hand side has trailing batch axes, each column is iterated with numbers of its own.
+Where a right-hand side has trailing batch axes, each column is iterated with numbers of its own. ``eigsh``, ``eigs``
+and ``svds`` look for pairs of one map from one start, all of whose axes belong to the vector: they have no batch axes.
 
 A callback is told ``Progress`` and stops the iteration by returning True. Ctrl-C stops it too: the best so far is
 returned, with ``interrupted=True``. Before the first product with A has ended (``svds``: with AᴴA) there is nothing to
@@ -12,7 +13,8 @@ return, and ``KeyboardInterrupt`` goes on to the caller.
 
 No more than ``maxiter`` products with A are made (``svds``: with AᴴA), that for the residual of ``x0`` among them;
 ``svds`` makes up to ``k`` more with A at its end, for left vectors. ``iterations`` counts those that ended. Nothing is
-raised where an iteration does not converge: ``converged`` says so.
+raised where an iteration does not converge: ``converged`` says so. NaN and infinities are errors, wherever they come
+from: a right-hand side, an image, or products that overflow.
 """
 
 from __future__ import annotations

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, over, parted, share, started
+from tensor_linalg.iterative.operators import (
+    LinearMap,
+    Operator,
+    Shape,
+    flat,
+    levelled,
+    over,
+    parted,
+    require_numbers,
+    share,
+    started,
+    times,
+    unsolved,
+)
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import first, unit_of
 from tensor_linalg.products import vecdot
@@ -43,6 +56,7 @@ def cg(
     Raises:
         NotPositiveDefiniteError: A, or the preconditioner, is found not to be positive definite.
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        NonFiniteError: what the function gave, or ``b``, holds NaN or an infinity; with ``batch_index``.
 
     Source: M. R. Hestenes and E. Stiefel, J. Res. Natl. Bur. Stand. 49, 409 (1952); Golub and Van Loan, Matrix
     Computations, 4th ed., §11.3 and §11.5.
@@ -63,24 +77,31 @@ def cg(
     bound = share(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
     tiny = unit_of(r.dtype)
     norm = tr.multiply(length, 0.0)  # of A, at least
-    converged = interrupted = False
+    lift: tr.Tensor | None = None  # A times that is iterated
+    steps, converged, interrupted = 0, False, False
     try:
         z = r if precondition is None else precondition(r)
+        z_lift = None if precondition is None else levelled(z, r)
+        z = times(z, z_lift)
         p, rz = z, tr.real(vecdot(r, z))
         while True:
             residuals = tr.norm(r, axis=0)
-            active = residuals > bound
-            if not tr.any(active):
-                converged = bool(tr.all(residuals <= bound))  # not where they are NaN
+            active = unsolved("cg", residuals, bound, batch)
+            if active is None:
+                converged = True
                 break
             if stop.reached(apply.products, residuals, batch, scale):
                 break
             q = apply(p)
+            if not steps:
+                lift = levelled(q, p)
+            q, steps = times(q, lift), steps + 1
             square, pq = tr.real(vecdot(p, p)), tr.real(vecdot(p, q))
             norm = tr.maximum(norm, over(tr.norm(q, axis=0), tr.sqrt(square)))
             pq = tr.where(tr.abs(pq) <= tr.multiply(tr.multiply(norm, square), 10 * tiny), 0.0, pq)  # rounding alone
             moving, wrong = active, active & ((pq <= 0) | (rz <= 0))
             if tr.any(wrong):
+                require_numbers("cg", norm, batch)
                 resolved = residuals > tiny  # else squares of what is left have vanished, and the column rests
                 _require_positive(active & ((rz < 0) | (resolved & (rz <= 0))), batch, "preconditioner", "leave it out")
                 remedy = "minres takes any Hermitian"
@@ -88,7 +109,7 @@ def cg(
                 moving = active & (pq > 0) & (rz > 0)
             step = tr.where(moving, tr.divide(rz, tr.where(moving, pq, 1.0)), 0.0)
             x, r = tr.add(x, tr.multiply(step, p)), tr.subtract(r, tr.multiply(step, q))
-            z = r if precondition is None else precondition(r)
+            z = r if precondition is None else times(precondition(r), z_lift)
             before, rz = rz, tr.real(vecdot(r, z))
             p = tr.add(z, tr.multiply(tr.where(moving, tr.divide(rz, tr.where(moving, before, 1.0)), 0.0), p))
     except KeyboardInterrupt:
@@ -96,7 +117,7 @@ def cg(
             raise
         interrupted = True
     residuals = tr.multiply(tr.norm(r, axis=0), scale).reshape(batch)
-    x = tr.add(start, tr.multiply(x, scale)).reshape(b.shape)
+    x = tr.add(start, times(tr.multiply(x, scale), lift)).reshape(b.shape)
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, inf, isfinite, log2
+from math import ceil, inf, isfinite, log2, sqrt
 from typing import Any, NamedTuple
 
 import tensor_runtime as tr
@@ -11,7 +11,7 @@ from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted
 from tensor_linalg.iterative.results import Callback, Stop
-from tensor_linalg.operands import number, plain, unit_of
+from tensor_linalg.operands import number, plain, require_finite, unit_of
 from tensor_linalg.products import matmul, matvec, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import flag, whole
@@ -19,8 +19,14 @@ from tensor_runtime.errors import NonFiniteError
 
 _LOOK = 3
 """The error is estimated whenever so many vectors have come."""
-_MOST_SHORTENINGS = 12
-"""Each makes a part at most 0.8 times as long, most make it 10 times shorter."""
+_GRID = 2.0**-52
+"""Parts are multiples of it, so that thousands of them add up to all the time without rounding."""
+_NEARLY = 1.2
+"""Ratio of a part that is too long to one that is not, below which no longer one is sought."""
+_LONGEST_GROWTH = 2.0
+"""A part is at most so many times as long as the one before it, whose estimate is known."""
+_ROUNDED = 4.0
+"""Rounding units of t A by which a part may miss: the exponential of a rounded map is no nearer."""
 _TAYLOR_DEGREE = 16
 """Of a matrix of norm at most 1/2, what is left out is below 2⁻¹⁷ / 17! or 2e-20."""
 
@@ -67,7 +73,8 @@ def expm_multiply(
         t: a number, complex where it is a time of quantum mechanics: -1j * time.
         hermitian: whether A is; of a map that is not, the result is then wrong.
         tol: the estimated errors of all parts add up to at most ``tol`` times a norm, of each part the larger of those
-            before and after it; None for the dtype's rounding unit to the power 3/4. Less than that unit means it.
+            before and after it; None for the dtype's rounding unit to the power 3/4. Less than what rounding of t A
+            does, some units times |t| |A|, means that.
         maxiter: products with A at most.
         basis: vectors that are kept, each as large as ``v``.
         batch_rank: see ``v``.
@@ -79,7 +86,7 @@ def expm_multiply(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
-        NonFiniteError: what the function gave holds NaN or an infinity.
+        NonFiniteError: what the function gave holds NaN or an infinity, or the result is beyond the dtype's range.
 
     Source: R. B. Sidje, ACM Trans. Math. Softw. 24, 130 (1998); Y. Saad, SIAM J. Numer. Anal. 29, 209 (1992).
 
@@ -99,15 +106,17 @@ def expm_multiply(
     if isinstance(t, complex):
         x = tr.convert(x, tr.promote(x.dtype, tr.C32))
     size = min(size, max(x.shape[0], 1))
-    errors, reached, interrupted = tr.multiply(tr.norm(x, axis=0), 0.0), 0.0, False
+    errors, reached, step, interrupted = tr.multiply(tr.norm(x, axis=0), 0.0), 0.0, 1.0, False
     small: type[_Small] = _HermitianSmall if flag("expm_multiply", "hermitian", hermitian) else _Small
     try:
         while reached < 1 and x.size:
-            space = _grown(apply, x, size, small, t, 1 - reached, stop)
+            space = _grown(apply, x, size, small, t, 1 - reached, _LONGEST_GROWTH * step, stop)
             if space is None:  # no part of the time is short enough
                 break
             step, lost, x_next = space
             x, errors, reached = x_next, tr.add(errors, lost), 1.0 if step >= 1 - reached else reached + step
+            with finite_images("expm_multiply"):
+                require_finite("expm_multiply", "x", x)
             if reached < 1 and stop.reached(apply.products, errors, batch):
                 break
     except KeyboardInterrupt:
@@ -196,14 +205,15 @@ class _Part(NamedTuple):
 def _part(small: _Small, t: complex, step: float, next_length: tr.Tensor, tol: float) -> _Part:
     """What is lost is about the first vector that the space does not hold, for unit vectors at the start."""
     coefficients, phi = small.columns(t * step)
-    lost = tr.multiply(tr.multiply(next_length, abs(t) * step), tr.abs(phi[-1]))
-    allowed = tr.multiply(tr.maximum(tr.norm(coefficients, axis=0), 1.0), tol * step)
-    excess = float(tr.max(tr.where(lost > 0, tr.divide(lost, allowed), 0.0)))  # a loss where none is allowed: inf
+    scale = tr.multiply(next_length, abs(t) * step)
+    lost = tr.multiply(scale, tr.abs(phi[-1]))
+    most = tr.maximum(tr.multiply(scale, _ROUNDED * unit_of(scale.dtype)), tol * step)
+    excess = float(tr.max(tr.divide(lost, tr.multiply(tr.maximum(tr.norm(coefficients, axis=0), 1.0), most))))
     return _Part(step, coefficients, lost, excess if isfinite(excess) else inf)
 
 
 def _grown(
-    apply: LinearMap, x: tr.Tensor, size: int, make: type[_Small], t: complex, left: float, stop: Stop
+    apply: LinearMap, x: tr.Tensor, size: int, make: type[_Small], t: complex, left: float, longest: float, stop: Stop
 ) -> tuple[float, tr.Tensor, tr.Tensor] | None:
     """One space: the share of t it goes through, what is lost, and the vectors there; None where it is too small."""
     length = tr.norm(x, axis=0)
@@ -226,10 +236,11 @@ def _grown(
         if full or count % _LOOK == 0:
             small = make(h[:count, :count])
             part = _part(small, t, left, beta, stop.tol)
-            if part.excess <= 1 or full:
-                part = _shortened(part, small, t, beta, stop.tol, count)
+            if part.excess > 1 and full:
+                part = _shortened(_part(small, t, min(left, longest), beta, stop.tol), small, t, beta, stop.tol, count)
                 if part.excess > 1:
                     return None
+            if part.excess <= 1:
                 whole_part = basis.combined(tr.multiply(part.coefficients, length))
                 return part.step, tr.multiply(part.lost, length), whole_part
         basis.set(count, over(rest, beta))
@@ -238,13 +249,24 @@ def _grown(
 
 
 def _shortened(part: _Part, small: _Small, t: complex, next_length: tr.Tensor, tol: float, count: int) -> _Part:
-    """A part so short that it loses no more than it may; an error goes with the power ``count`` of the step.
+    """A part so short that it loses no more than it may, and hardly shorter.
 
-    Where rounding keeps the estimate above what is allowed, no part is short enough: the last that was tried.
+    An error goes with the power ``count`` of the step where that is short; long ones are halved at least. Where no part
+    is short enough, as the operator is beyond the dtype's range, the last that was tried.
     """
-    for _ in range(_MOST_SHORTENINGS):
-        if part.excess <= 1:
-            break
-        step = part.step * max(0.1, min(0.8, 0.9 * part.excess ** (-1 / (count + 1))))
-        part = _part(small, t, step, next_length, tol)
+    too_long = part.step
+    while part.excess > 1 and part.step > _GRID:
+        too_long = part.step
+        step = too_long * max(0.1, min(0.5, part.excess ** (-1 / (count + 1))))
+        part = _part(small, t, _whole_steps(step), next_length, tol)
+    while part.excess <= 1 and too_long > _NEARLY * part.step + _GRID:
+        between = _part(small, t, _whole_steps(sqrt(too_long * part.step)), next_length, tol)
+        if between.excess <= 1:
+            part = between
+        else:
+            too_long = between.step
     return part
+
+
+def _whole_steps(step: float) -> float:
+    return ceil(step / _GRID) * _GRID

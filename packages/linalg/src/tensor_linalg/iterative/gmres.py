@@ -8,7 +8,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, parted, share, started
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, parted, share, started, unsolved
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matvec, vecdot
@@ -65,7 +65,7 @@ def gmres(
     residuals = tr.norm(r, axis=0)
     interrupted = asked = False
     try:
-        while tr.any(residuals > bound) and not asked and apply.products < stop.maxiter:
+        while unsolved("gmres", residuals, bound, batch) is not None and not asked and apply.products < stop.maxiter:
             found = _cycle(apply, precondition, r, bound, size, stop, batch)
             x, residuals = tr.add(x, found.change), found.residuals
             interrupted, asked = found.interrupted, found.asked
@@ -77,7 +77,7 @@ def gmres(
         if not apply.products:
             raise
         interrupted = True
-    converged = bool(tr.all(residuals <= bound))  # not where they are NaN
+    converged = bool(tr.all(residuals <= bound))
     return SolverResult(x.reshape(b.shape), converged, apply.products, residuals.reshape(batch), interrupted)
 
 

@@ -14,9 +14,12 @@ from tensor_linalg.iterative.operators import (
     adjoint_of,
     flat,
     hypotenuse,
+    levelled,
     over,
     parted,
     share,
+    times,
+    unsolved,
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
@@ -51,7 +54,7 @@ def lsmr(
         As ``cg``, with x of the shape that ``adjoint`` gives, and residuals |Aᴴ r| [B...].
 
     Raises:
-        ShapeError, DTypeError, ArgumentError: what a function gave, or an option, does not fit.
+        ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
 
     Source: D. C.-L. Fong and M. Saunders, SIAM J. Sci. Comput. 33, 2950 (2011).
 
@@ -66,6 +69,8 @@ def lsmr(
     u = over(u, length)  # from here on b has norm 1, so that its size meets no squares
     domain, v = _first_image(back, u, core, batch)
     apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
+    lift = levelled(v, u)  # A times that, with x divided by it, is what is iterated
+    v = times(v, lift)
     damp = number("lsmr", "damp", damp)
     stop = Stop("lsmr", tol, maxiter, callback, b.dtype, 0.5)
     alpha = alpha_bar = tr.norm(v, axis=0)
@@ -74,23 +79,25 @@ def lsmr(
     zeta_bar = alpha  # |Aᴴ r| over the norm of b, with a sign
     bound = tr.add(share(zeta_bar, stop.tol), tr.multiply(length, 0.0))  # NaN where b is not finite
     sin_bar = tr.multiply(alpha, 0.0)
+    damping = times(tr.add(sin_bar, damp), lift)
+    scale = length if lift is None else tr.divide(length, lift)
     divisor = divisor_bar = cos_bar = tr.add(sin_bar, 1.0)
     converged = interrupted = False
     try:
         while True:
-            active = tr.abs(zeta_bar) > bound
-            if not tr.any(active):
-                converged = bool(tr.all(tr.abs(zeta_bar) <= bound))  # not where they are NaN
+            active = unsolved("lsmr", tr.abs(zeta_bar), bound, batch)
+            if active is None:
+                converged = True
                 break
-            if stop.reached(apply.products, tr.abs(zeta_bar), batch, length):
+            if stop.reached(apply.products, tr.abs(zeta_bar), batch, scale):
                 break
-            u = tr.subtract(apply(v), tr.multiply(alpha, u))
+            u = tr.subtract(times(apply(v), lift), tr.multiply(alpha, u))
             beta = tr.norm(u, axis=0)
             u = over(u, beta)
-            v = tr.subtract(turn(u), tr.multiply(beta, v))
+            v = tr.subtract(times(turn(u), lift), tr.multiply(beta, v))
             alpha = tr.norm(v, axis=0)
             v = over(v, alpha)
-            alpha_hat = hypotenuse(alpha_bar, tr.add(tr.multiply(alpha_bar, 0.0), damp)) if damp else alpha_bar
+            alpha_hat = hypotenuse(alpha_bar, damping) if damp else alpha_bar
             rho = hypotenuse(alpha_hat, beta)
             divisor_old, divisor = divisor, tr.where(rho > 0, rho, 1.0)  # where rho is 0, so is what it divides
             theta = tr.multiply(tr.divide(beta, divisor), alpha)
@@ -112,8 +119,8 @@ def lsmr(
         if not apply.products:
             raise
         interrupted = True
-    residuals = tr.multiply(tr.abs(zeta_bar), length).reshape(batch)
-    x = tr.multiply(x, length).reshape((*domain, *batch))
+    residuals = tr.multiply(tr.abs(zeta_bar), scale).reshape(batch)
+    x = times(tr.multiply(x, length), lift).reshape((*domain, *batch))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 from math import inf
 
 import tensor_runtime as tr
-from tensor_linalg.iterative.operators import LinearMap, Operator, flat, hypotenuse, over, parted, share, started
+from tensor_linalg.iterative.operators import (
+    LinearMap,
+    Operator,
+    flat,
+    hypotenuse,
+    over,
+    parted,
+    share,
+    started,
+    unsolved,
+)
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number, unit_of
 from tensor_linalg.products import vecdot
@@ -36,7 +46,7 @@ def minres(
         system, ``converged`` is False.
 
     Raises:
-        ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
 
     Source: C. C. Paige and M. A. Saunders, SIAM J. Numer. Anal. 12, 617 (1975).
 
@@ -69,9 +79,9 @@ def minres(
     converged = interrupted = False
     try:
         while True:
-            active = (residuals > bound) & ~ended
-            if not tr.any(active):
-                converged = bool(tr.all(residuals <= bound))  # not where they are NaN
+            active = unsolved("minres", residuals, bound, batch, ended)
+            if active is None:
+                converged = bool(tr.all(residuals <= bound))  # not where the space has ended before
                 if converged and tr.any(doubtful):
                     true = tr.norm(tr.subtract(right, apply(x)), axis=0)
                     if tr.any(true > tr.multiply(bound, 10.0)):  # A is singular, and rounding hid it
@@ -88,7 +98,7 @@ def minres(
             gbar = tr.subtract(tr.multiply(sine, dbar), tr.multiply(cosine, alpha))
             epsilon, dbar = tr.multiply(sine, beta), tr.negative(tr.multiply(cosine, beta))
             gamma, norm = hypotenuse(gbar, beta), tr.maximum(norm, hypotenuse(alpha, beta))
-            vanished = gamma <= tr.multiply(norm, unit)
+            vanished = gamma <= share(norm, unit)
             ended, doubtful = ended | vanished, doubtful | (gamma <= tr.multiply(norm, unit**0.5))
             gamma = tr.where(vanished, 0.0, gamma)
             cosine, sine = over(gbar, gamma), over(beta, gamma, 1.0)  # where both are 0 nothing more is found

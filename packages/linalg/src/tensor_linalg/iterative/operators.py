@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import prod
+from math import isfinite, prod
 from typing import Any
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_linalg.operands import first
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.errors import NonFiniteError
 
@@ -93,11 +94,51 @@ def finite_images(operation: str, /) -> Iterator[None]:
     try:
         yield
     except NonFiniteError:
-        raise NonFiniteError(
-            f"{operation}: the operator or the start holds NaN or an infinity, or products overflow; "
-            "accepted: finite images of finite tensors",
-            operation=operation,
-        ) from None
+        raise _not_finite(operation, ()) from None
+
+
+def _not_finite(operation: str, column: Shape) -> NonFiniteError:
+    where = f", as batch index {column} shows" if column else ""
+    return NonFiniteError(
+        f"{operation}: the operator or the start holds NaN or an infinity, or products overflow{where}; "
+        "accepted: finite images of finite tensors",
+        operation=operation,
+        batch_index=column,
+    )
+
+
+def unsolved(
+    operation: str, residuals: tr.Tensor, bound: tr.Tensor, batch: Shape, ended: tr.Tensor | None = None, /
+) -> tr.Tensor | None:
+    """Which columns have residuals above their bounds, but for those that have ended; None where there is no such.
+
+    Raises:
+        NonFiniteError: a residual is NaN or infinite, which an image was or the start is.
+
+    >>> unsolved("demo", tr.tensor([2.0, 0.5]), tr.ones((2,)), (2,)).to_numpy().tolist()
+    [True, False]
+    >>> unsolved("demo", tr.tensor([1.0, 0.5]), tr.ones((2,)), (2,)) is None
+    True
+    """
+    above = ~(residuals <= bound)
+    active = above if ended is None else above & ~ended
+    left = float(tr.sum(tr.where(active, residuals, 0.0)))
+    if not isfinite(left):
+        require_numbers(operation, residuals, batch)
+    return active if left != 0 else None
+
+
+def require_numbers(operation: str, x: tr.Tensor, batch: Shape, /) -> None:
+    """Raise where what the columns of an iteration tell is NaN or infinite.
+
+    Raises:
+        NonFiniteError: with ``batch_index``.
+
+    >>> require_numbers("demo", tr.ones((2,)), (2,))
+    """
+    bad = ~tr.isfinite(x)
+    if tr.any(bad):
+        raise _not_finite(operation, first(bad.reshape(batch)))
 
 
 def flat(x: tr.Tensor, core: Shape, batch: Shape, /) -> tr.Tensor:
@@ -189,13 +230,40 @@ def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
 
 
 def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /) -> tr.Tensor:
-    """The quotient; where the divisor is 0 another number.
+    """The quotient, NaN where either is; where the divisor is 0 another number.
 
     >>> over(tr.tensor([1.0, 1.0]), tr.tensor([2.0, 0.0])).to_numpy().tolist()
     [0.5, 0.0]
     """
-    there = divisor > 0
+    there = divisor != 0.0
     return tr.where(there, tr.divide(x, tr.where(there, divisor, 1.0)), otherwise)
+
+
+def levelled(image: tr.Tensor, x: tr.Tensor, /) -> tr.Tensor | None:
+    """Powers of two that bring the image of each column near the column's length; None where all are near enough.
+
+    Squares of what is near neither vanish nor overflow.
+
+    >>> levelled(tr.tensor([1e-250, 0.0]), tr.tensor([1.0, 0.0])).item() == 2.0**830
+    True
+    >>> levelled(tr.tensor([1e-9, 0.0]), tr.tensor([1.0, 0.0])) is None
+    True
+    """
+    most = 1000 if image.dtype.component is tr.F64 else 120
+    exponent = tr.subtract(tr.log2(tr.norm(x, axis=0)), tr.log2(tr.norm(image, axis=0)))
+    far = tr.isfinite(exponent) & (tr.abs(exponent) > most / 6)
+    if not tr.any(far):
+        return None
+    return tr.exp2(tr.where(far, tr.clip(tr.round(exponent), -most, most), 0.0))
+
+
+def times(x: tr.Tensor, factor: tr.Tensor | None, /) -> tr.Tensor:
+    """The product with what :func:`levelled` gives.
+
+    >>> times(tr.ones((2,)), None).to_numpy().tolist()
+    [1.0, 1.0]
+    """
+    return x if factor is None else tr.multiply(x, factor)
 
 
 def hypotenuse(x: tr.Tensor, y: tr.Tensor, /) -> tr.Tensor:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError
-from tensor_linalg.operands import number, unit_of
+from tensor_core.errors import ArgumentError, shortened
+from tensor_linalg.operands import number, plain, unit_of
 from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import whole
 
@@ -60,6 +60,7 @@ class EigenResult(NamedTuple):
 
 
 Callback = Callable[[Progress], Any]
+"""What it answers: True to stop; None or False to go on."""
 
 
 class Stop:
@@ -70,7 +71,7 @@ class Stop:
     (True, True)
     """
 
-    __slots__ = ("_callback", "maxiter", "tol")
+    __slots__ = ("_callback", "_operation", "maxiter", "tol")
 
     def __init__(
         self, operation: str, tol: Any, maxiter: Any, callback: Callback | None, dtype: tr.DType, power: float, /
@@ -83,11 +84,24 @@ class Stop:
             raise ArgumentError(
                 f"{operation}: callback is no function; accepted: a function of Progress", operation=operation
             )
-        self._callback = callback
+        self._operation, self._callback = operation, callback
 
     def asked(self, products: int, progress: Callable[[], Progress], /) -> bool:
-        """Whether somebody wants no more: the callback, which is called, or the limit."""
-        told = self._callback is not None and self._callback(progress()) is True
+        """Whether somebody wants no more: the callback, which is called, or the limit.
+
+        Raises:
+            ArgumentError: the callback answers something but None, True and False, or what equals one of them.
+        """
+        if self._callback is None:
+            return products >= self.maxiter
+        answer = self._callback(progress())
+        told = False if answer is None else plain(answer)
+        if not isinstance(told, bool):
+            raise ArgumentError(
+                f"{self._operation}: the callback answered {shortened(answer)}; accepted: None, False, or True to "
+                "stop, as Python's, NumPy's or a Bool tensor of rank 0",
+                operation=self._operation,
+            )
         return told or products >= self.maxiter
 
     def reached(

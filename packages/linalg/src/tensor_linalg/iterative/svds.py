@@ -11,7 +11,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.eigsh import hermitian_pairs, sizes, start_vector
-from tensor_linalg.iterative.operators import Operator, adjoint_of, finite_images
+from tensor_linalg.iterative.operators import Operator, adjoint_of, finite_images, levelled, times
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
@@ -65,7 +65,8 @@ def svds(
         k: how many values; which: "LM" for the largest, "SM" for the smallest.
         tol: as for ``eigsh``, of AᴴA; maxiter: products with A, and as many with Aᴴ,
             at most; up to k more with A follow, for the left vectors.
-        basis, multiplets, seed, callback: as for ``eigsh``.
+        basis, multiplets, seed, callback: as for ``eigsh``. Where squares of A's elements would vanish or overflow, the
+            process, and what the callback is told, are those of A times a power of two.
 
     Returns:
         u [*range, k], s [k] descending and vh [k, *domain]; whether all have converged; the number of products with
@@ -98,14 +99,7 @@ def svds(
     k, room = sizes("svds", k, basis, start)
     stop = Stop("svds", tol, maxiter, callback, start.dtype, 0.75)
     forth, turn = _function(a, "the operator"), _function(back, "adjoint")
-    target: tuple[int, ...] = ()
-
-    def normal(x: tr.Tensor) -> tr.Tensor:
-        nonlocal target
-        y = forth(x)
-        target = y.shape
-        return turn(y)
-
+    normal = _Normal(forth, turn)
     order = "LA" if which == "LM" else "SA"
     found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     vectors, residuals = found.eigenvectors, found.residuals  # ascending
@@ -120,6 +114,7 @@ def svds(
         kept = slice(0, len(images)) if which == "SM" else slice(count - len(images), count)
         vectors, residuals, count = vectors[..., kept], residuals[kept], len(images)
     vectors = vectors.reshape((start.size, count))
+    target = normal.target
     image = tr.zeros((prod(target), 0), dtype=vectors.dtype, placement=vectors.placement)
     if images:
         ascending = images if which == "SM" else images[::-1]
@@ -133,9 +128,30 @@ def svds(
         tr.to_contiguous(vh).reshape((s.size, *start.shape)),
         found.converged and not interrupted,
         found.iterations,
-        tr.copy(residuals[::-1]),
+        normal.unlifted(tr.copy(residuals[::-1])),
         interrupted,
     )
+
+
+class _Normal:
+    """AᴴA, of A times a power of two where its squares would vanish or overflow."""
+
+    def __init__(self, forth: Callable[[tr.Tensor], tr.Tensor], turn: Callable[[tr.Tensor], tr.Tensor], /) -> None:
+        self._forth, self._turn = forth, turn
+        self._lift: tr.Tensor | None = None
+        self._looked = False
+        self.target: tuple[int, ...] = ()
+
+    def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
+        y = self._forth(x)
+        if not self._looked:
+            self._lift, self._looked = levelled(y.reshape((y.size,)), x.reshape((x.size,))), True
+        self.target = y.shape
+        return times(self._turn(times(y, self._lift)), self._lift)
+
+    def unlifted(self, residuals: tr.Tensor, /) -> tr.Tensor:
+        """Residuals as those of A itself, which may be beyond the dtype's range."""
+        return residuals if self._lift is None else tr.divide(tr.divide(residuals, self._lift), self._lift)
 
 
 def _function(a: Any, what: str) -> Callable[[tr.Tensor], tr.Tensor]:

@@ -24,12 +24,14 @@ def groups(operation: str, rank: int, left: Any, right: Any, batch: Any, /) -> G
 
     Raises:
         AxisError: an axis out of range.
-        ArgumentError: an axis named twice or not at all.
+        ArgumentError: an axis named twice or not at all; None for ``batch``.
 
     >>> groups("split", 4, (0, -1), None, ())
     Groups(left=(0, 3), right=(1, 2), batch=())
     """
     given = [None if one is None else _axes(operation, rank, one) for one in (left, right, batch)]
+    if given[2] is None:
+        raise ArgumentError(f"{operation}: batch_axes is None; accepted: axes, () for no batch", operation=operation)
     named = [axis for group in given for axis in group or ()]
     rest = tuple(axis for axis in range(rank) if axis not in named)
     if given[0] is None and given[1] is None:

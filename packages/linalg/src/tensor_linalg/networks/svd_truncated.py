@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
-from tensor_linalg.composed import failing_as
-from tensor_linalg.decompositions.svd import SVDResult, svd
+from tensor_linalg.composed import failing_as, matrices
+from tensor_linalg.decompositions.gauges import RAW
+from tensor_linalg.decompositions.svd import DRIVERS, SVDResult, svd
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
-from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.arguments import choice, flag
 
 
 class TruncatedSVDResult(NamedTuple):
@@ -40,6 +41,8 @@ def svd_truncated(
     norm: float = 2,
     multiplets: str = "keep",
     renormalize: bool = False,
+    driver: str = "auto",
+    gauge: str = RAW,
     check: bool = True,
     out: TruncatedSVDResult | None = None,
 ) -> TruncatedSVDResult:
@@ -67,6 +70,8 @@ def svd_truncated(
             would part them: "keep" keeps them all, "cut" leaves the choice to rounding. ``max_rank`` parts them in
             either case; with "drop" it discards the multiplet that it would part, unless that is the first.
         renormalize: scale what is kept so that the sum of squares is that of all values, as states are.
+        driver: as for ``svd``.
+        gauge: "raw" or "canonical", as for ``svd``; no reference, whose rank would have to be known.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
         out: where the results are written, a ``TruncatedSVDResult`` of tensors, of which ``rank`` is not read and
             others may be None; see ``tensor_linalg.targets``. Targets of another rank than the one found are refused,
@@ -99,8 +104,11 @@ def svd_truncated(
         renormalize=renormalize,
     )
     check = flag("svd_truncated", "check", check)
+    matrices("svd_truncated", a)
+    driver = choice("svd_truncated", "driver", driver, DRIVERS)
+    gauge = choice("svd_truncated", "gauge", gauge, (RAW, "canonical"))
     with failing_as("svd_truncated"):
-        found = truncated(svd(a, check=check), how)
+        found = truncated(svd(a, driver=driver, gauge=gauge, check=check), how)
     if out is None:
         return found
     given: object = out

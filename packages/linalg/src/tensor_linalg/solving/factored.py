@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal, overload
 
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.promotion import promote
 from tensor_linalg.composed import floating_form
 from tensor_linalg.decompositions.lu import LUFactors, unpacked
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, screened_result
 from tensor_linalg.operands import require_regular, with_batch
 from tensor_linalg.products import matmul, mH
-from tensor_linalg.solving.condition import Apply, estimated_one_norm, warn_if_ill_conditioned
+from tensor_linalg.solving.condition import Apply, estimated_one_norm, refuse_with_mask, warn_if_ill_conditioned
 from tensor_linalg.solving.triangular import replaced, taken
 from tensor_linalg.specs.solving import solve_shape
 from tensor_linalg.targets import placed
@@ -18,6 +19,7 @@ from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.gather_scatter import take_along_axis
 from tensor_runtime.ops.indexing import mutable_view
@@ -31,6 +33,7 @@ _STRIP: Final = 64
 """Columns whose rows are put in another order together."""
 
 
+@overload
 def lu_solve(
     factors: LUFactors,
     b: Tensor,
@@ -42,7 +45,31 @@ def lu_solve(
     condition: bool = False,
     overwrite: bool = False,
     out: Out = None,
-) -> Tensor:
+) -> Tensor: ...
+@overload
+def lu_solve(
+    factors: LUFactors,
+    b: Tensor,
+    /,
+    *,
+    transpose: bool = False,
+    conjugate: bool = False,
+    check: Literal["mask"],
+    overwrite: bool = False,
+    out: MaskedResult[Tensor] | None = None,
+) -> MaskedResult[Tensor]: ...
+def lu_solve(
+    factors: LUFactors,
+    b: Tensor,
+    /,
+    *,
+    transpose: bool = False,
+    conjugate: bool = False,
+    check: Check = True,
+    condition: bool = False,
+    overwrite: bool = False,
+    out: Any = None,
+) -> Tensor | MaskedResult[Tensor]:
     """The x with op(A) x = b, from the factors of A; op may transpose and conjugate.
 
     Args:
@@ -51,7 +78,9 @@ def lu_solve(
             themselves, aligned at the last axis.
         transpose: whether op transposes A.
         conjugate: whether op conjugates A; with ``transpose`` it is the adjoint.
-        check: raise when a pivot is exactly 0; without it the solution then has infinities or NaN.
+        check: raise when a pivot is exactly 0; without it the solution then has infinities or NaN. "mask" raises for no
+            matrix of a batch, and gives a ``MaskedResult``: the solution, NaN where the status is not 0, and a
+            ``status`` of each, I32 [B...]: 0 fine, 1 not finite, 2 exactly singular. ``overwrite`` is dropped then.
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; it is estimated with six vectors and the factors.
         overwrite: give up ``b``, an owned tensor or a mutable view: its elements are unspecified afterwards, and its
@@ -66,6 +95,7 @@ def lu_solve(
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: factors that are not square, or shapes that do not fit.
         SingularMatrixError: the matrix at ``batch_index`` has a pivot that is exactly 0.
+        ArgumentError: both ``condition`` and ``check="mask"``.
         PlacementError: the operands live in different places.
 
     Source: LAPACK xGETRS; Golub and Van Loan, Matrix Computations, 4th ed., §3.1 and §3.4.
@@ -92,8 +122,21 @@ def lu_solve(
             operation="lu_solve",
             shapes=(form_a.shape, permutation.shape),
         )
+    if check is not True and asks_for_mask(check):
+        flag("lu_solve", "overwrite", overwrite)
+        refuse_with_mask("lu_solve", flag("lu_solve", "condition", condition))
+
+        def solved(lu: Tensor, sides: Tensor) -> Tensor:
+            one = LUFactors(lu, permutation)
+            return lu_solve(one, sides, transpose=transposes, conjugate=conjugates, check=False)
+
+        safe = (
+            eye(packed.shape[0], dtype=packed.dtype, placement=packed.placement),
+            zeros(b.shape[:2], dtype=b.dtype, placement=b.placement),
+        )
+        return screened_result("lu_solve", solved, (packed, b), safe, failed=_singular(packed), out=out)
     if flag("lu_solve", "check", check):
-        zero = any(equal(extract_diagonal(packed), 0.0), -1)
+        zero = _singular(packed)
         require_regular("lu_solve", zero, "is exactly singular", "lstsq() gives the least-squares solution")
     b, gives_up = taken("lu_solve", overwrite, packed, b)
     dtype = promote(form_a.dtype, form_b.dtype)
@@ -107,6 +150,10 @@ def lu_solve(
     own = gives_up and columns.dtype is dtype and columns.shape[2:] == batch
     x = _substituted(wide, order, with_batch(convert(columns, dtype), 2, batch), transposes, conjugates, own)
     return placed(reshape_view(x, shape) if vector else x, out, packed, permutation, b)
+
+
+def _singular(packed: Tensor) -> Tensor:
+    return any(equal(extract_diagonal(packed), 0.0), -1)
 
 
 def _substituted(

@@ -341,14 +341,14 @@ def substituted(
     >>> substituted("cho_solve", a, b, True, False, False, False, True).to_numpy().tolist()
     [2.0]
     """
-    if check and not gives_up:
-        params = lower, transpose, conjugate, unit_diagonal
-        if operation == TRIANGULAR_SOLVE_CHECKED.name:
-            return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
-        with failing_as(operation):
-            return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
+    params = lower, transpose, conjugate, unit_diagonal
+    if check and not gives_up and operation == TRIANGULAR_SOLVE_CHECKED.name:
+        return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
     a, b = promoted(operation, a, b)
     shape = solve_shape(operation, a.shape, b.shape, check)
+    if check and not gives_up:
+        with failing_as(operation):
+            return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
     if check:
         check_triangle(operation, a, b, lower, unit_diagonal)
     if b.rank == 1:

@@ -82,7 +82,7 @@ def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularS
 def _fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
     """Whether right-hand sides are few, or the matrices small, and not too few."""
     rows, columns, count = b.shape[0], prod(b.shape[1:2]), prod(b.shape[2:])
-    if params.unit_diagonal or a.dtype not in FLOATING or not columns:
+    if params.unit_diagonal or a.dtype not in FLOATING or 0 in b.shape:
         return False
     if columns <= FEW_SIDES and not params.transpose and _FEWEST_ROWS[a.dtype.name] <= rows <= _MOST_ROWS:
         return True
