@@ -72,6 +72,11 @@ filled: tr.TypedTensor[F32] = tr.full((2, two), half, F32)
 counted: tr.Tensor = tr.arange(two)
 spaced: tr.Tensor = tr.linspace(half, two, 3)
 square: tr.TypedTensor[F64] = tr.zeros((two, two))
+along: tr.TypedTensor[F64] = tr.sum(square, axis=two - 1)
+turned_by: tr.TypedTensor[F64] = tr.roll(square, two, axis=two - 1)
+stacked: tr.TypedTensor[F64] = tr.stack([square, square], axis=two)
+spread_out: tr.TypedTensor[F64] = tr.broadcast_to(square, (two, 2, 2))
+reshaped: tr.TypedTensor[F64] = square.reshape(two * 2)
 
 def normalized(v: tr.TypedTensor[F64]) -> tr.TypedTensor[F64]:
     return v / tr.norm(v)

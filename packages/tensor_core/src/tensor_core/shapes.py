@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 
 from tensor_core.errors import ArgumentError, AxisError, IndexingError, ShapeError, SizeLimitError, shortened
-from tensor_core.static_types import Any, Final, Literal
+from tensor_core.static_types import Any, Final, Literal, SupportsIndex
 
 Shape = tuple[int, ...]
 Order = Literal["F", "C"]  # "F": the first index runs fastest; "C": the last
@@ -19,7 +19,7 @@ LARGEST: Final = 2**63 - 1  # native code counts elements, bytes and strides in 
 MOST_AXES: Final = 2**16  # that a shape or a permutation may name
 
 
-def as_shape(shape: Iterable[int] | int, /) -> Shape:
+def as_shape(shape: Iterable[SupportsIndex] | SupportsIndex, /) -> Shape:
     """A tuple of extents of what a user wrote: an int, or a sequence of ints of 0 or more.
 
     Raises:
@@ -63,7 +63,7 @@ def element_count(shape: Sequence[int], /) -> int:
         return prod(as_shape(shape))  # which says what is wrong
 
 
-def normalize_axis(axis: int, rank: int, operation: str, /) -> int:
+def normalize_axis(axis: SupportsIndex, rank: int, operation: str, /) -> int:
     """An axis counted from the front; negative ones count from the end.
 
     Raises:
@@ -86,7 +86,7 @@ def normalize_axis(axis: int, rank: int, operation: str, /) -> int:
     return position + rank if position < 0 else position
 
 
-def normalize_axes(axes: Sequence[int] | int, rank: int, operation: str, /) -> tuple[int, ...]:
+def normalize_axes(axes: Sequence[SupportsIndex] | SupportsIndex, rank: int, operation: str, /) -> tuple[int, ...]:
     """Distinct axes counted from the front, in the order given.
 
     Raises:
@@ -107,7 +107,7 @@ def normalize_axes(axes: Sequence[int] | int, rank: int, operation: str, /) -> t
     return positions
 
 
-def as_permutation(axes: Sequence[int], rank: int, /) -> tuple[int, ...]:
+def as_permutation(axes: Sequence[SupportsIndex], rank: int, /) -> tuple[int, ...]:
     """A permutation of all axes, counted from the front.
 
     Raises:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, ClassVar, Final, Generic, Literal, Protocol, Self, TypeVar, overload
+    from typing import Any, ClassVar, Final, Generic, Literal, Protocol, Self, SupportsIndex, TypeVar, overload
 else:
 
     class _SpecialForm:
@@ -20,7 +20,7 @@ else:
         __slots__ = ()
         __class_getitem__ = classmethod(type(list[int]))
 
-    Any = ClassVar = Final = Literal = Protocol = Self = _SpecialForm()
+    Any = ClassVar = Final = Literal = Protocol = Self = SupportsIndex = _SpecialForm()
 
     def TypeVar(name, **constraints):  # noqa: N802 - as in typing
         """The name alone."""
@@ -31,4 +31,16 @@ else:
         return signature
 
 
-__all__ = ["TYPE_CHECKING", "Any", "ClassVar", "Final", "Generic", "Literal", "Protocol", "Self", "TypeVar", "overload"]
+__all__ = [
+    "TYPE_CHECKING",
+    "Any",
+    "ClassVar",
+    "Final",
+    "Generic",
+    "Literal",
+    "Protocol",
+    "Self",
+    "SupportsIndex",
+    "TypeVar",
+    "overload",
+]

@@ -11,7 +11,6 @@ from typing import Any
 
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
 from tensor_core.files.source import name_of
-from tensor_runtime.dispatch.dtype_rules import Axes
 from tensor_runtime.form import Shape
 
 
@@ -55,7 +54,7 @@ def _iterable(values: Any) -> bool:
     return isinstance(values, (tuple, list, range))
 
 
-def as_axes(operation: str, axis: object, /) -> Axes:
+def as_axes(operation: str, axis: object, /) -> int | tuple[int, ...] | None:
     """A hashable form of what the user wrote: an int, a tuple of ints, or None.
 
     >>> as_axes("sum", [0, -1])

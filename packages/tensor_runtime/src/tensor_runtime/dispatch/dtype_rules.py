@@ -5,12 +5,15 @@ A shape rule takes the operation's name, then the operands' shapes, then the par
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import SupportsIndex
+
 from tensor_core.dtypes import F64, FLOATING, I64, Bool, DType
 from tensor_core.errors import ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axes
 from tensor_runtime.form import Shape
 
-Axes = int | tuple[int, ...] | None
+Axes = SupportsIndex | Sequence[SupportsIndex] | None
 Reduction = tuple[Axes, bool]  # (axis, keepdims)
 
 

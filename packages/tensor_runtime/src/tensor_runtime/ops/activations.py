@@ -142,7 +142,7 @@ def log_softmax(a: Tensor, /, axis: Axes = -1, *, out: Out = None) -> Tensor:
     return execute_with_params(LOG_SOFTMAX, a, _axis("log_softmax", axis), out)
 
 
-def _axis(operation: str, axis: object) -> Axes:
+def _axis(operation: str, axis: object) -> int | tuple[int, ...] | None:
     if axis is None or type(axis) is int:
         return axis
     return wholes(operation, "axes", axis) if isinstance(axis, (tuple, list)) else whole(operation, "axis", axis)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from operator import index as as_index
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, SupportsIndex
 
 from tensor_core.dtypes import I64, INTEGER, Bool
 from tensor_core.errors import BackendUnavailableError, IndexingError, ShapeError, TensorError
@@ -321,7 +321,7 @@ def multiples(extent: int, step: int, placement: Any) -> Tensor:
 
 
 def renamed(
-    error: IndexingError, axis: int, extent: int, along: tuple[int, ...] = (), position: Any = None
+    error: IndexingError, axis: SupportsIndex, extent: int, along: tuple[int, ...] = (), position: Any = None
 ) -> IndexingError:
     """The error of an index out of range in the words of the index that the user wrote.
 

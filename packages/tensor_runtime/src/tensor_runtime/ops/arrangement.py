@@ -5,7 +5,7 @@ Everything here shares its elements with the operands, and copies none.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tensor_core.errors import AxisError, ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axis
@@ -18,7 +18,7 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 
 @same_dtype
-def swapaxes(x: Tensor, /, axis1: int, axis2: int) -> Tensor:
+def swapaxes(x: Tensor, /, axis1: SupportsIndex, axis2: SupportsIndex) -> Tensor:
     """View with two axes in each other's place.
 
     Raises:
@@ -48,7 +48,7 @@ def flip(x: Tensor, /, axis: Axes = None) -> Tensor:
     return reverse(x, as_axes("flip", axis))
 
 
-def unstack(x: Tensor, /, axis: int = 0) -> tuple[Tensor, ...]:
+def unstack(x: Tensor, /, axis: SupportsIndex = 0) -> tuple[Tensor, ...]:
     """Views without an axis, one for each index along it; what ``stack`` joins.
 
     Raises:

@@ -224,7 +224,12 @@ def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
 
 @product_dtype
 def tensordot(
-    a: Tensor, b: Tensor, /, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2, *, out: Out = None
+    a: Tensor,
+    b: Tensor,
+    /,
+    axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
+    *,
+    out: Out = None,
 ) -> Tensor:
     """Sum of products over pairs of axes, as in NumPy.
 

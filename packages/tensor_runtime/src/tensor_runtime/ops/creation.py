@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, SupportsIndex
 
 from tensor_core.dtypes import F64, I64, DType, DTypeLike
 from tensor_core.errors import (
@@ -115,7 +115,7 @@ def tensor(data: object, /, dtype: DTypeLike | None = None, *, placement: Placem
 @typed_from_flat
 def from_flat(
     data: Sequence[Number],
-    shape: Sequence[int],
+    shape: Sequence[SupportsIndex],
     /,
     *,
     dtype: DTypeLike | None = None,
@@ -218,7 +218,12 @@ def buffer_of(x: Tensor, /) -> HostBuffer | BackendBuffer:
 
 @typed_full
 def full(
-    shape: Sequence[int] | int, value: Number, /, dtype: DTypeLike | None = None, *, placement: Placement | str = CPU
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    value: Number,
+    /,
+    dtype: DTypeLike | None = None,
+    *,
+    placement: Placement | str = CPU,
 ) -> Tensor:
     """Tensor of one value.
 
@@ -246,7 +251,9 @@ def _full(shape: Any, value: Any, dtype: Any, placement: Any) -> Tensor:
 
 
 @typed_zeros
-def zeros(shape: Sequence[int] | int, /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU) -> Tensor:
+def zeros(
+    shape: SupportsIndex | Sequence[SupportsIndex], /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU
+) -> Tensor:
     """Tensor of zeros (of False for Bool).
 
     >>> zeros((2, 3), dtype="I32").dtype
@@ -260,7 +267,9 @@ def _zeros(shape: Any, dtype: Any, placement: Any) -> Tensor:
 
 
 @typed_zeros
-def ones(shape: Sequence[int] | int, /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU) -> Tensor:
+def ones(
+    shape: SupportsIndex | Sequence[SupportsIndex], /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU
+) -> Tensor:
     """Tensor of ones (of True for Bool).
 
     >>> ones(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 from tensor_core.dtypes import F64, DTypeLike, as_dtype
 from tensor_core.errors import UnsupportedOperationError
@@ -29,7 +30,9 @@ _EMPTY = BindingTable(_bind_empty)
 
 
 @typed_zeros
-def empty(shape: Sequence[int] | int, /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU) -> Tensor:
+def empty(
+    shape: SupportsIndex | Sequence[SupportsIndex], /, dtype: DTypeLike = F64, *, placement: Placement | str = CPU
+) -> Tensor:
     """Tensor whose elements are whatever the memory held; write them all before you read one.
 
     On a backend that makes none, a tensor of zeros.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import F64, DTypeLike
 from tensor_core.errors import ArgumentError, ShapeError, shortened
@@ -56,7 +56,13 @@ TRIU: Final = OpSpec("triu", result_shape=_triangular, takes_params=True)
 
 @typed_eye
 def eye(
-    rows: int, columns: int | None = None, /, k: int = 0, *, dtype: DTypeLike = F64, placement: Placement | str = CPU
+    rows: int,
+    columns: int | None = None,
+    /,
+    k: SupportsIndex = 0,
+    *,
+    dtype: DTypeLike = F64,
+    placement: Placement | str = CPU,
 ) -> Tensor:
     """Matrix with ones on a diagonal.
 
@@ -91,7 +97,7 @@ def eye(
 
 
 @same_dtype
-def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)) -> Tensor:
+def extract_diagonal(x: Tensor, /, offset: SupportsIndex = 0, axes: Sequence[SupportsIndex] = (0, 1)) -> Tensor:
     """View of the elements (i, i + offset) on two axes; the diagonal comes last.
 
     Args:
@@ -128,7 +134,9 @@ def extract_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1)
 
 
 @same_dtype_into
-def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1), *, out: Out = None) -> Tensor:
+def embed_diagonal(
+    x: Tensor, /, offset: SupportsIndex = 0, axes: Sequence[SupportsIndex] = (0, 1), *, out: Out = None
+) -> Tensor:
     """Zeros with the last axis of ``x`` on a diagonal of two new axes; what :func:`extract_diagonal` takes out again.
 
     Args:
@@ -155,7 +163,9 @@ def embed_diagonal(x: Tensor, /, offset: int = 0, axes: Sequence[int] = (0, 1), 
 
 
 @accumulator_dtype
-def trace(x: Tensor, /, offset: int = 0, axis1: int = 0, axis2: int = 1, *, out: Out = None) -> Tensor:
+def trace(
+    x: Tensor, /, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1, *, out: Out = None
+) -> Tensor:
     """Sum along a diagonal: :func:`extract_diagonal`, then ``sum``. Integers and Bool accumulate in I64.
 
     Args:
@@ -180,7 +190,7 @@ _diagonal: Final[Callable[..., Tensor]] = naming("extract_diagonal", own="trace"
 
 
 @same_dtype_into
-def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1), out: Out = None) -> Tensor:
+def tril(x: Tensor, /, k: SupportsIndex = 0, *, axes: Sequence[SupportsIndex] = (-2, -1), out: Out = None) -> Tensor:
     """Elements on and below a diagonal, zeros (False) above it.
 
     Args:
@@ -206,7 +216,7 @@ def tril(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1), out: Out =
 
 
 @same_dtype_into
-def triu(x: Tensor, /, k: int = 0, *, axes: Sequence[int] = (-2, -1), out: Out = None) -> Tensor:
+def triu(x: Tensor, /, k: SupportsIndex = 0, *, axes: Sequence[SupportsIndex] = (-2, -1), out: Out = None) -> Tensor:
     """Elements on and above a diagonal, zeros (False) below it. Arguments and errors as for :func:`tril`.
 
     >>> triu(tensor([[1, 2], [3, 4]]), 1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tensor_core.dtypes import Bool, DType, DTypeLike
 from tensor_core.errors import ArgumentError, DTypeError
@@ -58,7 +58,7 @@ def tabulate(
 
 @typed_from_function
 def from_function(
-    shape: Sequence[int] | int,
+    shape: SupportsIndex | Sequence[SupportsIndex],
     f: Callable[..., Number],
     /,
     *,

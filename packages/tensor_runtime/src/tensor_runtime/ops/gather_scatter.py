@@ -9,7 +9,7 @@ On a device, the check is a status word that the host waits for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool
 from tensor_core.errors import DTypeError, ReadOnlyError, ShapeError
@@ -38,7 +38,7 @@ def _taken(operation: str, shape: Shape, indices: Shape, axis: int | None) -> Sh
     return (*shape[:axis], *indices, *shape[axis + 1 :])
 
 
-def along_axis(operation: str, shape: Shape, indices: Shape, axis: int | None, /) -> Shape:
+def along_axis(operation: str, shape: Shape, indices: Shape, axis: SupportsIndex | None, /) -> Shape:
     """Shape of what is taken along an axis: that of the indices, broadcast against the operand beside the axis.
 
     >>> along_axis("take_along_axis", (2, 3), (1, 5), 1)
@@ -132,7 +132,9 @@ SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
 @same_dtype_into
-def take(x: Tensor, /, indices: Tensor | Sequence[int], axis: int | None = None, *, out: Out = None) -> Tensor:
+def take(
+    x: Tensor, /, indices: Tensor | Sequence[int], axis: SupportsIndex | None = None, *, out: Out = None
+) -> Tensor:
     """Elements, or slices, at the indices given; NumPy's function.
 
     With ``axis=0`` this is :func:`gather` along the leading axis, except that negative indices count from the end.
@@ -163,7 +165,7 @@ def take(x: Tensor, /, indices: Tensor | Sequence[int], axis: int | None = None,
 
 
 @same_dtype_into
-def take_along_axis(x: Tensor, /, indices: Tensor, axis: int | None = -1, *, out: Out = None) -> Tensor:
+def take_along_axis(x: Tensor, /, indices: Tensor, axis: SupportsIndex | None = -1, *, out: Out = None) -> Tensor:
     """For each line along an axis, the elements at that line's own indices; NumPy's function.
 
     ``take_along_axis(x, argsort(x, axis), axis)`` is ``sort(x, axis)``.
@@ -191,7 +193,7 @@ def take_along_axis(x: Tensor, /, indices: Tensor, axis: int | None = -1, *, out
 
 
 def put_along_axis(
-    view: TypedTensorViewMut[Any], indices: Tensor, values: Tensor | Number, /, axis: int | None = -1
+    view: TypedTensorViewMut[Any], indices: Tensor, values: Tensor | Number, /, axis: SupportsIndex | None = -1
 ) -> None:
     """Write values, for each line along an axis, at that line's own indices; NumPy's function, in place as there.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError, shortened
 from tensor_core.shapes import MOST_AXES, element_count, normalize_axes, normalize_axis
@@ -94,7 +94,7 @@ ROLL: Final = OpSpec("roll", result_shape=_rolled, takes_params=True)
 
 
 @joined_dtype
-def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0, *, out: Out = None) -> Tensor:
+def concatenate(tensors: Iterable[Tensor], /, axis: SupportsIndex | None = 0, *, out: Out = None) -> Tensor:
     """Tensors one after the other along an axis that they have.
 
     Args:
@@ -125,7 +125,7 @@ def concatenate(tensors: Iterable[Tensor], /, axis: int | None = 0, *, out: Out 
 
 
 @joined_dtype
-def stack(tensors: Iterable[Tensor], /, axis: int = 0, *, out: Out = None) -> Tensor:
+def stack(tensors: Iterable[Tensor], /, axis: SupportsIndex = 0, *, out: Out = None) -> Tensor:
     """Tensors of one shape side by side along a new axis.
 
     Args:
@@ -178,7 +178,9 @@ _MOST_EMPTY_PARTS: Final = 1 << 16  # of an axis of extent 0, which every number
 
 
 @parts_dtype
-def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[Tensor, ...]:
+def split(
+    x: Tensor, sections: SupportsIndex | Sequence[SupportsIndex], /, axis: SupportsIndex = 0
+) -> tuple[Tensor, ...]:
     """Views of consecutive parts along an axis.
 
     Args:
@@ -225,7 +227,14 @@ def split(x: Tensor, sections: int | Sequence[int], /, axis: int = 0) -> tuple[T
 
 
 @same_dtype_into
-def repeat(x: Tensor, /, repeats: int | Sequence[int], axis: int | None = None, *, out: Out = None) -> Tensor:
+def repeat(
+    x: Tensor,
+    /,
+    repeats: SupportsIndex | Sequence[SupportsIndex],
+    axis: SupportsIndex | None = None,
+    *,
+    out: Out = None,
+) -> Tensor:
     """Each element several times in a row along an axis.
 
     Args:
@@ -271,7 +280,7 @@ def repeat(x: Tensor, /, repeats: int | Sequence[int], axis: int | None = None, 
 
 
 @same_dtype_into
-def tile(x: Tensor, repetitions: int | Sequence[int], /, *, out: Out = None) -> Tensor:
+def tile(x: Tensor, repetitions: SupportsIndex | Sequence[SupportsIndex], /, *, out: Out = None) -> Tensor:
     """The whole tensor side by side, so often along each axis.
 
     Args:
@@ -292,7 +301,12 @@ def tile(x: Tensor, repetitions: int | Sequence[int], /, *, out: Out = None) -> 
 
 @same_dtype_into
 def roll(
-    x: Tensor, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None, *, out: Out = None
+    x: Tensor,
+    /,
+    shift: SupportsIndex | Sequence[SupportsIndex],
+    axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    *,
+    out: Out = None,
 ) -> Tensor:
     """Elements moved along axes; what leaves at one end comes in at the other.
 
@@ -338,7 +352,7 @@ def roll(
 
 
 @same_dtype
-def reverse(x: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
+def reverse(x: Tensor, /, axis: SupportsIndex | Sequence[SupportsIndex] | None = None) -> Tensor:
     """View that runs backwards along axes; None is all of them. NumPy calls it ``flip``.
 
     Raises:

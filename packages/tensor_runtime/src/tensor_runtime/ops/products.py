@@ -5,7 +5,7 @@ Results are owned, compact and column-major, in the promoted dtype. Integers wra
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, SupportsIndex
 
 from tensor_core.errors import ShapeError
 from tensor_core.shapes import normalize_axis
@@ -135,7 +135,7 @@ def kron(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
 
 
 @product_dtype
-def vecdot(a: Tensor, b: Tensor, /, axis: int = -1, *, out: Out = None) -> Tensor:
+def vecdot(a: Tensor, b: Tensor, /, axis: SupportsIndex = -1, *, out: Out = None) -> Tensor:
     """Sum of products along one axis, of which ``a`` is conjugated; the other axes broadcast, as in NumPy.
 
     Args:

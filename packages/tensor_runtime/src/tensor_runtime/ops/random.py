@@ -40,7 +40,7 @@ D. Lemire, Fast random integer generation in an interval, ACM Trans. Model. Comp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, DTypeLike
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
@@ -76,7 +76,7 @@ _RANGES: Final[dict[DType, tuple[int, int]]] = {
 
 @typed_uniform
 def uniform(
-    shape: Sequence[int] | int,
+    shape: SupportsIndex | Sequence[SupportsIndex],
     /,
     *,
     seed: int,
@@ -113,7 +113,7 @@ def uniform(
 
 @typed_integers
 def integers(
-    shape: Sequence[int] | int,
+    shape: SupportsIndex | Sequence[SupportsIndex],
     low: int,
     high: int,
     /,
@@ -168,7 +168,7 @@ def integers(
 
 @typed_uniform
 def normal(
-    shape: Sequence[int] | int,
+    shape: SupportsIndex | Sequence[SupportsIndex],
     /,
     *,
     seed: int,

@@ -7,7 +7,7 @@ to the last, one call of the function per slice, so their order is stated and th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, SupportsIndex
 
 from tensor_core.dtypes import ALL
 from tensor_core.errors import ArgumentError
@@ -38,7 +38,7 @@ CUMSUM: Final = OpSpec("cumsum", accepts=ALL, result_dtype=accumulator, result_s
 CUMPROD: Final = OpSpec("cumprod", accepts=ALL, result_dtype=accumulator, result_shape=_along, takes_params=True)
 
 
-def one_axis(operation: str, rank: int, axis: int | None, /) -> int:
+def one_axis(operation: str, rank: int, axis: SupportsIndex | None, /) -> int:
     """The axis named, non-negative; None is the only axis of rank 1.
 
     >>> one_axis("cumsum", 1, None), one_axis("cumsum", 3, -1)
@@ -56,7 +56,7 @@ def one_axis(operation: str, rank: int, axis: int | None, /) -> int:
 
 
 @accumulator_dtype
-def cumsum(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
+def cumsum(a: Tensor, /, axis: SupportsIndex | None = None, *, out: Out = None) -> Tensor:
     """Sums of the elements up to each one along an axis. Integers and Bool accumulate in I64, which wraps.
 
     Args:
@@ -80,7 +80,7 @@ def cumsum(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
 
 
 @accumulator_dtype
-def cumprod(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor:
+def cumprod(a: Tensor, /, axis: SupportsIndex | None = None, *, out: Out = None) -> Tensor:
     """Products of the elements up to each one along an axis; dtypes, arguments and errors as for :func:`cumsum`.
 
     >>> cumprod(tensor([1, 2, 3, 4]))
@@ -90,7 +90,7 @@ def cumprod(a: Tensor, /, axis: int | None = None, *, out: Out = None) -> Tensor
     return execute_with_params(CUMPROD, a, None if axis is None else whole("cumprod", "axis", axis), out)
 
 
-def fold(f: Step, x: Tensor, /, axis: int | None = None, *, initial: Tensor | Number | None = None) -> Tensor:
+def fold(f: Step, x: Tensor, /, axis: SupportsIndex | None = None, *, initial: Tensor | Number | None = None) -> Tensor:
     """f(... f(f(initial, x₀), x₁) ..., xₙ₋₁) over the slices of ``x`` along an axis, strictly left to right.
 
     A composition in Python of n calls of ``f``: as fast as those are on whole slices, and slow on single elements.
@@ -130,7 +130,7 @@ def fold(f: Step, x: Tensor, /, axis: int | None = None, *, initial: Tensor | Nu
     return copy(_first_of("fold", x, one_axis("fold", x.rank, axis), initial))
 
 
-def scan(f: Step, x: Tensor, /, axis: int | None = None, *, initial: Tensor | Number | None = None) -> Tensor:
+def scan(f: Step, x: Tensor, /, axis: SupportsIndex | None = None, *, initial: Tensor | Number | None = None) -> Tensor:
     """Every step of :func:`fold`, stacked along the axis: element k is the fold of slices 0 to k, slice k included.
 
     Args:
@@ -175,7 +175,7 @@ def _first_of(operation: str, x: Tensor, axis: int, initial: Tensor | Number) ->
 
 
 def _accumulated(
-    operation: str, f: Step, x: Tensor, axis: int | None, initial: Tensor | Number | None
+    operation: str, f: Step, x: Tensor, axis: SupportsIndex | None, initial: Tensor | Number | None
 ) -> Iterator[Tensor]:
     """What ``f`` gives, step by step; the first slice itself where nothing comes before it."""
     form, array = unwrap(operation, x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import F64, Bool
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
@@ -183,7 +183,7 @@ def diff(
     x: Tensor,
     /,
     n: int = 1,
-    axis: int = -1,
+    axis: SupportsIndex = -1,
     *,
     prepend: Tensor | Number | None = None,
     append: Tensor | Number | None = None,
@@ -240,7 +240,7 @@ def _slices(x: Tensor, more: Tensor | Number | None, axis: int) -> Tensor | None
 
 
 @same_dtype_into
-def delete(x: Tensor, where: object, /, axis: int | None = None, *, out: Out = None) -> Tensor:
+def delete(x: Tensor, where: object, /, axis: SupportsIndex | None = None, *, out: Out = None) -> Tensor:
     """``x`` without some indices along an axis; NumPy's function.
 
     Args:

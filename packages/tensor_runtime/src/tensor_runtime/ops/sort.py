@@ -9,7 +9,7 @@ the same indices, and the same signs of zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, SupportsIndex
 
 from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ShapeError
@@ -59,7 +59,7 @@ SEARCH: Final[dict[str, OpSpec]] = {
 
 
 @same_dtype_into
-def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False, out: Out = None) -> Tensor:
+def sort(x: Tensor, /, axis: SupportsIndex | None = -1, *, descending: bool = False, out: Out = None) -> Tensor:
     """Elements in order along an axis; stable.
 
     Args:
@@ -83,7 +83,7 @@ def sort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False, out: 
 
 
 @index_dtype
-def argsort(x: Tensor, /, axis: int | None = -1, *, descending: bool = False, out: Out = None) -> Tensor:
+def argsort(x: Tensor, /, axis: SupportsIndex | None = -1, *, descending: bool = False, out: Out = None) -> Tensor:
     """Indices that would sort along an axis.
 
     ``take_along_axis(x, argsort(x, axis), axis)`` is ``sort(x, axis)``.

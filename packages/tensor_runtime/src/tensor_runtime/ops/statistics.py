@@ -8,7 +8,7 @@ Bool), in the backend's order. Results are owned, compact and column-major.
 from __future__ import annotations
 
 from math import isfinite, isnan
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, shortened
@@ -142,7 +142,7 @@ def std(a: Tensor, /, axis: Axes = None, *, correction: float = 0, keepdims: boo
 
 
 @index_dtype
-def argmax(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
+def argmax(a: Tensor, /, axis: SupportsIndex | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the largest element along an axis; of several, the first. NaN counts as largest. Exact.
 
     Args:
@@ -168,7 +168,7 @@ def argmax(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out
 
 
 @index_dtype
-def argmin(a: Tensor, /, axis: int | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
+def argmin(a: Tensor, /, axis: SupportsIndex | None = None, *, keepdims: bool = False, out: Out = None) -> Tensor:
     """Index of the smallest element along an axis; of several, the first. NaN counts as smallest.
 
     Arguments, order of counting and errors as for :func:`argmax`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from tensor_core import views
 from tensor_core.errors import ArgumentError, ShapeError, ViewRequiresCopyError
@@ -103,7 +103,7 @@ COPY: Final = ElementwiseSpec("copy")
 
 
 @same_dtype
-def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
+def transpose_view(a: Tensor, axes: Sequence[SupportsIndex] | None = None, /) -> Tensor:
     """View with the axes in another order: axis k of the result is axis ``axes[k]`` of the operand.
 
     Args:
@@ -119,7 +119,7 @@ def transpose_view(a: Tensor, axes: Sequence[int] | None = None, /) -> Tensor:
     return _transposed_call(a, axes)
 
 
-def transposed(a: Tensor, axes: Sequence[int] | None, /) -> Tensor:
+def transposed(a: Tensor, axes: Sequence[SupportsIndex] | None, /) -> Tensor:
     """What :func:`transpose_view` does, where no native call does it (``ops.native_calls``).
 
     >>> transposed(zeros((2, 3, 4)), (2, 0, 1)).shape
@@ -129,7 +129,7 @@ def transposed(a: Tensor, axes: Sequence[int] | None, /) -> Tensor:
 
 
 @same_dtype
-def transpose(a: Tensor, /, axes: Sequence[int] | None = None) -> Tensor:
+def transpose(a: Tensor, /, axes: Sequence[SupportsIndex] | None = None) -> Tensor:
     """NumPy's name for :func:`transpose_view`: shares the elements.
 
     >>> transpose(zeros((2, 3))).shape
@@ -149,7 +149,7 @@ def reversed_axes(a: Tensor, /) -> Tensor:
 
 
 @same_dtype
-def permute_axes(a: Tensor, /, axes: Sequence[int]) -> Tensor:
+def permute_axes(a: Tensor, /, axes: Sequence[SupportsIndex]) -> Tensor:
     """View with the axes in the order given; :func:`transpose_view` with the order required.
 
     >>> permute_axes(zeros((2, 3, 4)), (1, 2, 0)).shape
@@ -162,7 +162,9 @@ def permute_axes(a: Tensor, /, axes: Sequence[int]) -> Tensor:
 
 
 @same_dtype
-def move_axes(a: Tensor, source: Sequence[int] | int, destination: Sequence[int] | int, /) -> Tensor:
+def move_axes(
+    a: Tensor, source: SupportsIndex | Sequence[SupportsIndex], destination: SupportsIndex | Sequence[SupportsIndex], /
+) -> Tensor:
     """View with some axes moved to other places; the others keep their order. NumPy calls it ``moveaxis``.
 
     Args:
@@ -191,7 +193,7 @@ def move_axes(a: Tensor, source: Sequence[int] | int, destination: Sequence[int]
 
 
 @same_dtype
-def reshape_view(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
+def reshape_view(a: Tensor, shape: SupportsIndex | Sequence[SupportsIndex], /) -> Tensor:
     """View of another shape with the elements in the same column-major order.
 
     Args:
@@ -210,7 +212,7 @@ def reshape_view(a: Tensor, shape: Sequence[int] | int, /) -> Tensor:
 
 
 @same_dtype
-def reshape(a: Tensor, shape: Sequence[int] | int, /, *, order: str = "F") -> Tensor:
+def reshape(a: Tensor, shape: SupportsIndex | Sequence[SupportsIndex], /, *, order: str = "F") -> Tensor:
     """Tensor of another shape with the elements in the same order; the method ``x.reshape``.
 
     Shares the elements where the layout allows it, and makes one compact copy where it does not.
@@ -246,7 +248,7 @@ def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
 
 
 @same_dtype
-def broadcast_to(a: Tensor, /, shape: Sequence[int] | int) -> Tensor:
+def broadcast_to(a: Tensor, /, shape: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
     """Read-only view of a larger shape, aligned at the last axis; repeated elements have stride 0.
 
     Raises:
@@ -259,7 +261,9 @@ def broadcast_to(a: Tensor, /, shape: Sequence[int] | int) -> Tensor:
 
 
 @same_dtype
-def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] | int, /) -> Tensor:
+def broadcast_in_dim(
+    a: Tensor, shape: SupportsIndex | Sequence[SupportsIndex], axes: SupportsIndex | Sequence[SupportsIndex], /
+) -> Tensor:
     """Read-only view of another shape, of which the caller says where each axis of the operand goes.
 
     Args:
@@ -302,7 +306,7 @@ def broadcast_in_dim(a: Tensor, shape: Sequence[int] | int, axes: Sequence[int] 
 
 
 @same_dtype
-def reverse_view(a: Tensor, axes: Sequence[int] | int, /) -> Tensor:
+def reverse_view(a: Tensor, axes: SupportsIndex | Sequence[SupportsIndex], /) -> Tensor:
     """View that runs backwards along the axes named.
 
     Raises:
@@ -335,7 +339,7 @@ def diagonal_view(a: Tensor, first: int = 0, second: int = 1, /) -> Tensor:
 
 
 @same_dtype
-def squeeze(a: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
+def squeeze(a: Tensor, /, axis: SupportsIndex | Sequence[SupportsIndex] | None = None) -> Tensor:
     """View without the axes named, which have extent 1; None removes every such axis.
 
     Raises:
@@ -348,7 +352,7 @@ def squeeze(a: Tensor, /, axis: int | Sequence[int] | None = None) -> Tensor:
 
 
 @same_dtype
-def expand_dims(a: Tensor, /, axis: int | Sequence[int]) -> Tensor:
+def expand_dims(a: Tensor, /, axis: SupportsIndex | Sequence[SupportsIndex]) -> Tensor:
     """View with a new axis of extent 1 at ``axis``, or at each of several places of the result.
 
     Raises:

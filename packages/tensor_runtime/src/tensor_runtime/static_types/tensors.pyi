@@ -2,7 +2,7 @@
 """``TypedTensor`` and its views, as the type checker sees them; at run time they are ``Tensor``."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, SupportsIndex, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, TensorScalar
 from tensor_runtime.static_types.numbers import Real, Whole
@@ -19,7 +19,7 @@ class TypedTensor(Tensor, Generic[DT]):
 
     @property
     def T(self) -> TypedTensorView[DT]: ...  # noqa: N802
-    def reshape(self, *shape: int | Sequence[int], order: str = "F") -> TypedTensor[DT]: ...
+    def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex], order: str = "F") -> TypedTensor[DT]: ...
     def to(self, place: Any, /) -> TypedTensor[DT]: ...
     def mutable_view(self) -> TypedTensorViewMut[DT]: ...
     def __getitem__(self, index: Any, /) -> TypedTensorView[DT]: ...
