@@ -70,6 +70,7 @@ void chain_limit(Chain *chain, const Limit *limit) {
     chain->limit = *limit;
     chain->aim.largest = limit->size;
     chain->best_cost = INFINITY;
+    slices_clear(chain->network, &chain->slices);
 }
 
 void chain_begin(Chain *chain, const Tree *tree, const Slices *slices) {

@@ -32,8 +32,9 @@ void rounds_free(Rounds *rounds) {
    sweeps, as these need slices all along. */
 static void begin_limited(Rounds *rounds, Chain *chain, int number) {
     static const StartKind KINDS[] = {GREEDY, BISECTION};
+    const bool best_of_all = !number && rounds->standing == WITHOUT_LIMIT; /* else that one has slices already */
     chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
-    chain_begin(chain, number ? &chain->best : &rounds->best, NULL);
+    chain_begin(chain, best_of_all ? &rounds->best : &chain->best, NULL);
     for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
         if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
     if (chain->best_cost < INFINITY) chain_begin(chain, &chain->best, &chain->best_slices);
