@@ -1,9 +1,11 @@
 /* What one chain does: starting, annealing, mending. */
 #include "chain.h"
 #include "anneal.h"
+#include "bands.h"
 
-enum { LEAVES = 8, FEWEST_ROTATIONS = 1024, STEPS_PER_SLICE = 8 };
+enum { LEAVES = 8, FEWEST_ROTATIONS = 1024, STEPS_PER_SLICE = 8, BANDS_DRAWN = 12 };
 
+static const double HOPELESS = 16;           /* bits above the best tree, where no slice is worth being taken out */
 static const double MORE_THAN_LARGEST = 2.5; /* bits by which the peak may be above the largest result */
 
 bool chain_make(Chain *chain, const Network *network, const Aim *aim, uint64_t seed) {
@@ -55,10 +57,12 @@ static void refill(Chain *chain) {
     chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
 }
 
-/* Slices until the limit is kept, and no more. */
+/* Slices until the limit is kept, and no more, unless the tree is far from being the best one then. */
 static void fit(Chain *chain) {
     Memory *memory = &chain->memory;
     slices_fit(memory, chain->network, &chain->aim, &chain->limit, &chain->random, &chain->tree, &chain->slices);
+    chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
+    if (chain->cost > chain->best_cost + ONE * HOPELESS) return;
     slices_drop(memory, chain->network, &chain->aim, &chain->limit, &chain->tree, &chain->slices);
     chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
     if (chain->cost < chain->best_cost &&
@@ -70,12 +74,13 @@ void chain_limit(Chain *chain, const Limit *limit) {
     chain->limit = *limit;
     chain->aim.largest = limit->size;
     chain->best_cost = INFINITY;
+    slices_clear(chain->network, &chain->slices);
 }
 
 void chain_begin(Chain *chain, const Tree *tree, const Slices *slices) {
     if (tree != &chain->tree) tree_copy(&chain->tree, tree);
-    if (slices) slices_copy(chain->network, &chain->slices, slices);
-    else slices_clear(chain->network, &chain->slices);
+    if (!slices) slices_clear(chain->network, &chain->slices);
+    else slices_copy(chain->network, &chain->slices, slices);
     if (is_limited(chain)) {
         chain->limit.size = chain->aim.largest = (Log)(ONE * fmax(0, chain->limit.largest - 1));
         tree_reprice(chain->network, &chain->aim, &chain->tree);
@@ -83,6 +88,26 @@ void chain_begin(Chain *chain, const Tree *tree, const Slices *slices) {
     }
     chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
     keep_if_better(chain);
+}
+
+void chain_bands(Chain *chain, Leash *leash) {
+    Memory *memory = &chain->memory;
+    Mark mark = memory_mark(memory);
+    const Log size = (Log)(ONE * chain->limit.largest);
+    Tree best = tree_take(memory, chain->network);
+    Slices best_slices = slices_take(memory, chain->network);
+    double least = chain->best_cost;
+    for (int i = 0; i < BANDS_DRAWN && (!i || leash_progress(leash) < 1); i++) {
+        leash->work += banded_tree(memory, chain->network, size, least, &chain->random, &chain->tree, &chain->slices);
+        if (chain->slices.weight >= least) continue;
+        refill(chain);
+        if (chain->cost >= least) continue;
+        least = chain->cost;
+        tree_copy(&best, &chain->tree);
+        slices_copy(chain->network, &best_slices, &chain->slices);
+    }
+    if (least < chain->best_cost) chain_begin(chain, &best, &best_slices);
+    memory_release(memory, mark);
 }
 
 /* Another choice of slices for the tree as it is: one is taken out, and what is needed then is sliced instead. */

@@ -34,11 +34,15 @@ void chain_free(Chain *chain);
    the one with 0 draws at least the greedy tree without noise. */
 void chain_start(Chain *chain, int first, Leash *leash);
 
-/* From now on a limit counts; no tree that was found before is the best one any more. */
+/* From now on a limit counts; no tree that was found before is the best one any more, and nothing is sliced: the chain
+   starts or begins before it anneals. */
 void chain_limit(Chain *chain, const Limit *limit);
 
 /* Goes on from another tree and its slices, none if NULL, which is sliced until it keeps the limit. */
 void chain_begin(Chain *chain, const Tree *tree, const Slices *slices);
+
+/* Goes on from the network cut in bands, the cheapest of a few draws, unless it costs more than the best tree. */
+void chain_bands(Chain *chain, Leash *leash);
 
 /* Anneals `tree` between two temperatures in bits, and keeps the best tree on the way in `best`. */
 void chain_anneal(Chain *chain, double hot, double cold, Leash *leash);

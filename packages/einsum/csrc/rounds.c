@@ -2,10 +2,12 @@
 #include "rounds.h"
 #include "team.h"
 
+enum { BANDED_FROM = 300, LARGE = 1000 }; /* terms of networks that are also cut in bands; by some chains, alone */
 enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
 
 static const double STARTS = 0.15, FRESH = 0.57,
                     FRESH_UNSLICED = 0.3;                /* parts of the search; the rest is for warm rounds */
+static const double SLICING = 0.1;                       /* beside those: drawing bands */
 static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
 static const double PLAIN_BITS = 20, MORE_BITS = 40; /* by what a tree costs: once as hot for each of these, above */
 static const double MOST_BYTES = 256e6;              /* of all trees; with larger ones there are fewer chains */
@@ -29,13 +31,22 @@ void rounds_free(Rounds *rounds) {
 }
 
 /* From the first chain on, trees are compared as they are when sliced: the annealed one, and the starts that are no
-   sweeps, as these need slices all along. */
-static void begin_limited(Rounds *rounds, Chain *chain, int number) {
+   sweeps, as these need slices all along. Large networks are cut in bands first, and of the largest every other chain goes
+   on from those alone, as slicing the others takes long. */
+static void begin_limited(Rounds *rounds, Chain *chain, int number, Leash *leash) {
     static const StartKind KINDS[] = {GREEDY, BISECTION};
+    const bool best_of_all = !number && rounds->standing == WITHOUT_LIMIT; /* else that one has slices already */
+    Mark mark = memory_mark(&chain->memory);
+    Tree annealed = tree_take(&chain->memory, rounds->network);
+    tree_copy(&annealed, best_of_all ? &rounds->best : &chain->best);
     chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
-    chain_begin(chain, number ? &chain->best : &rounds->best, NULL);
-    for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
-        if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
+    if (rounds->network->terms >= BANDED_FROM) chain_bands(chain, leash);
+    if (chain->best_cost == INFINITY || number % 2 || rounds->network->terms < LARGE) {
+        chain_begin(chain, &annealed, NULL);
+        for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
+            if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
+    }
+    memory_release(&chain->memory, mark);
     if (chain->best_cost < INFINITY) chain_begin(chain, &chain->best, &chain->best_slices);
 }
 
@@ -59,7 +70,7 @@ static void run_task(void *data, int number, int thread) {
         break;
     case LIMIT:
         if (clock_over(rounds->clock)) break;
-        begin_limited(rounds, chain, number);
+        begin_limited(rounds, chain, number, &leash);
         break;
     case START: chain_start(chain, number, &leash); break;
     case ANNEAL: chain_anneal(chain, rounds->hot[number], rounds->cold[number], &leash); break;
@@ -198,6 +209,6 @@ void rounds_run(Rounds *rounds, int64_t work, double seconds) {
     all_do(rounds, START, STARTS, whole);
     deal_starts(rounds);
     anneal_fresh(rounds, whole);
-    if (rounds->largest < INFINITY) all_do(rounds, LIMIT, 0, whole);
+    if (rounds->largest < INFINITY) all_do(rounds, LIMIT, SLICING, whole);
     anneal_warm(rounds, whole);
 }

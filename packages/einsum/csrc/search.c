@@ -147,6 +147,8 @@ static bool finish_whole(Search *search) {
         };
         if (search->largest < INFINITY) chain_limit(chain, &limit);
         chain_begin(chain, &search->tree, &search->slices);
+        if (search->rounds.standing == WITHOUT_LIMIT && search->largest < INFINITY) /* there was no time to slice */
+            chain_bands(chain, &leash);
         Leash annealing = leash_part(&leash, 0.6);
         chain_anneal(chain, WHOLE_HOT, WHOLE_COLD, &annealing);
         leash.work += annealing.work;

@@ -106,15 +106,11 @@ void slices_take_out(const Network *network, Slices *slices, int position) {
 }
 
 /* For each label that is sliced, the largest result that would have it. */
-static Log *largest_with(Memory *memory, const Network *network, const Aim *aim, const Tree *tree,
-                         const Slices *slices) {
-    Log *largest = ZEROS(memory, Log, network->words * 64);
-    Mark mark = memory_mark(memory);
-    Tree uncut = tree_take(memory, network);
-    tree_copy(&uncut, tree);
-    tree_fill(memory, network, aim, NULL, &uncut);
+static void largest_with(const Network *network, const Tree *tree, const Word *uncut, const Slices *slices,
+                         Log *largest) {
+    memset(largest, 0, (size_t)network->words * 64 * sizeof *largest);
     for (int node = tree->terms; node < 2 * tree->terms - 1; node++) {
-        const Word *legs = row(uncut.legs, node, network->words);
+        const Word *legs = row(uncut, node, network->words);
         for (int w = 0; w < network->words; w++) {
             for (Word left = legs[w] & slices->labels[w]; left; left &= left - 1) {
                 int p = w * 64 + lowest(left);
@@ -122,8 +118,21 @@ static Log *largest_with(Memory *memory, const Network *network, const Aim *aim,
             }
         }
     }
-    memory_release(memory, mark);
-    return largest;
+}
+
+static void grow_sizes(Tree *tree, const Word *uncut, int position, Log weight) {
+    for (int node = tree->terms; node < 2 * tree->terms - 1; node++)
+        if (has(row(uncut, node, tree->words), position)) tree->size[node] += weight;
+}
+
+/* Whether the limit is far from being kept once a label, taken out already, is in the results again. */
+static bool exceeds_without(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Word *uncut,
+                            const Slices *slices, int position) {
+    const Log weight = label_weight(network, position);
+    grow_sizes(tree, uncut, position, weight);
+    const double peak = tree_peak(memory, network, sliced_labels(slices), tree);
+    grow_sizes(tree, uncut, position, -weight);
+    return peak > limit->largest + NEARLY;
 }
 
 void slices_drop(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Tree *tree,
@@ -131,7 +140,11 @@ void slices_drop(Memory *memory, const Network *network, const Aim *aim, const L
     if (!slices->weight) return;
     Mark mark = memory_mark(memory);
     Word *tried = ZEROS(memory, Word, network->words);
-    const Log *largest = largest_with(memory, network, aim, tree, slices);
+    Log *largest = TAKE(memory, Log, network->words * 64);
+    Tree uncut = tree_take(memory, network);
+    tree_copy(&uncut, tree);
+    tree_fill(memory, network, aim, NULL, &uncut);
+    largest_with(network, tree, uncut.legs, slices, largest);
     for (;;) {
         int heaviest = -1;
         Positions each = positions(slices->labels, network->words);
@@ -143,14 +156,17 @@ void slices_drop(Memory *memory, const Network *network, const Aim *aim, const L
         if (heaviest < 0 || (limit->clock && clock_over(limit->clock))) break;
         tried[heaviest >> 6] |= bit(heaviest);
         slices_take_out(network, slices, heaviest);
-        tree_fill(memory, network, aim, sliced_labels(slices), tree);
-        if (slices_keep(memory, network, limit, tree, slices)) {
-            largest = largest_with(memory, network, aim, tree, slices);
-            continue;
+        bool filled = !exceeds_without(memory, network, limit, tree, uncut.legs, slices, heaviest);
+        if (filled) {
+            tree_fill(memory, network, aim, sliced_labels(slices), tree);
+            if (slices_keep(memory, network, limit, tree, slices)) {
+                largest_with(network, tree, uncut.legs, slices, largest);
+                continue;
+            }
         }
         slices->labels[heaviest >> 6] |= bit(heaviest);
         slices->weight += label_weight(network, heaviest);
-        tree_fill(memory, network, aim, sliced_labels(slices), tree);
+        if (filled) tree_fill(memory, network, aim, sliced_labels(slices), tree);
     }
     memory_release(memory, mark);
 }

@@ -17,7 +17,7 @@ from tensor_core.formatting import readable_bytes
 from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
 from tensor_einsum.execution import memory
 from tensor_einsum.slices import finder
-from tensor_einsum.testing.networks import drawn
+from tensor_einsum.testing.networks import drawn, lattice
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import CPU
@@ -294,6 +294,21 @@ def test_the_model_that_chooses_cuts_has_the_peak_of_the_sliced_plan(
 
     assert model.peak(parts) == found.intermediate_bytes
     assert model.peak({}) == whole.intermediate_bytes
+
+
+def test_few_labels_of_a_large_network_are_looked_at_for_each_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = lattice(24, 24)
+    shapes = [(2,) * len(term) for term in network.inputs]
+    operands = [part for pair in zip(shapes, network.inputs, strict=True) for part in pair]
+    whole = plan(*operands, (), optimize="greedy")
+    model = finder.Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
+    looks, lives = [0], finder.Model.lives
+    monkeypatch.setattr(finder.Model, "lives", lambda *given: (looks.__setitem__(0, looks[0] + 1), lives(*given))[1])
+    found = finder.find_cuts(model, whole.intermediate_bytes // 20)
+
+    assert found is not None
+    assert model.peak(dict(found)) <= whole.intermediate_bytes // 20
+    assert looks[0] < 2000  # trying every label for each cut takes five thousand
 
 
 def test_a_plan_reused_for_tensors_has_their_peak() -> None:

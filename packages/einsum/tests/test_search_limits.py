@@ -66,6 +66,29 @@ def test_searching_with_the_limit_beats_slicing_the_best_tree_afterwards() -> No
     assert limited.record.log2_products < measure(problem, free.path, sliced).products - 1
 
 
+@needs_native
+@pytest.mark.parametrize(
+    ("problem", "bits"),
+    [(regular_graph(200, 3, 7), 18), (regular_graph(80, 4, 8), 15), (lattice(18, 18), 16)],
+    ids=["3-regular", "4-regular", "lattice"],
+)
+def test_a_share_finds_under_a_limit_what_as_many_rotations_find(problem: Problem, bits: int) -> None:
+    share = search(problem, FLOPS, Budget(share=10.0, most_rotations=2_000_000), largest=2**bits).record
+    count = search(problem, FLOPS, Budget(rotations=share.rotations), largest=2**bits).record
+    assert share.rotations > 1_500_000
+    assert share.log2_products <= count.log2_products + 2
+    assert all(step.log2_size <= bits for step in share.history)
+
+
+@needs_native
+@pytest.mark.parametrize(("side", "bits", "most"), [(28, 24, 49.0), (36, 27, 68.0)])
+def test_a_large_lattice_under_a_limit_comes_near_to_cutting_it_in_two(side: int, bits: int, most: float) -> None:
+    problem = lattice(side, side)
+    found = search(problem, FLOPS, Budget(rotations=6_000_000), largest=2**bits)
+    assert measure(problem, found.path, found.sliced).peak <= bits + 1e-9
+    assert found.record.log2_products <= most
+
+
 def test_labels_of_the_output_may_be_sliced_and_the_whole_result_counts() -> None:
     problem = Problem(((0, 1), (1, 2), (2, 3), (3, 0)), (0,), (16, 16, 16, 16))
     found = search(problem, FLOPS, Budget(rotations=10_000), largest=100)

@@ -22,6 +22,9 @@ from tensor_einsum.steps.steps import Step
 _TRIES: Final = 6
 _WORK: Final = 3_000_000  # steps looked at, over all tries: about a second
 
+_LOOKED_AT: Final = 50_000
+"""Steps looked at for each cut: of large networks only the labels are tried that take most off the results."""
+
 _UNEVEN: Final = 3
 """Labels whose last part may be shorter: each doubles the kinds of slices, which all have kernels of their own."""
 
@@ -195,9 +198,7 @@ def _descend(
             return parts, looked
         flops = max(model.flops(parts), 1.0)
         scores: list[tuple[float, int]] = []
-        for label in candidates:
-            if label in parts:
-                continue
+        for label in _heaviest(model, sizes, [label for label in candidates if label not in parts]):
             tried = {**parts, label: 1}
             smaller = model.scaled(sizes, label, 1)
             if smaller == sizes:
@@ -215,6 +216,16 @@ def _descend(
         label = scores[place][1] if scores else next(one for one in candidates if parts.get(one) != 1)
         parts[label] = 1
         sizes, varies = model.sizes(parts), model.varies(parts)
+
+
+def _heaviest(model: Model, sizes: Sequence[int], labels: Sequence[int]) -> Sequence[int]:
+    """The labels whose results have most bytes together, in their order; as many as may be looked at."""
+    most = max(_LOOKED_AT // max(len(sizes), 1), 1)
+    if len(labels) <= most:
+        return labels
+    held = {label: sum([sizes[place] for place in model.written[label]]) for label in labels}
+    chosen = {*sorted(labels, key=lambda label: -held[label])[:most]}
+    return [label for label in labels if label in chosen]
 
 
 def _excess(lives: Sequence[int], limit: int) -> float:
