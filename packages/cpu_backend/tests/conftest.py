@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tensor_cpu.kernels import costs
 from tensor_cpu.system.extension import LIBRARY
 
 
@@ -44,18 +43,6 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     LIBRARY.set_threads(request.param)
     yield request.param
     LIBRARY.set_threads(former)
-
-
-@pytest.fixture
-def by_blas(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products that BLAS can take are left to it, whatever processor this is."""
-    monkeypatch.setattr(costs, "blas_slowness", lambda dtype: 0.01)
-
-
-@pytest.fixture
-def leaving_to_blas() -> str:
-    """The first line of a program whose products are left to BLAS, whatever processor this is."""
-    return "from tensor_cpu.kernels import costs; costs.blas_slowness = lambda dtype: 0.01\n"
 
 
 @pytest.fixture

@@ -139,8 +139,8 @@ print(json.dumps([plan.intermediate_bytes, steps.intermediate_bytes, *found]))
 """The kernels that are called are noted, from the first einsum on."""
 
 
-def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kernel_runs() -> None:
-    done = subprocess.run([sys.executable, "-c", TRACING], capture_output=True, text=True, check=True)
+def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kernel_runs(leaving_to_blas: str) -> None:
+    done = subprocess.run([sys.executable, "-c", leaving_to_blas + TRACING], capture_output=True, text=True, check=True)
     one_step, two_steps, called, *refusals = json.loads(done.stdout)
 
     matrix, limit = 8 * 20_000**2, 4 << 30
@@ -153,6 +153,7 @@ def test_copies_that_the_limit_of_the_process_forbids_are_refused_before_a_kerne
     ]
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_UNCHECKED", 0)
     monkeypatch.setattr(memory, "_UNCHECKED_ON_DEVICES", 0)
@@ -177,6 +178,7 @@ def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.Mo
     assert found(x, x, x).shape == (1500, 1500)  # operands that are read as they lie
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_a_workspace_counts_in_its_own_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_UNCHECKED", 0)
     monkeypatch.setattr(memory, "_UNCHECKED_ON_DEVICES", 0)

@@ -116,6 +116,7 @@ def test_what_is_no_number_of_bytes_is_refused(limit: Any) -> None:
             call("ij,jk", x, x, memory_limit=limit)
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_workspaces_of_the_kernels_count() -> None:
     x = tr.ones((1500, 1500))
     repeated = tr.broadcast_to(tr.ones((1500, 1)), (1500, 1500))  # BLAS takes a copy of it
@@ -131,6 +132,7 @@ def test_workspaces_of_the_kernels_count() -> None:
     assert plan(notation, repeated, x, x, memory_limit=needed) == found
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_the_peak_is_that_of_the_tensors_that_the_plan_was_made_for() -> None:
     x, repeated = tr.ones((1500, 1500)), tr.broadcast_to(tr.ones((1500, 1)), (1500, 1500))
     notation = "ij,jk->ik"
@@ -311,6 +313,7 @@ def test_few_labels_of_a_large_network_are_looked_at_for_each_cut(monkeypatch: p
     assert looks[0] < 2000  # trying every label for each cut takes five thousand
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_a_plan_reused_for_tensors_has_their_peak() -> None:
     x, repeated = tr.ones((1500, 1500)), tr.broadcast_to(tr.ones((1500, 1)), (1500, 1500))
     reused = plan("ij,jk->ik", (2, 3), (3, 4)).reuse(repeated, x)

@@ -174,6 +174,7 @@ def test_the_peak_that_is_drawn_is_that_of_the_plan(case: Case, data: st.DataObj
     assert case.plan.flops == sum(tree_of(case.plan).flops)
 
 
+@pytest.mark.usefixtures("by_blas")
 def test_workspaces_and_slices_are_said(tmp_path: Path) -> None:
     repeated, x = tr.broadcast_to(tr.ones((200, 1)), (200, 200)), tr.ones((200, 200))
     found = plan("ij,jk,kl->il", repeated, x, x, optimize=[(1, 2), (0, 1)]).with_slices({"i": 50})
