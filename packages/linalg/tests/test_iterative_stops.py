@@ -154,6 +154,16 @@ def test_a_right_hand_side_that_is_not_finite_is_an_error_that_names_its_column(
             assert caught.value.batch_index == column
 
 
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_right_hand_side_whose_norm_is_beyond_the_range_is_an_error_and_not_solved(name: str) -> None:
+    far = np.full(4, 0.9 * np.finfo(np.float64).max)
+    a = tr.tensor(np.diag([1.0, 2.0, 3.0, 4.0]))
+    for b, column in ((far, ()), (np.stack([np.ones(4), far], axis=1), (1,))):
+        with pytest.raises(tl.NonFiniteError, match=f"{name}: .* overflow") as caught:
+            SYSTEMS[name](lambda x: tr.dot_general(a, x, contracting=([1], [0])), tr.tensor(b), batch_rank=len(column))
+        assert caught.value.batch_index == column
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_an_image_that_is_not_finite_is_an_error_after_a_product(name: str, value: float) -> None:

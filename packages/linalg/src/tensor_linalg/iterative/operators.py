@@ -113,7 +113,8 @@ def unsolved(
     """Which columns have residuals above their bounds, but for those that have ended; None where there is no such.
 
     Raises:
-        NonFiniteError: a residual is NaN or infinite, which an image was or the start is.
+        NonFiniteError: a residual is NaN or infinite, which an image was or the start is; or a bound is NaN, which the
+            norm of a right-hand side beyond the range makes it.
 
     >>> unsolved("demo", tr.tensor([2.0, 0.5]), tr.ones((2,)), (2,)).to_numpy().tolist()
     [True, False]
@@ -122,9 +123,10 @@ def unsolved(
     """
     above = ~(residuals <= bound)
     active = above if ended is None else above & ~ended
-    left = float(tr.sum(tr.where(active, residuals, 0.0)))
+    measured = tr.maximum(residuals, bound)  # the residual where it is above, and NaN where either is
+    left = float(tr.sum(tr.where(active, measured, 0.0)))
     if not isfinite(left):
-        require_numbers(operation, residuals, batch)
+        require_numbers(operation, measured, batch)
     return active if left != 0 else None
 
 
