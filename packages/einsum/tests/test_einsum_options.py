@@ -27,7 +27,7 @@ from tensor_core.errors import (
 )
 from tensor_cpu.system.memory import pool
 from tensor_einsum import MemoryLimitError, Progress, einsum, plan
-from tensor_einsum.execution import accumulation
+from tensor_einsum.execution import memory
 from tensor_einsum.execution.progress import Meter
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES
 from tensor_runtime.backends.registry import registry
@@ -368,7 +368,7 @@ def test_an_alpha_that_makes_the_result_wider_is_refused_where_both_do_not_fit(m
         ) as e:
             einsum("i,j->ij", x, x, alpha=2j, memory_limit=both - 1, **options)
         assert e.value.smallest == both
-    monkeypatch.setattr(accumulation, "recently_usable_bytes", lambda: both - 1)
+    monkeypatch.setattr(memory, "recently_usable_bytes", lambda: both - 1)
     with pytest.raises(OutOfMemoryError, match=r"may use .* in all; give an alpha that F32 holds, or out="):
         einsum("i,j->ij", x, x, alpha=2j)
     assert einsum("i,j->ij", x, x, alpha=2j, force=True)[0, 0].item() == 2j

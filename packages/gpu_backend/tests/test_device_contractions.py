@@ -221,3 +221,12 @@ def test_what_a_device_cannot_hold_is_refused_before_its_first_launch() -> None:
     finally:
         pool.set_limit(None)
     assert tr.einsum("a,b,c,d->abcd", *vectors).shape == (33, 33, 33, 33)
+
+
+def test_a_result_and_its_wider_multiple_are_measured_by_the_memory_of_the_device() -> None:
+    api: Any = tr.backend("sim").api  # type: ignore[attr-defined]
+    x = tr.ones(300, dtype="F32", placement="sim:0")
+    with api.under(Limits(memory_bytes=1 << 20)):
+        with pytest.raises(OutOfMemoryError, match=r"result in F32 and its multiple in C32 .* but sim:0 has 1\.0 MiB"):
+            tr.einsum("a,b->ab", x, x, alpha=2j)
+        assert tr.einsum("a,b->ab", x, x, alpha=2.0).shape == (300, 300)

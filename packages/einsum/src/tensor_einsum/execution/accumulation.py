@@ -19,9 +19,8 @@ from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.formatting import readable_bytes
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.execution.memory import needs_check
+from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
-from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.dispatch.conversion import plain_number
 from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces, write, write_in_pieces
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
@@ -155,16 +154,17 @@ def check_multiple(result: Form, alpha: Any, limit: int) -> None:
 
 def _check_fits(result: Form, alpha: Number) -> None:
     needed = _bytes_with_multiple(result, alpha)
-    usable = recently_usable_bytes() if needs_check(needed, result.placement) else None
-    if usable is not None and needed > usable:
-        raise OutOfMemoryError(
-            f"einsum: {_both(result, alpha)} take {readable_bytes(needed)} at once, but this process may use "
-            f"{readable_bytes(usable)} in all; give an alpha that {result.dtype.name} holds, or out=, or start it all "
-            "the same with force=True",
-            operation="einsum",
-            needed=needed,
-            usable=usable,
-        )
+    found = lacking(result.placement, needed) if needs_check(needed, result.placement) else None
+    if found is None:
+        return
+    usable, told, remedy = found
+    raise OutOfMemoryError(
+        f"einsum: {_both(result, alpha)} take {readable_bytes(needed)} at once, but {told}; give an alpha that "
+        f"{result.dtype.name} holds, or out=, {remedy}, or start it all the same with force=True",
+        operation="einsum",
+        needed=needed,
+        usable=usable,
+    )
 
 
 def _both(result: Form, alpha: Number) -> str:
