@@ -18,7 +18,7 @@ from tensor_gpu.device.pool import LARGE, LARGE_UNIT, UNIT, DeviceMemoryError, P
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.bench import Bench
 from tensor_gpu.sim.errors import SimulationError
-from tensor_gpu.sim.faults import Faults
+from tensor_gpu.sim.faults import Faults, Limits
 from tensor_gpu.sim.memory import FRESH
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import DeviceKind, MemoryKind
@@ -191,6 +191,15 @@ def test_statistics_and_a_limit_of_the_user(pooled: Any) -> None:
     for wrong in (-1, True, "much"):
         with pytest.raises((ArgumentError, DTypeError)):
             pool.set_limit(wrong)
+
+
+def test_statistics_look_at_nothing_that_a_device_does(pooled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place, *_) = pooled.placements()
+    x = tr.zeros(1000, placement=place)
+    monkeypatch.setattr(pooled.api, "memory", None)
+    assert tr.memory(place).limit == pooled.api.capacity(0) == CAPACITY
+    with pooled.api.under(Limits(memory_bytes=CAPACITY // 2)):
+        assert tr.memory(x.placement).limit == CAPACITY // 2
 
 
 def test_what_is_kept_is_given_back_when_another_size_is_needed(pooled: Any) -> None:

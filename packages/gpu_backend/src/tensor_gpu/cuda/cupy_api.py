@@ -189,7 +189,11 @@ class CupyApi:
             self._collect(wait=False)
             leaving = {address for device, address, _ in self._leaving if device == ordinal}
             used = sum(nbytes for address, (_, nbytes) in self._live[ordinal].items() if address not in leaving)
-            return MemoryFacts(used, self._properties[ordinal].memory_bytes)
+            return MemoryFacts(used, self.capacity(ordinal))
+
+    def capacity(self, ordinal: int, /) -> int:
+        """What the driver said once."""
+        return self._properties[ordinal].memory_bytes
 
     def new_stream(self, ordinal: int, /) -> CudaStream:
         """Another queue, which does not wait for CUDA's default stream either."""

@@ -164,6 +164,10 @@ class DeviceApi(Protocol):
         """What is in use, of how much."""
         ...
 
+    def capacity(self, ordinal: int, /) -> int:
+        """Bytes of memory in all, known without a look at what the device does."""
+        ...
+
     def new_stream(self, ordinal: int, /) -> Stream:
         """Another queue, which waits for no other one."""
         ...

@@ -114,9 +114,12 @@ class Pool:
 
     @property
     def limit(self) -> int | None:
-        """The most that is taken: what the user set, else all that the device has; of the host's memory, None."""
+        """The most that is taken: what the user set, else all that the device has; of the host's memory, None.
+
+        No work of the device is looked at.
+        """
         if self._limit is None and self.kind is MemoryKind.Device:
-            return self._api.memory(self._ordinal).total
+            return self._api.capacity(self._ordinal)
         return self._limit
 
     def set_limit(self, limit: int | None, /) -> None:

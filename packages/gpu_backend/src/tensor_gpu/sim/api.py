@@ -171,7 +171,11 @@ class SimulatedApi:
                 for device, address, _ in self._leaving
                 if device == ordinal and self._kinds[address] is MemoryKind.Device
             )
-            return MemoryFacts(self._used[ordinal, MemoryKind.Device] - leaving, self.limits.memory_bytes)
+            return MemoryFacts(self._used[ordinal, MemoryKind.Device] - leaving, self.capacity(ordinal))
+
+    def capacity(self, ordinal: int, /) -> int:
+        """What the limits say; it is the same for all."""
+        return self.limits.memory_bytes
 
     def new_stream(self, ordinal: int, /) -> SimulatedStream:
         """Another queue."""
