@@ -146,3 +146,12 @@ def test_what_is_noted_in_other_streams_outlives_a_refusal() -> None:
             notes.tell(stream)
     for stream in "abc":
         notes.tell(stream)  # of 2, which came after 0 in one stream, nobody hears
+
+
+def test_a_stream_that_only_follows_keeps_no_notes_that_were_told() -> None:
+    notes = Notes()
+    for _ in range(5):
+        notes.add("first", lambda: None)
+        notes.follow("second", "first")
+        assert notes.count("second") == 1
+        notes.tell("first")

@@ -59,9 +59,9 @@ class Notes:
         """Have before a stream, too, what is before another one, for which it waits."""
         if other in self._before:
             with self._lock:
-                before = {note: None for note in self._before.get(other, ()) if note.found is not None}
+                before = self._untold(other)
                 if before:
-                    self._before.setdefault(stream, {}).update(before)
+                    self._before[stream] = {**self._untold(stream), **before}
 
     def tell(self, stream: Stream, /) -> None:
         """Raise the first refusal before a stream, and forget those that were noted after it there or where it was.
@@ -82,6 +82,9 @@ class Notes:
                 left = {note: None for note in notes if note.found is not None}
                 if left:
                     self._before[stream] = {**left, **self._before.get(stream, {})}
+
+    def _untold(self, stream: Stream) -> dict[Note, None]:
+        return {note: None for note in self._before.get(stream, ()) if note.found is not None}
 
     def _forget(self, notes: dict[Note, None], streams: set[Stream]) -> None:
         with self._lock:
