@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -134,6 +135,48 @@ def test_lists_of_operands_and_nested_calls_are_seen_through() -> None:
 def test_what_depends_on_elements_is_refused(function: object) -> None:
     with pytest.raises(UnsupportedOperationError, match=r"a tensor of shape \(\) on meta:0 .* has no elements"):
         tr.infer(function, (tr.F64, ()))  # type: ignore[arg-type]
+
+
+FACTOR: tr.Tensor = tr.ones((3,))
+latest: int
+calls = 0
+
+
+def counted(x: tr.Tensor) -> tr.Tensor:
+    global calls, latest, FACTOR
+    calls += 1
+    latest = calls
+    FACTOR = x * FACTOR
+    if x.shape == (0, 3):
+        del latest
+        raise KeyError("nothing")
+    return FACTOR
+
+
+def test_what_a_function_assigns_to_names_of_its_module_stays_but_for_tensors_that_it_found_there() -> None:
+    factor, before = FACTOR, calls
+    assert [tr.infer(counted, X)] == seen(X)
+    tr.explain(counted, X)
+    assert (calls, latest) == (before + 2, before + 2)
+    with pytest.raises(KeyError):
+        tr.infer(counted, (tr.F64, (0, 3)))
+    assert calls == before + 3 and "latest" not in globals()
+    assert factor is FACTOR
+
+
+def test_lists_that_contain_themselves_are_looked_into_once() -> None:
+    found: list[Any] = [tr.ones((2, 3))]
+    found.append((found, found))
+    none: list[Any] = [1]
+    none.append(none)
+
+    def work(x: tr.Tensor) -> tr.Tensor:
+        assert found[1][0] is found and found[1][1] is found and none[1] is none
+        return tr.add(x, found[1][0][0])
+
+    assert [tr.infer(work, X)] == seen(X)
+    assert [tr.infer(lambda given: given[1][0][0], found)] == seen(X)
+    assert tr.sum(found[0]).item() == 6.0
 
 
 def test_meta_is_a_placement_like_any_other() -> None:

@@ -69,11 +69,12 @@ def on_meta(
         arguments, options = (*function.args, *arguments), {**function.keywords, **options}
         function = function.func
     stand_ins: dict[Placement, Placement] = {}  # those of operands; empty where tensors are made from nothing
-    lifted = [_lifted(argument, stand_ins) for argument in arguments]
-    given = {name: _lifted(option, stand_ins) for name, option in options.items()}
+    done: dict[int, Any] = {}
+    lifted = [_lifted(argument, stand_ins, done) for argument in arguments]
+    given = {name: _lifted(option, stand_ins, done) for name, option in options.items()}
     if "placement" in options or (not stand_ins and _takes_placement(function)):
         given["placement"] = _stand_in(as_placement(options.get("placement", CPU)), stand_ins)
-    without_elements = with_free_tensors(function, lambda found: _lifted(found, stand_ins))
+    without_elements = with_free_tensors(function, lambda found: _lifted(found, stand_ins, done))
 
     def call() -> Any:
         try:
@@ -90,13 +91,23 @@ def on_meta(
     return call, {meta: place for place, meta in stand_ins.items()}
 
 
-def _lifted(value: Any, stand_ins: dict[Placement, Placement]) -> Any:
-    """The value with every tensor, form and pair (dtype, shape) in it replaced by a tensor without elements."""
+def _lifted(value: Any, stand_ins: dict[Placement, Placement], done: dict[int, Any]) -> Any:
+    """The value with every tensor, form and pair (dtype, shape) in it replaced by a tensor without elements.
+
+    ``done`` has lists and tuples by their identity, so that one that is met again, perhaps within itself, is one again.
+    """
+    if id(value) in done:
+        return done[id(value)]
     kind = type(value)
     if kind is tuple and len(value) == 2 and isinstance(value[0], DType):
         value = form_of(value[0], as_shape(value[1]), CPU)
-    elif kind is tuple or kind is list:
-        return kind(_lifted(one, stand_ins) for one in value)
+    elif kind is list:
+        parts = done[id(value)] = []
+        parts.extend([_lifted(one, stand_ins, done) for one in value])
+        return parts
+    elif kind is tuple:
+        within = tuple([_lifted(one, stand_ins, done) for one in value])
+        return done.setdefault(id(value), within)  # a tuple in a list that it holds is there already
     if isinstance(value, Tensor):
         result = type(value)()  # a mutable view stays one
         result._form, result._array = _moved(value._form, stand_ins), None
