@@ -16,7 +16,7 @@ import tensor_runtime as tr
 from numpy_agreement import layouts
 from tensor_core import Bool
 from tensor_core.dtypes import COMPLEX, DTYPES, FLOATING
-from tensor_core.errors import ArgumentError, DTypeError
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 
 PREDICATES: dict[str, Callable[..., Any]] = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}
 ROUNDINGS: dict[str, Callable[..., Any]] = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint}
@@ -93,6 +93,22 @@ def test_integers_are_rounded_to_powers_of_ten(dtype: str) -> None:
         found = tr.round(tr.asarray(a), decimals)
         assert found.to_numpy().dtype == a.dtype
         np.testing.assert_array_equal(found.to_numpy(), np.round(a, decimals))
+
+
+@pytest.mark.parametrize(("dtype", "becomes"), [("I32", "2147483650.0"), ("I64", r"9.223372036854776e\+18")])
+def test_an_integer_whose_multiple_of_ten_is_beyond_its_dtype_is_an_error_of_round(dtype: str, becomes: str) -> None:
+    x = tr.tensor([0, 2 ** (31 if dtype == "I32" else 63) - 1], dtype=dtype)
+    with pytest.raises(CastRangeError, match=rf"^round: element \(1,\) becomes {becomes}, out of range") as caught:
+        tr.round(x, -1)
+    assert "overflow=" not in str(caught.value)
+    assert tr.round(tr.convert(x, "F64"), -1)[0].item() == 0.0
+
+
+def test_truth_values_have_no_multiples_of_ten() -> None:
+    x = tr.tensor([True, False])
+    with pytest.raises(DTypeError, match="round: the operand is Bool and decimals -1; accepted below 0: C32, "):
+        tr.round(x, -1)
+    assert tr.round(x, 1).tolist() == tr.round(x).tolist() == [True, False]
 
 
 def test_rounded_numbers_go_where_they_are_told_and_wrong_decimals_are_named() -> None:

@@ -10,8 +10,8 @@ from math import prod
 from sys import float_info
 from typing import Final
 
-from tensor_core.dtypes import COMPLEX, FLOATING, REAL, Bool
-from tensor_core.errors import ArgumentError
+from tensor_core.dtypes import COMPLEX, FLOATING, REAL, Bool, DType
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_unary
 from tensor_runtime.dispatch.conversion import cast
@@ -74,8 +74,13 @@ def round(a: Tensor, /, decimals: int = 0, out: Out = None) -> Tensor:
     Args:
         a: any dtype.
         decimals: of the result; with 0, the nearest whole number. Below 0, the nearest multiple of a power of ten.
-            As NumPy's: the element is scaled by the power of ten, rounded, and scaled back.
+            As NumPy's: the element is scaled by the power of ten, rounded, and scaled back. Integers are scaled in F64,
+            so that beyond 2**53 the last digits are F64's.
         out: where the result is written; see ``tensor_runtime.add``.
+
+    Raises:
+        CastRangeError: an integer's nearest multiple is beyond its dtype.
+        DTypeError: Bool with decimals below 0.
 
     >>> round(tensor([0.5, 1.5, -2.6]))
     Tensor(F64, (3,), column-major, cpu)
@@ -85,6 +90,11 @@ def round(a: Tensor, /, decimals: int = 0, out: Out = None) -> Tensor:
     """
     places = whole("round", "decimals", decimals)
     dtype = unwrap("round", a)[0].dtype if places else None
+    if dtype is Bool and places < 0:
+        raise DTypeError(
+            f"round: the operand is Bool and decimals {places}; accepted below 0: C32, C64, F32, F64, I32, I64",
+            operation="round",
+        )
     if dtype is None or (places > 0 and dtype not in FLOATING):
         return execute_unary(ROUND, a, out)
     found = complex(_to(places, real(a)), _to(places, imag(a))) if dtype in COMPLEX else _to(places, a)
@@ -96,7 +106,19 @@ def _to(places: int, a: Tensor) -> Tensor:
     scale = _power_of_ten(abs(places))
     there, back = (multiply, divide) if places > 0 else (divide, multiply)
     found = back(execute_unary(ROUND, there(a, scale)), scale)
-    return found if found.dtype is a.dtype else cast(found, a.dtype)
+    return found if found.dtype is a.dtype else _as_integers(found, a.dtype)
+
+
+def _as_integers(found: Tensor, dtype: DType) -> Tensor:
+    try:
+        return cast(found, dtype)
+    except CastRangeError as error:
+        fields = vars(error)
+        raise CastRangeError(
+            f"round: element {fields['index']} becomes {fields['value']!r}, out of range for {dtype}; accepted: "
+            "multiples that it holds; round convert(x, F64) for others",
+            **{**fields, "operation": "round"},
+        ) from None
 
 
 def _power_of_ten(places: int) -> float:
