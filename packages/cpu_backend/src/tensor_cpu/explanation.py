@@ -45,8 +45,8 @@ _IN_WORDS: Final = {
     "views.native": "native copy",
 }
 """What the native modules are, for users; NumPy's are all "NumPy"."""
-_APART: Final = ("gather_scatter.", "linalg.", "sort.")
-"""Rooms of native modules whose kernels make their results themselves, so that ``out=`` takes a copy."""
+_MAKES_ITS_RESULT: Final = ("gather_scatter.", "linalg.", "sort.")
+"""Beginnings of names of native modules whose kernels make their results themselves, so that ``out=`` takes a copy."""
 _ONE_THREAD: Final = frozenset({"contraction.tiny", "elementwise.tiny"})
 
 
@@ -76,7 +76,7 @@ def explain(name: str, operands: tuple[Operand, ...], result: Result, params: An
             kernel = binder and binder(operands, result, params)
         if kernel is not None:
             used = 1 if module in _ONE_THREAD else _threads()
-            fills = _is_native(kernel) and not module.startswith(_APART)
+            fills = _is_native(kernel) and not module.startswith(_MAKES_ITS_RESULT)
             return KernelChoice(_IN_WORDS[module], used, workspace_of(kernel), tuple(notes), fills_output=fills)
         if scope is None or scope.dtype is None:  # one that is for another dtype would not be faster
             takes = import_module(f"tensor_cpu.kernels.{module}").TAKES

@@ -131,7 +131,7 @@ def offset_of(array: Array, /) -> int:
 
 
 def is_whole(array: Array, /) -> bool:
-    """Whether an array without gaps is all of its allocation; of borrowed memory, all of the array that was lent.
+    """Whether an array without gaps is all of its allocation; of borrowed memory, all of the array that owns it.
 
     >>> is_whole(np.arange(6.0)), is_whole(np.arange(6.0)[:4]), is_whole(np.arange(6.0).reshape(2, 3))
     (True, False, True)
