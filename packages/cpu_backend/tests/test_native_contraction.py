@@ -380,6 +380,19 @@ def test_a_blas_of_narrower_vectors_leaves_large_matrix_products_to_the_packed_o
         cost.blas_slowness.cache_clear()
 
 
+@pytest.mark.skipif(not AVAILABLE, reason="without the extension BLAS alone takes products")
+def test_what_was_measured_of_openblas_on_a_processor_of_amd_is_not_said_of_mkl(
+    output: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "from types import SimpleNamespace; from tensor_cpu.kernels import costs\n"
+        "costs.LIBRARY = SimpleNamespace(instruction_set=lambda: 'avx512', is_amd=lambda: True)\n"
+        "print(costs.blas_slowness('float64'))"
+    )
+    assert output(code, TENSOR_CPU_BLAS="mkl") == "1.0"
+    assert float(output(code, TENSOR_CPU_BLAS="own", OPENBLAS_CORETYPE="")) > 1.0
+
+
 @pytest.mark.parametrize(
     ("core", "width"), [("Haswell", 32), ("SKYLAKEX", 64), ("nehalem", 16), ("", None), ("no such processor", None)]
 )

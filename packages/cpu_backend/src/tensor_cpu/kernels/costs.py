@@ -47,7 +47,7 @@ from functools import cache
 from typing import Final
 
 from tensor_cpu.kernels.memory_costs import CACHED_BYTES, ITEMSIZE
-from tensor_cpu.system.blas import asked_vector_bytes
+from tensor_cpu.system.blas import asked_vector_bytes, asks_for_mkl
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 _CACHED_ELEMENTS: Final = CACHED_BYTES // 8
@@ -124,11 +124,13 @@ LONG_SUM: Final = 4096
 def blas_slowness(dtype: str) -> float:
     """How many times as long BLAS takes here, beside our loops, as where the constants were measured.
 
+    Found out once; of the instruction set that was in use then, which only tests change. MKL was not measured.
+
     >>> 1.0 <= blas_slowness("float32") <= 4.0
     True
     """
-    if not AVAILABLE or LIBRARY.instruction_set() != "avx512":
-        return 1.0  # of narrower vectors BLAS makes the better use: it is not to be had slower
+    if not AVAILABLE or asks_for_mkl() or LIBRARY.instruction_set() != "avx512":
+        return 1.0  # with narrower vectors our loops gain nothing on BLAS
     asked = asked_vector_bytes()
     if asked is not None and asked < vector_bytes():
         return vector_bytes() / asked

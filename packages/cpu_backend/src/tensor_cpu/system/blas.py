@@ -240,6 +240,15 @@ def opened() -> Provider | None:
     return _opened
 
 
+def asks_for_mkl() -> bool:
+    """Whether the environment asks for MKL, which chooses its kernels by itself.
+
+    >>> asks_for_mkl() == (wanted() == "mkl")
+    True
+    """
+    return os.environ.get(VARIABLE) == "mkl"
+
+
 @cache
 def asked_vector_bytes() -> int | None:
     """Bytes of a vector of the kernels that ``OPENBLAS_CORETYPE`` asks for; None if OpenBLAS looks at the processor.
@@ -249,7 +258,7 @@ def asked_vector_bytes() -> int | None:
     >>> asked_vector_bytes() in (None, 16, 32, 64)
     True
     """
-    if os.environ.get(VARIABLE) == "mkl":
+    if asks_for_mkl():
         return None
     named = os.environ.get(_CORE, "").lower()
     return next((width for width, cores in _CORES.items() if named in cores), None)
