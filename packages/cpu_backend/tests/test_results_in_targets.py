@@ -176,6 +176,13 @@ def test_memory_lent_read_only_and_views_are_not_written() -> None:
         with pytest.raises(ReadOnlyError, match="view that is not mutable"):
             tr.add(x, x, out=memory[:, 3:])
         tr.add(x, x, out=tr.asarray(np.zeros((2, 3), order="F")))
+    lent = np.zeros((2, 6), order="F")
+    for part in (lent[:, :3], lent[:, 3:]):
+        with pytest.raises(ReadOnlyError, match="view that is not mutable"):
+            tr.add(x, x, out=tr.asarray(part))
+    assert not lent.any()
+    tr.add(x, x, out=tr.asarray(lent[:, 3:]).mutable_view())
+    np.testing.assert_array_equal(lent, np.hstack([np.zeros((2, 3)), 2 * x.to_numpy()]))
 
 
 @NATIVE
