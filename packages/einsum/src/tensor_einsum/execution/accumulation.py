@@ -15,13 +15,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError, shortened
-from tensor_core.foreign import number_of, refuse_masked
+from tensor_core.foreign import refuse_masked
 from tensor_core.formatting import readable_bytes
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
-from tensor_runtime.dispatch.conversion import plain_number
+from tensor_runtime.dispatch.conversion import number_in
 from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces, write, write_in_pieces
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
 from tensor_runtime.form import Form, form_of
@@ -182,9 +182,7 @@ def _changes_nothing(alpha: Number, result: Form) -> bool:
 
 
 def _factor(name: str, value: Any) -> Number:
-    number = number_of(value)
-    if number is None and isinstance(value, Tensor):
-        number = number_of(plain_number("einsum", value))
+    number = number_in("einsum", value)
     if number is None:
         raise DTypeError(
             f"einsum: {name} is {shortened(value)} of type {type(value).__name__}; accepted: Python's bool, int, float "

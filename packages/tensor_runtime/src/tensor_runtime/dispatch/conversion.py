@@ -187,7 +187,7 @@ def as_number(operation: str, value: object, /) -> Element:
     >>> as_number("full", 2.5), as_number("full", tensor(2.5))
     (2.5, 2.5)
     """
-    number = number_of(plain_number(operation, value))
+    number = number_in(operation, value)
     if number is None:
         refuse_masked(operation, value)
         kind = f"a tensor of shape {value._form.shape}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
@@ -195,6 +195,19 @@ def as_number(operation: str, value: object, /) -> Element:
             f"{operation}: the value is {kind}; accepted: Python's bool, int, float and complex", operation=operation
         )
     return number
+
+
+def number_in(operation: str, value: object, /) -> Element | None:
+    """The Python number that a scalar, or a tensor of rank 0 on the host, equals; None for anything else.
+
+    Raises:
+        PlacementError: a tensor of rank 0 on a device.
+
+    >>> number_in("full", tensor(2.5)), number_in("full", "2.5")
+    (2.5, None)
+    """
+    number = number_of(value)
+    return number_of(plain_number(operation, value)) if number is None and isinstance(value, Tensor) else number
 
 
 def plain_number(operation: str, value: Any, /) -> Any:
