@@ -6,10 +6,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import TensorError
+from tensor_core.errors import DTypeError, TensorError
 from tensor_runtime.errors import ForeignOperandError
 
 X = tr.tensor([[1, 2, 3], [4, 5, 6]])
@@ -42,6 +43,16 @@ def test_what_python_brings_is_refused_on_either_side_with_what_is_accepted(
     with pytest.raises(ForeignOperandError, match=told):
         view += other
     assert view.tolist() == X.tolist()
+
+
+def test_an_array_beside_a_tensor_is_refused_under_the_name_of_the_operation() -> None:
+    array, masked = X.to_numpy(), np.ma.masked_array([1, 2, 3])
+    for infix, name in ((operator.add, "add"), (operator.matmul, "matmul"), (operator.eq, "equal")):
+        with pytest.raises(ForeignOperandError, match=rf"^{name}: a tensor meets a numpy\.ndarray; ") as caught:
+            infix(X, array)
+        assert vars(caught.value)["operation"] == name
+        with pytest.raises(DTypeError, match=f"^{name}: found a masked array"):
+            infix(X, masked)
 
 
 def test_strings_are_no_operands_and_no_repetition_is_tried() -> None:

@@ -107,11 +107,12 @@ def _declined(operation: str, x: Tensor, other: object) -> Any:
 
     ``==`` and ``!=`` would take a refusal for False and True.
     """
-    refuse_masked("operator", other)
+    refuse_masked(operation, other)
     if hasattr(other, "__array__") or hasattr(other, "__array_interface__"):
         raise ForeignOperandError(
-            f"operator: a tensor meets a {type(other).__module__}.{type(other).__name__}; "
-            "make it a tensor with asarray(), or the tensor an array with to_numpy()"
+            f"{operation}: a tensor meets a {type(other).__module__}.{type(other).__name__}; "
+            "make it a tensor with asarray(), or the tensor an array with to_numpy()",
+            operation=operation,
         ) from None
     if type(other).__module__ != "builtins":
         return NotImplemented
