@@ -63,8 +63,10 @@ def test_strings_are_no_operands_and_no_repetition_is_tried() -> None:
 
 def test_a_matrix_product_with_what_is_no_tensor_names_the_line_to_write() -> None:
     for other, told in ((3, r"write x \* number$"), (2.5, r"write x \* number$"), ([1, 2, 3], r"tensor\(\) makes one")):
-        with pytest.raises(ForeignOperandError, match=f"^matmul: .*{told}"):
-            X @ other  # type: ignore[operator]
+        for ask in (lambda: X @ other, lambda: other @ X):  # type: ignore[operator]  # noqa: B023
+            with pytest.raises(ForeignOperandError, match=f"^matmul: .*{told}"):
+                ask()
+    assert X.T.__rmatmul__(X).tolist() == (X @ X.T).tolist()
 
 
 def test_a_tensor_of_rank_0_still_repeats_a_list() -> None:

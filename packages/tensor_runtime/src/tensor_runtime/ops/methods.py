@@ -255,6 +255,7 @@ METHODS: Final[dict[str, Any]] = {
     "__pos__": arithmetic.positive,
     "__abs__": arithmetic.abs,
     "__matmul__": operators.matmul,
+    "__rmatmul__": operators.reflected_matmul,
     "__add__": operator_of(arithmetic.ADD),
     "__radd__": reflected_of(arithmetic.ADD),
     "__sub__": operator_of(arithmetic.SUBTRACT),

@@ -67,14 +67,17 @@ def matmul(a: Tensor, b: Any, /) -> Any:
     >>> matmul(tensor([1.0, 2.0]), tensor([3.0, 4.0])).item()
     11.0
     """
-    if isinstance(b, Tensor):
-        return contraction.matmul(a, b)
-    if number_of(b) is not None:
-        raise ForeignOperandError(
-            f"matmul: found a {type(b).__name__}; accepted: two tensors; of a number write x * number",
-            operation="matmul",
-        )
-    return _declined("matmul", a, b)
+    return contraction.matmul(a, b) if isinstance(b, Tensor) else _no_factor(a, b)
+
+
+def reflected_matmul(b: Tensor, a: Any, /) -> Any:
+    """``a @ b`` of something else and a tensor, which computes nothing.
+
+    >>> reflected_matmul(tensor([1.0, 2.0]), [3.0, 4.0])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.ForeignOperandError: matmul: a tensor meets a list; accepted: a tensor; tensor() makes one ...
+    """
+    return contraction.matmul(a, b) if isinstance(a, Tensor) else _no_factor(b, a)
 
 
 def floor_and_rest(a: Tensor, b: Any, /) -> Any:
@@ -100,6 +103,16 @@ def reflected_floor_and_rest(b: Tensor, a: Any, /) -> Any:
 def _is_ours(other: object) -> bool:
     """Whether it is no foreign operand, so that the error tells of another: one inside a rule for the operation."""
     return isinstance(other, Tensor) or number_of(other) is not None
+
+
+def _no_factor(x: Tensor, other: object) -> Any:
+    """What becomes of ``@`` beside something that is no tensor."""
+    if number_of(other) is not None:
+        raise ForeignOperandError(
+            f"matmul: found a {type(other).__name__}; accepted: two tensors; of a number write x * number",
+            operation="matmul",
+        )
+    return _declined("matmul", x, other)
 
 
 def _declined(operation: str, x: Tensor, other: object) -> Any:
