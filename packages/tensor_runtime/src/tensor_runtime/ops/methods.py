@@ -58,11 +58,10 @@ def tolist(x: Tensor, /) -> Any:
     return download(x).to_nested()
 
 
-def _element(operation: str, x: Tensor) -> Element:
+def _element(operation: str, x: Tensor, remedy: str = "index first, or to_numpy()") -> Element:
     if x.size != 1:
         raise ArgumentError(
-            f"{operation}: shape {x.shape} has {x.size} elements; accepted: exactly one (index first, or to_numpy())",
-            shape=x.shape,
+            f"{operation}: shape {x.shape} has {x.size} elements; accepted: exactly one ({remedy})", shape=x.shape
         )
     return only_element(x)
 
@@ -121,13 +120,7 @@ def _format(x: Tensor, specification: str, /) -> str:
 
 
 def _round(x: Tensor, digits: int | None = None, /) -> Element:
-    if x.size != 1:
-        raise ArgumentError(
-            f"round: shape {x.shape} has {x.size} elements; accepted: exactly one; tensor_runtime.round(x, decimals) "
-            "rounds all",
-            shape=x.shape,
-        )
-    element = _element("round", x)
+    element = _element("round", x, "tensor_runtime.round(x, decimals) rounds all")
     if isinstance(element, complex):
         raise DTypeError("round: the element is complex; tensor_runtime.round(x) rounds both parts")
     if digits is None:
