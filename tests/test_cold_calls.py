@@ -31,7 +31,7 @@ def product(rows: int, inner: int, columns: int) -> Way:
 def test_a_first_einsum_of_two_operands_takes_few_calls_in_few_files() -> None:
     way = product(5, 6, 7)
 
-    most_calls, most_files = (80, 12) if AVAILABLE else (175, 16)  # NumPy's products have more to decide
+    most_calls, most_files = (80, 13) if AVAILABLE else (175, 16)  # NumPy's products have more to decide
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)
 
@@ -40,7 +40,7 @@ def test_a_first_einsum_goes_through_the_modules_in_one_direction() -> None:
     files = list(product(5, 6, 7).files)  # in the order in which each is entered first
     modules = [file.removesuffix(".py").split("/")[-1] for file in files if file.startswith("tensor_einsum/")]
 
-    assert modules == ["api", "plan", "network", "executor", "steps"]
+    assert modules == ["api", "plan", "network", "executor", "steps", "memory"]
 
 
 def test_a_call_that_is_bound_already_runs_nothing_but_itself() -> None:
@@ -57,6 +57,6 @@ def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
     way = product(64, 65, 66)
 
     # Our own product, with its rows from either operand, and BLAS take about as long, so all are estimated.
-    most_calls, most_files = (187, 18) if AVAILABLE else (175, 16)
+    most_calls, most_files = (192, 19) if AVAILABLE else (175, 16)
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)

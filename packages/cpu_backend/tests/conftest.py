@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tensor_cpu.system.extension import LIBRARY
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,6 +27,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(params=["plain", "avx2", "avx512"])
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
     """Kernels made meanwhile use this one; skipped where the processor lacks it."""
+    if not AVAILABLE:
+        pytest.skip(WHY_NOT)
     former = LIBRARY.instruction_set()
     try:
         LIBRARY.set_instruction_set(request.param)

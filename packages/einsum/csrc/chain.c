@@ -79,8 +79,8 @@ void chain_limit(Chain *chain, const Limit *limit) {
 
 void chain_begin(Chain *chain, const Tree *tree, const Slices *slices) {
     if (tree != &chain->tree) tree_copy(&chain->tree, tree);
-    if (!slices) slices_clear(chain->network, &chain->slices);
-    else slices_copy(chain->network, &chain->slices, slices);
+    if (slices) slices_copy(chain->network, &chain->slices, slices);
+    else slices_clear(chain->network, &chain->slices);
     if (is_limited(chain)) {
         chain->limit.size = chain->aim.largest = (Log)(ONE * fmax(0, chain->limit.largest - 1));
         tree_reprice(chain->network, &chain->aim, &chain->tree);
@@ -97,6 +97,8 @@ void chain_bands(Chain *chain, Leash *leash) {
     Tree best = tree_take(memory, chain->network);
     Slices best_slices = slices_take(memory, chain->network);
     double least = chain->best_cost;
+    tree_copy(&best, &chain->tree); /* to go on from where no draw is cheaper */
+    slices_copy(chain->network, &best_slices, &chain->slices);
     for (int i = 0; i < BANDS_DRAWN && (!i || leash_progress(leash) < 1); i++) {
         leash->work += banded_tree(memory, chain->network, size, least, &chain->random, &chain->tree, &chain->slices);
         if (chain->slices.weight >= least) continue;
@@ -106,7 +108,13 @@ void chain_bands(Chain *chain, Leash *leash) {
         tree_copy(&best, &chain->tree);
         slices_copy(chain->network, &best_slices, &chain->slices);
     }
-    if (least < chain->best_cost) chain_begin(chain, &best, &best_slices);
+    if (least < chain->best_cost) {
+        chain_begin(chain, &best, &best_slices);
+    } else {
+        tree_copy(&chain->tree, &best);
+        slices_copy(chain->network, &chain->slices, &best_slices);
+        refill(chain);
+    }
     memory_release(memory, mark);
 }
 

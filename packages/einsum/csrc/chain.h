@@ -41,7 +41,7 @@ void chain_limit(Chain *chain, const Limit *limit);
 /* Goes on from another tree and its slices, none if NULL, which is sliced until it keeps the limit. */
 void chain_begin(Chain *chain, const Tree *tree, const Slices *slices);
 
-/* Goes on from the network cut in bands, the cheapest of a few draws, unless it costs more than the best tree. */
+/* Goes on from the network cut in bands, the cheapest of a few draws, if that is cheaper than the best tree. */
 void chain_bands(Chain *chain, Leash *leash);
 
 /* Anneals `tree` between two temperatures in bits, and keeps the best tree on the way in `best`. */

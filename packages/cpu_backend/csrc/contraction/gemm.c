@@ -22,7 +22,7 @@
  * computed before the next block, while its lines are in the cache.
  *
  * The plan holds two tables for each of rows, columns and depth, of 8 bytes an entry (groups.h): 48 MiB at most, a
- * group of more than LONGEST_TABLE elements being refused; and two of a block in a buffer, of less than 1,000 entries.
+ * group of more than LONGEST_TABLE elements being refused; and two of a block in a buffer, of less than 2,000 entries together.
  */
 #include "contraction/gemm.h"
 #include "core/arguments.h"

@@ -314,7 +314,8 @@ static bool reads_many_runs(const PairTile *tile, const Index *along) {
 /* Whether factors of the next rectangle are asked for: those in runs of an operand beyond the cache. */
 static void choose_asking(PairPlan *plan, const Reach reach[2]) {
     const PairTile *tile = &plan->tile;
-    const bool in_runs[2] = {!tile->first_is_table, !tile->second_is_table && !tile->second_is_constant};
+    const bool both = plan->loop == SIMD_CHOICE(pair_kernels)->of_type[plan->result.type].both;
+    const bool in_runs[2] = {!tile->first_is_table, both || !(tile->second_is_table || tile->second_is_constant)};
     for (int role = FIRST; role <= SECOND; role++) {
         const Reach *of_role = &reach[plan->swapped ? SECOND - role : role];
         const bool leaves_cache = (of_role->high - of_role->low) * ELEMENT_BYTES[plan->result.type] > CACHED_BYTES;

@@ -1,6 +1,7 @@
 /* Packing of elements of type T into a panel (pack.h), by one of three loops: rows are copied where `across` walks
- * neighbours in memory, columns are transposed where `along` does, single elements are picked where neither does.
- * VALUE(x) is what an element becomes. */
+ * neighbours in memory, columns are transposed where `along` does. Where neither does, neighbours are read run by run
+ * under masks with AVX-512, and one by one elsewhere, or where there are too many runs. VALUE(x) is what an element
+ * becomes. */
 
 enum { NAME(RUN) = 8 };
 #define RUN NAME(RUN)
@@ -108,9 +109,11 @@ static void NAME(pack_scattered)(T *panel, const T *source, const Index *across,
 #if defined(GATHER)
         const MASK some = (MASK)((1u << count) - 1);
         const __m512i offsets = _mm512_maskz_loadu_epi64(some, across + i);
-        for (Index k = 0; k < depth; k++) MASKED(mask_storeu)
-        (panel + k * room + i, written,
-         _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), some, offsets, source + along[k], sizeof(T)));
+        for (Index k = 0; k < depth; k++) {
+            const __m512i found =
+                _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), some, offsets, source + along[k], sizeof(T));
+            MASKED(mask_storeu)(panel + k * room + i, written, found);
+        }
 #else
         for (Index k = 0; k < depth; k++)
             for (Index place = 0; place < places; place++)

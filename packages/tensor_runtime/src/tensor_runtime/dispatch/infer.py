@@ -15,9 +15,9 @@ from tensor_core.errors import ArgumentError, BackendUnavailableError, Placement
 from tensor_core.shapes import as_shape
 from tensor_runtime.backends.meta import META_DEVICE
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.dispatch.free_tensors import with_free_tensors
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement, as_placement, is_stand_in, stand_in
+from tensor_runtime.tensors.free_tensors import with_free_tensors
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 
