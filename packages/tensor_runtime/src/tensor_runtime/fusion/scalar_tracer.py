@@ -16,7 +16,9 @@ from tensor_runtime.tensors.tensor import Tensor
 
 _ARITHMETIC: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
 _BITS: Final = ("and", "or", "xor", "lshift", "rshift")
-_BESIDE_A_TENSOR: Final = frozenset(f"__{prefix}{name}__" for name in (*_ARITHMETIC, *_BITS) for prefix in ("", "r"))
+_BESIDE_A_TENSOR: Final = frozenset(
+    ["__rmatmul__", *(f"__{prefix}{name}__" for name in (*_ARITHMETIC, *_BITS) for prefix in ("", "r"))]
+)
 _MIRRORED: Final = {
     "__eq__": "__eq__",
     "__ne__": "__ne__",
