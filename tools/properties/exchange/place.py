@@ -52,6 +52,7 @@ def free_folder(name: str, /) -> str:
 def tensor(rng: Random, dtypes: tuple[DType, ...] = DTYPES, most_axes: int = 4) -> HostTensorView[Any]:
     """A host tensor or a view of one, with any bits that its dtype can have.
 
+    >>> from properties.exchange.place import tensor
     >>> tensor(Random(1)).dtype in DTYPES
     True
     """
