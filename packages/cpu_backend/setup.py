@@ -58,6 +58,8 @@ INSTRUCTION_SETS = {
 FILE_FLAGS = {  # of files in csrc/*/simd/
     "linalg_real.c": ["-ffp-contract=fast"],  # no NumPy kernel rounds as these do; fused products err less
     "linalg_complex.c": ["-ffp-contract=fast"],
+    "reduction_real.c": ["-ffp-contract=fast"],
+    "reduction_complex.c": ["-ffp-contract=fast"],
 }
 
 

@@ -58,6 +58,8 @@ static const Function FUNCTIONS[] = {
     {"zheevd", offsetof(Blas, lapack.complex_heevd[1])},
     {"sstedc", offsetof(Blas, lapack.stedc[0])},
     {"dstedc", offsetof(Blas, lapack.stedc[1])},
+    {"sbdsdc", offsetof(Blas, lapack.bdsdc[0])},
+    {"dbdsdc", offsetof(Blas, lapack.bdsdc[1])},
     OF_KINDS(gesdd),
     OF_ALL("sytrf", "hetrf", sytrf),
     OF_ALL("geqrf", "geqrf", geqrf),

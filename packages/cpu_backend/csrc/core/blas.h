@@ -46,6 +46,9 @@ typedef void ComplexHeevd(const char *vectors, const char *triangle, const BlasI
 typedef void RealStedc(const char *vectors, const BlasInt *n, void *diagonal, void *beside, void *z, const BlasInt *ldz,
                        void *work, const BlasInt *work_size, BlasInt *integers, const BlasInt *integers_size,
                        BlasInt *info);
+typedef void RealBdsdc(const char *triangle, const char *vectors, const BlasInt *n, void *diagonal, void *beside, void *u,
+                       const BlasInt *ldu, void *vt, const BlasInt *ldvt, void *q, BlasInt *iq, void *work,
+                       BlasInt *integers, BlasInt *info);
 typedef void RealGesdd(const char *vectors, const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda,
                        void *values, void *u, const BlasInt *ldu, void *vh, const BlasInt *ldvh, void *work,
                        const BlasInt *work_size, BlasInt *integers, BlasInt *info);
@@ -101,6 +104,7 @@ typedef struct {
     RealSyevd *real_syevd[2];
     ComplexHeevd *complex_heevd[2];
     RealStedc *stedc[2];
+    RealBdsdc *bdsdc[2];
     RealGesdd *real_gesdd[2];
     ComplexGesdd *complex_gesdd[2];
     AnySytrf *sytrf[4]; /* xHETRF for complex matrices, and so on */

@@ -186,7 +186,51 @@ static bool NAME(eigh)(const LapackPlan *plan, const Scratch *scratch) {
     return info == 0;
 }
 
+#if KIND % 2 == 1
+/* A decomposition by a reduction of our own, but where LAPACK's is as fast: of small matrices, of large ones, and of
+ * those that are much longer than wide, which it makes triangular first. */
+static void NAME(choose_reduction)(LapackPlan *plan) {
+    const Index n = plan->shorter, longer = plan->rows + plan->columns - n;
+    const Index bytes = WIDTH * (Index)sizeof(double) * n * longer;
+    if (n < LEAST_REDUCED || bytes > MOST_REDUCED_BYTES || 2 * longer > 3 * n) return;
+    plan->reduction = WIDTH == 1 ? SIMD_CHOICE(reduction_real) : SIMD_CHOICE(reduction_complex);
+    plan->room_size = plan->reduction->room(plan->rows, plan->columns) + (plan->routine == SVD ? 5 * n * (n + 1) : 5 * n);
+}
+
+/* Whether that may reduce it as it is. */
+static bool NAME(is_reducible)(const LapackPlan *plan, const REAL *a) {
+    double largest = 0.0;
+    bool within = plan->reduction != NULL;
+    for (BlasInt i = 0; within && i < WIDTH * plan->rows * plan->columns; i++) {
+        const double size = fabs(a[i]);
+        within = size < REDUCED;
+        largest = size > largest ? size : largest;
+    }
+    return within && largest > 1.0 / REDUCED;
+}
+
+/* Singular values and, of SVD, vectors, by divide and conquer as xGESDD's. */
+static bool NAME(svd_by_reduction)(const LapackPlan *plan, const Scratch *scratch) {
+    const bool vectors = plan->routine == SVD;
+    const BlasInt *const n = &plan->shorter, one = 1, *const side = vectors ? n : &one;
+    const Index size = vectors ? *n * *n : 0;
+    double *const beside = scratch->room + plan->reduction->room(plan->rows, plan->columns), *const left = beside + *n;
+    double *const right = left + size, *const work = right + size, *const values = scratch->out[vectors ? 1 : 0];
+    double unused[1];
+    BlasInt info = 0, integer[1];
+    const Bidiagonalization problem = {scratch->a, plan->rows, plan->columns, values, beside, scratch->room};
+    plan->reduction->reduce(&problem);
+    blas_table()->lapack.bdsdc[1]("U", vectors ? "I" : "N", n, values, beside, left, side, right, side, unused, integer,
+                                  work, scratch->integers, &info);
+    if (info == 0 && vectors) plan->reduction->turn(&problem, left, right, scratch->out[0], scratch->out[2]);
+    return info == 0;
+}
+#endif
+
 static bool NAME(svd)(const LapackPlan *plan, const Scratch *scratch) {
+#if KIND % 2 == 1
+    if (NAME(is_reducible)(plan, scratch->a)) return NAME(svd_by_reduction)(plan, scratch);
+#endif
     BlasInt info = 0;
     const BlasInt *rows = &plan->rows, *columns = &plan->columns, *shorter = &plan->shorter;
     REAL *u = scratch->out[0], *values = scratch->out[1], *vh = scratch->out[2];
@@ -215,6 +259,9 @@ static bool NAME(eigvalsh)(const LapackPlan *plan, const Scratch *scratch) {
 }
 
 static bool NAME(svdvals)(const LapackPlan *plan, const Scratch *scratch) {
+#if KIND % 2 == 1
+    if (NAME(is_reducible)(plan, scratch->a)) return NAME(svd_by_reduction)(plan, scratch);
+#endif
     BlasInt info = 0, one = 1;
     const BlasInt *rows = &plan->rows, *columns = &plan->columns;
     REAL none[2];
@@ -276,6 +323,9 @@ static void NAME(query)(LapackPlan *plan) {
             plan->reals_size = 2 * longer * shorter + 2 * shorter * shorter + shorter;
 #endif
         plan->integers_size = 8 * shorter;
+#if KIND % 2 == 1
+        NAME(choose_reduction)(plan);
+#endif
         break;
     }
     default: break;

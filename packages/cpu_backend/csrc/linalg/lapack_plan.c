@@ -34,6 +34,7 @@ size_t lapack_scratch(const LapackPlan *plan, char *memory, Scratch *scratch) {
     scratch->tau = take(memory, &used, routine == QR ? number * (size_t)plan->shorter : 0);
     scratch->work = take(memory, &used, number * (size_t)plan->work_size);
     scratch->reals = take(memory, &used, real * (size_t)plan->reals_size);
+    scratch->room = take(memory, &used, sizeof(double) * (size_t)plan->room_size);
     scratch->integers = take(memory, &used, sizeof(BlasInt) * (size_t)plan->integers_size);
     return used;
 }
@@ -200,6 +201,8 @@ static LapackPlan *widened(const LapackPlan *plan, bool shared) {
     wide->narrow = true;
     wide->shared = shared;
     wide->wide = wide->alone = NULL;
+    wide->reduction = NULL;
+    wide->room_size = 0;
     complete(wide);
     return wide;
 }
