@@ -1,4 +1,4 @@
-"""Singular value decompositions by a reduction in C: matrices between the small ones of batches and LAPACK's."""
+"""Decompositions by reductions in C: matrices between the small ones of batches and those that are LAPACK's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,19 @@ from tensor_runtime.placement import CPU
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason=WHY_NOT)
 
 Array = np.ndarray[Any, np.dtype[Any]]
-SHAPES = [(17, 17), (18, 18), (23, 17), (17, 23), (24, 24), (40, 33), (33, 40), (63, 64), (65, 65), (96, 128), (131, 100)]
+SHAPES = [
+    (17, 17),
+    (18, 18),
+    (23, 17),
+    (17, 23),
+    (24, 24),
+    (40, 33),
+    (33, 40),
+    (63, 64),
+    (65, 65),
+    (96, 128),
+    (131, 100),
+]
 EPS = 2.0**-52
 
 
@@ -26,7 +38,9 @@ def general(m: int, n: int, draw: Callable[..., Array]) -> Array:
 
 
 def graded(m: int, n: int, draw: Callable[..., Array]) -> Array:
-    return draw(m, n) * 10.0 ** -(np.arange(n) % 250.0)
+    a = draw(m, n)
+    a *= 10.0 ** -(np.arange(n) % 250.0)
+    return a
 
 
 def of_rank_one(m: int, n: int, draw: Callable[..., Array]) -> Array:
@@ -41,7 +55,7 @@ def with_zeros(m: int, n: int, draw: Callable[..., Array]) -> Array:
 
 
 def diagonal(m: int, n: int, draw: Callable[..., Array]) -> Array:
-    return np.eye(m, n) * np.arange(1.0, n + 1) * draw(1, 1)
+    return draw(1, 1) * np.diag(np.arange(1.0, max(m, n) + 1))[:m, :n]
 
 
 def minute_columns(m: int, n: int, draw: Callable[..., Array]) -> Array:
@@ -66,8 +80,16 @@ def beyond_the_limits(m: int, n: int, draw: Callable[..., Array]) -> Array:
 
 
 KINDS = [
-    general, graded, of_rank_one, with_zeros, diagonal, minute_columns, nearly_too_large, nearly_too_small, beyond_the_limits,
-]  # fmt: skip
+    general,
+    graded,
+    of_rank_one,
+    with_zeros,
+    diagonal,
+    minute_columns,
+    nearly_too_large,
+    nearly_too_small,
+    beyond_the_limits,
+]
 
 
 @pytest.fixture(params=["plain", "avx2", "avx512"])
@@ -86,10 +108,11 @@ def decompose(name: str, a: Array, dtype: DType, *, check: bool = True) -> Any:
     """By the kernel that calls routines for each matrix, given the transposed array that a column-major tensor is."""
     (m, n), k = a.shape, min(a.shape)
     u, s, vh = (form_of(of, shape, CPU) for of, shape in ((dtype, (m, k)), (dtype.component, (k,)), (dtype, (k, n))))
-    kernel = lapack.bind(name, (form_of(dtype, (m, n), CPU),), (u, s, vh) if name == "svd" else s, check)
+    results: Any = {"svd": (u, s, vh), "eigh": (s, u)}.get(name, s)
+    kernel = lapack.bind(name, (form_of(dtype, (m, n), CPU),), results, check)
     assert kernel is not None
-    found = kernel(np.ascontiguousarray(a.T))
-    return tuple(part.T for part in found) if name == "svd" else found
+    found: Any = kernel(np.ascontiguousarray(a.T))
+    return tuple(part.T for part in found) if isinstance(found, tuple) else found
 
 
 @pytest.mark.parametrize("dtype", [F64, C64])
@@ -122,6 +145,33 @@ def test_zeros_alone_have_orthonormal_factors() -> None:
     assert not s.any()
     assert np.array_equal(u.T @ u, np.eye(20))
     assert np.array_equal(vh @ vh.T, np.eye(20))
+
+
+@pytest.mark.parametrize("dtype", [F64, C64])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [17, 18, 23, 24, 33, 64, 65, 101])
+@pytest.mark.usefixtures("instruction_set")
+def test_eigenvectors_are_orthonormal_and_give_the_matrix(n: int, kind: Any, dtype: DType) -> None:
+    random = np.random.default_rng(n)
+
+    def draw(m: int, n: int) -> Array:
+        real = random.normal(size=(m, n))
+        return real + 1j * random.normal(size=(m, n)) if dtype is C64 else real
+
+    a = kind(n, n, draw)
+    a = a + a.conj().T
+    garbled = np.tril(a) + np.triu(np.ones_like(a), 1) * a[0, 0].real  # the lower triangle is read
+    values = decompose("eigvalsh", garbled, dtype)
+    found, vectors = decompose("eigh", garbled, dtype)
+    scale = np.abs(a).max()
+    expected = np.linalg.eigvalsh(a / scale)
+    allowed = EPS * n
+    norm = np.abs(expected).max()
+    assert np.abs(vectors.conj().T @ vectors - np.eye(n)).max() < 2 * allowed
+    assert np.abs((vectors * (found / scale)) @ vectors.conj().T - a / scale).max() < 4 * allowed * norm
+    assert (np.diff(found) >= 0).all()
+    assert np.abs(found / scale - expected).max() < 2 * allowed * norm
+    assert np.abs(values / scale - expected).max() < 2 * allowed * norm
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf])

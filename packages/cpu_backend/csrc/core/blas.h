@@ -46,8 +46,8 @@ typedef void ComplexHeevd(const char *vectors, const char *triangle, const BlasI
 typedef void RealStedc(const char *vectors, const BlasInt *n, void *diagonal, void *beside, void *z, const BlasInt *ldz,
                        void *work, const BlasInt *work_size, BlasInt *integers, const BlasInt *integers_size,
                        BlasInt *info);
-typedef void RealBdsdc(const char *triangle, const char *vectors, const BlasInt *n, void *diagonal, void *beside, void *u,
-                       const BlasInt *ldu, void *vt, const BlasInt *ldvt, void *q, BlasInt *iq, void *work,
+typedef void RealBdsdc(const char *triangle, const char *vectors, const BlasInt *n, void *diagonal, void *beside,
+                       void *u, const BlasInt *ldu, void *vt, const BlasInt *ldvt, void *q, BlasInt *iq, void *work,
                        BlasInt *integers, BlasInt *info);
 typedef void RealGesdd(const char *vectors, const BlasInt *m, const BlasInt *n, void *a, const BlasInt *lda,
                        void *values, void *u, const BlasInt *ldu, void *vh, const BlasInt *ldvh, void *work,

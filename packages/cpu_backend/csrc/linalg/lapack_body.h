@@ -125,6 +125,70 @@ static bool NAME(qr)(const LapackPlan *plan, const Scratch *scratch) {
     return info == 0;
 }
 
+#if KIND % 2 == 1
+/* A decomposition by a reduction of our own, but where LAPACK's is as fast: of small matrices, of large ones, and of
+ * those that are much longer than wide, which it makes triangular first. */
+static void NAME(choose_reduction)(LapackPlan *plan) {
+    const Index n = plan->shorter, longer = plan->rows + plan->columns - n;
+    const Index bytes = WIDTH * (Index)sizeof(double) * n * longer;
+    if (n < LEAST_REDUCED || bytes > MOST_REDUCED_BYTES || 2 * longer > 3 * n) return;
+    const ReductionKernels *kernels = WIDTH == 1 ? SIMD_CHOICE(reduction_real) : SIMD_CHOICE(reduction_complex);
+    plan->reduction = kernels;
+    switch (plan->routine) {
+    case SVD: plan->room_size = kernels->bidiagonal_room(plan->rows, plan->columns) + 5 * n * (n + 1); break;
+    case SVDVALS: plan->room_size = kernels->bidiagonal_room(plan->rows, plan->columns) + 5 * n; break;
+    case EIGH: plan->room_size = kernels->tridiagonal_room(n) + n * (2 * n + 5) + 1; break;
+    default: plan->room_size = kernels->tridiagonal_room(n) + 5 * n + 1;
+    }
+}
+
+/* Whether it may be reduced as it is. */
+static bool NAME(is_reducible)(const LapackPlan *plan, const REAL *a) {
+    double largest = 0.0;
+    bool within = plan->reduction != NULL;
+    for (BlasInt i = 0; within && i < WIDTH * plan->rows * plan->columns; i++) {
+        const double size = fabs(a[i]);
+        within = size < REDUCED;
+        largest = size > largest ? size : largest;
+    }
+    return within && largest > 1.0 / REDUCED;
+}
+
+/* Singular values and, of SVD, vectors, by divide and conquer as xGESDD's. */
+static bool NAME(svd_by_reduction)(const LapackPlan *plan, const Scratch *scratch) {
+    const bool vectors = plan->routine == SVD;
+    const BlasInt *const n = &plan->shorter, one = 1, *const side = vectors ? n : &one;
+    const Index size = vectors ? *n * *n : 0;
+    double *const beside = scratch->room + plan->reduction->bidiagonal_room(plan->rows, plan->columns);
+    double *const left = beside + *n, *const right = left + size, *const work = right + size;
+    double *const values = scratch->out[vectors ? 1 : 0], unused[1];
+    BlasInt info = 0, integer[1];
+    const Reduction problem = {scratch->a, plan->rows, plan->columns, values, beside, scratch->room};
+    plan->reduction->bidiagonalize(&problem);
+    blas_table()->lapack.bdsdc[1]("U", vectors ? "I" : "N", n, values, beside, left, side, right, side, unused, integer,
+                                  work, scratch->integers, &info);
+    if (info == 0 && vectors) plan->reduction->turn_singular(&problem, left, right, scratch->out[0], scratch->out[2]);
+    return info == 0;
+}
+
+/* Eigenvalues and, of EIGH, vectors, by divide and conquer as xSYEVD's. */
+static bool NAME(eigh_by_reduction)(const LapackPlan *plan, const Scratch *scratch) {
+    const bool vectors = plan->routine == EIGH;
+    const BlasInt *const n = &plan->rows;
+    const Index of_vectors = vectors ? *n * *n : 0;
+    double *const beside = scratch->room + plan->reduction->tridiagonal_room(*n), *const z = beside + *n;
+    double *const work = z + of_vectors;
+    const BlasInt size = of_vectors + 4 * *n + 1;
+    BlasInt info = 0;
+    const Reduction problem = {vectors ? scratch->out[1] : scratch->a, *n, *n, scratch->out[0], beside, scratch->room};
+    plan->reduction->tridiagonalize(&problem);
+    blas_table()->lapack.stedc[1](vectors ? "I" : "N", n, scratch->out[0], beside, z, n, work, &size, scratch->integers,
+                                  &plan->integers_size, &info);
+    if (info == 0 && vectors) plan->reduction->turn_eigen(&problem, z, scratch->out[1]);
+    return info == 0;
+}
+#endif
+
 #if WIDTH == 2
 /* Its workspace of complex numbers; that of real numbers and integers is xHEEVD's. */
 static BlasInt NAME(size_by_real)(const LapackPlan *plan) {
@@ -174,6 +238,9 @@ static bool NAME(eigh_by_real)(const LapackPlan *plan, const Scratch *scratch) {
 static bool NAME(eigh)(const LapackPlan *plan, const Scratch *scratch) {
     BlasInt info = 0, n = plan->rows;
     REAL *values = scratch->out[0], *vectors = scratch->out[1];
+#if KIND % 2 == 1
+    if (NAME(is_reducible)(plan, vectors)) return NAME(eigh_by_reduction)(plan, scratch);
+#endif
 #if WIDTH == 1
     blas_table()->lapack.real_syevd[KIND]("V", "L", &n, vectors, &n, values, scratch->work, &plan->work_size,
                                           scratch->integers, &plan->integers_size, &info);
@@ -185,47 +252,6 @@ static bool NAME(eigh)(const LapackPlan *plan, const Scratch *scratch) {
 #endif
     return info == 0;
 }
-
-#if KIND % 2 == 1
-/* A decomposition by a reduction of our own, but where LAPACK's is as fast: of small matrices, of large ones, and of
- * those that are much longer than wide, which it makes triangular first. */
-static void NAME(choose_reduction)(LapackPlan *plan) {
-    const Index n = plan->shorter, longer = plan->rows + plan->columns - n;
-    const Index bytes = WIDTH * (Index)sizeof(double) * n * longer;
-    if (n < LEAST_REDUCED || bytes > MOST_REDUCED_BYTES || 2 * longer > 3 * n) return;
-    plan->reduction = WIDTH == 1 ? SIMD_CHOICE(reduction_real) : SIMD_CHOICE(reduction_complex);
-    plan->room_size = plan->reduction->room(plan->rows, plan->columns) + (plan->routine == SVD ? 5 * n * (n + 1) : 5 * n);
-}
-
-/* Whether that may reduce it as it is. */
-static bool NAME(is_reducible)(const LapackPlan *plan, const REAL *a) {
-    double largest = 0.0;
-    bool within = plan->reduction != NULL;
-    for (BlasInt i = 0; within && i < WIDTH * plan->rows * plan->columns; i++) {
-        const double size = fabs(a[i]);
-        within = size < REDUCED;
-        largest = size > largest ? size : largest;
-    }
-    return within && largest > 1.0 / REDUCED;
-}
-
-/* Singular values and, of SVD, vectors, by divide and conquer as xGESDD's. */
-static bool NAME(svd_by_reduction)(const LapackPlan *plan, const Scratch *scratch) {
-    const bool vectors = plan->routine == SVD;
-    const BlasInt *const n = &plan->shorter, one = 1, *const side = vectors ? n : &one;
-    const Index size = vectors ? *n * *n : 0;
-    double *const beside = scratch->room + plan->reduction->room(plan->rows, plan->columns), *const left = beside + *n;
-    double *const right = left + size, *const work = right + size, *const values = scratch->out[vectors ? 1 : 0];
-    double unused[1];
-    BlasInt info = 0, integer[1];
-    const Bidiagonalization problem = {scratch->a, plan->rows, plan->columns, values, beside, scratch->room};
-    plan->reduction->reduce(&problem);
-    blas_table()->lapack.bdsdc[1]("U", vectors ? "I" : "N", n, values, beside, left, side, right, side, unused, integer,
-                                  work, scratch->integers, &info);
-    if (info == 0 && vectors) plan->reduction->turn(&problem, left, right, scratch->out[0], scratch->out[2]);
-    return info == 0;
-}
-#endif
 
 static bool NAME(svd)(const LapackPlan *plan, const Scratch *scratch) {
 #if KIND % 2 == 1
@@ -246,6 +272,9 @@ static bool NAME(svd)(const LapackPlan *plan, const Scratch *scratch) {
 }
 
 static bool NAME(eigvalsh)(const LapackPlan *plan, const Scratch *scratch) {
+#if KIND % 2 == 1
+    if (NAME(is_reducible)(plan, scratch->a)) return NAME(eigh_by_reduction)(plan, scratch);
+#endif
     BlasInt info = 0, n = plan->rows;
 #if WIDTH == 1
     blas_table()->lapack.real_syevd[KIND]("N", "L", &n, scratch->a, &n, scratch->out[0], scratch->work,
@@ -306,6 +335,10 @@ static void NAME(query)(LapackPlan *plan) {
 #endif
         plan->reals_size = (BlasInt)((double)reals[0] * (1.0 + rounding));
         plan->integers_size = blas_integer(integers, 0);
+#if KIND % 2 == 1
+        NAME(choose_reduction)(plan);
+        if (plan->integers_size < 5 * *rows + 3) plan->integers_size = 5 * *rows + 3;
+#endif
         break;
     }
     case SVDVALS:

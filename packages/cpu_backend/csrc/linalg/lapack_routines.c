@@ -22,7 +22,7 @@ static const double LARGE = 0x1p200, SMALL = 0x1p-200; /* products of two in bet
 
 /* The shorter side, and the matrix, that are reduced here: those of larger ones LAPACK shares among threads. */
 enum { LEAST_REDUCED = 17, MOST_REDUCED_BYTES = 3 << 20 };
-#define REDUCED 0x1p300 /* the largest element is below that, and above its reciprocal */
+#define REDUCED 0x1p300      /* the largest element is below that, and above its reciprocal */
 enum { LEAST_BY_REAL = 33 }; /* rows of complex matrices whose eigenvectors are turned from real ones */
 
 /* Scales two parts towards 1 when the larger lies beyond those limits; returns the power of two that was taken out. */

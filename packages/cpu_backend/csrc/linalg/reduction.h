@@ -1,8 +1,6 @@
-/* One matrix of doubles or pairs of them reduced to two diagonals by reflections, and the singular vectors of those
- * diagonals turned into the matrix's own: what LAPACK's xGEBRD and xORMBR do, for matrices that stay in a second-level
- * cache. simd/reduction_body.h says how.
- *
- * A wide matrix is reduced as its adjoint is, which is tall: *longer* by *shorter*.
+/* One matrix of doubles or pairs of them reduced by reflections to two diagonals, or a Hermitian one to three, and the
+ * vectors of those turned into the matrix's own: what LAPACK's xGEBRD and xORMBR, xSYTRD and xORMTR do, for matrices that
+ * stay in the caches. simd/bidiagonal_body.h and simd/tridiagonal_body.h say how.
  */
 #ifndef TENSOR_CPU_REDUCTION_H
 #define TENSOR_CPU_REDUCTION_H
@@ -11,19 +9,23 @@
 #include "core/cpu.h"
 
 typedef struct {
-    const double *a; /* column-major, without gaps */
+    const double *a; /* column-major, without gaps; the largest element is between 2^-300 and 2^300 */
     Index rows, columns;
-    double *diagonal, *beside; /* the upper bidiagonal matrix: SHORTER and SHORTER - 1 numbers */
-    double *room;              /* of room() numbers, at a multiple of 64 bytes; keeps the reflections */
-} Bidiagonalization;
+    double *diagonal, *beside; /* of the reduced matrix: SHORTER numbers of the one, and one less of the other */
+    double *room;              /* so many numbers at a multiple of 64 bytes; keeps the reflections */
+} Reduction;
 
 typedef struct {
-    Index (*room)(Index rows, Index columns);
-    /* The largest element is between 2^-300 and 2^300. */
-    void (*reduce)(const Bidiagonalization *problem);
-    /* Given the singular vectors of the bidiagonal matrix, left ones and adjoint right ones, SHORTER x SHORTER real
+    /* To an upper bidiagonal matrix. Given its singular vectors, left ones and adjoint right ones, SHORTER x SHORTER real
      * numbers each, column-major: u [rows, shorter] and vh [shorter, columns] of the matrix. */
-    void (*turn)(const Bidiagonalization *problem, const double *left, const double *right, double *u, double *vh);
+    Index (*bidiagonal_room)(Index rows, Index columns);
+    void (*bidiagonalize)(const Reduction *problem);
+    void (*turn_singular)(const Reduction *problem, const double *left, const double *right, double *u, double *vh);
+    /* Of a Hermitian matrix, of which the lower triangle is read, to a tridiagonal one; from its real eigenvectors those
+     * of the matrix. */
+    Index (*tridiagonal_room)(Index rows);
+    void (*tridiagonalize)(const Reduction *problem);
+    void (*turn_eigen)(const Reduction *problem, const double *vectors, double *turned);
 } ReductionKernels;
 
 SIMD_TABLE(ReductionKernels, reduction_real);
