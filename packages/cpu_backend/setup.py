@@ -60,6 +60,7 @@ FILE_FLAGS = {  # of files in csrc/*/simd/
     "linalg_complex.c": ["-ffp-contract=fast"],
     "reduction_real.c": ["-ffp-contract=fast"],
     "reduction_complex.c": ["-ffp-contract=fast"],
+    "diagonals.c": ["-ffp-contract=fast"],
 }
 
 

@@ -4,6 +4,7 @@
 
 #include "core/arrays.h"
 #include "core/blas.h"
+#include "linalg/diagonals.h"
 #include "linalg/matrix_loop.h"
 #include "linalg/reduction.h"
 #include "linalg/routines.h"
@@ -27,9 +28,10 @@ typedef struct LapackPlan {
     ArrayForm results[MOST_RESULTS];
     Index block[MOST_RESULTS];                    /* of each result: real numbers for one matrix */
     BlasInt work_size, reals_size, integers_size; /* what LAPACK asks for, in elements of its kind */
-    const ReductionKernels
-        *reduction;  /* of svd and svdvals: by a reduction of our own, with so many doubles of room; */
-    Index room_size; /* or NULL and 0 */
+    /* Of svd and eigh: by reductions of our own, with so many doubles of room; or NULL and 0. */
+    const ReductionKernels *reduction;
+    const DiagonalKernels *diagonals;
+    Index room_size;
     size_t scratch_bytes;
     struct LapackPlan *wide;  /* of F32 and C32: the same in double precision, for matrices that are refused; or NULL */
     struct LapackPlan *alone; /* of a shared matrix: that for one batch of right-hand sides; or NULL */

@@ -125,68 +125,8 @@ static bool NAME(qr)(const LapackPlan *plan, const Scratch *scratch) {
     return info == 0;
 }
 
-#if KIND % 2 == 1
-/* A decomposition by a reduction of our own, but where LAPACK's is as fast: of small matrices, of large ones, and of
- * those that are much longer than wide, which it makes triangular first. */
-static void NAME(choose_reduction)(LapackPlan *plan) {
-    const Index n = plan->shorter, longer = plan->rows + plan->columns - n;
-    const Index bytes = WIDTH * (Index)sizeof(double) * n * longer;
-    if (n < LEAST_REDUCED || bytes > MOST_REDUCED_BYTES || 2 * longer > 3 * n) return;
-    const ReductionKernels *kernels = WIDTH == 1 ? SIMD_CHOICE(reduction_real) : SIMD_CHOICE(reduction_complex);
-    plan->reduction = kernels;
-    switch (plan->routine) {
-    case SVD: plan->room_size = kernels->bidiagonal_room(plan->rows, plan->columns) + 5 * n * (n + 1); break;
-    case SVDVALS: plan->room_size = kernels->bidiagonal_room(plan->rows, plan->columns) + 5 * n; break;
-    case EIGH: plan->room_size = kernels->tridiagonal_room(n) + n * (2 * n + 5) + 1; break;
-    default: plan->room_size = kernels->tridiagonal_room(n) + 5 * n + 1;
-    }
-}
-
-/* Whether it may be reduced as it is. */
-static bool NAME(is_reducible)(const LapackPlan *plan, const REAL *a) {
-    double largest = 0.0;
-    bool within = plan->reduction != NULL;
-    for (BlasInt i = 0; within && i < WIDTH * plan->rows * plan->columns; i++) {
-        const double size = fabs(a[i]);
-        within = size < REDUCED;
-        largest = size > largest ? size : largest;
-    }
-    return within && largest > 1.0 / REDUCED;
-}
-
-/* Singular values and, of SVD, vectors, by divide and conquer as xGESDD's. */
-static bool NAME(svd_by_reduction)(const LapackPlan *plan, const Scratch *scratch) {
-    const bool vectors = plan->routine == SVD;
-    const BlasInt *const n = &plan->shorter, one = 1, *const side = vectors ? n : &one;
-    const Index size = vectors ? *n * *n : 0;
-    double *const beside = scratch->room + plan->reduction->bidiagonal_room(plan->rows, plan->columns);
-    double *const left = beside + *n, *const right = left + size, *const work = right + size;
-    double *const values = scratch->out[vectors ? 1 : 0], unused[1];
-    BlasInt info = 0, integer[1];
-    const Reduction problem = {scratch->a, plan->rows, plan->columns, values, beside, scratch->room};
-    plan->reduction->bidiagonalize(&problem);
-    blas_table()->lapack.bdsdc[1]("U", vectors ? "I" : "N", n, values, beside, left, side, right, side, unused, integer,
-                                  work, scratch->integers, &info);
-    if (info == 0 && vectors) plan->reduction->turn_singular(&problem, left, right, scratch->out[0], scratch->out[2]);
-    return info == 0;
-}
-
-/* Eigenvalues and, of EIGH, vectors, by divide and conquer as xSYEVD's. */
-static bool NAME(eigh_by_reduction)(const LapackPlan *plan, const Scratch *scratch) {
-    const bool vectors = plan->routine == EIGH;
-    const BlasInt *const n = &plan->rows;
-    const Index of_vectors = vectors ? *n * *n : 0;
-    double *const beside = scratch->room + plan->reduction->tridiagonal_room(*n), *const z = beside + *n;
-    double *const work = z + of_vectors;
-    const BlasInt size = of_vectors + 4 * *n + 1;
-    BlasInt info = 0;
-    const Reduction problem = {vectors ? scratch->out[1] : scratch->a, *n, *n, scratch->out[0], beside, scratch->room};
-    plan->reduction->tridiagonalize(&problem);
-    blas_table()->lapack.stedc[1](vectors ? "I" : "N", n, scratch->out[0], beside, z, n, work, &size, scratch->integers,
-                                  &plan->integers_size, &info);
-    if (info == 0 && vectors) plan->reduction->turn_eigen(&problem, z, scratch->out[1]);
-    return info == 0;
-}
+#if KIND % 2 == 1 /* in doubles alone */
+#include "linalg/reduced_body.h"
 #endif
 
 #if WIDTH == 2

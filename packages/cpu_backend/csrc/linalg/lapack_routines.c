@@ -22,6 +22,8 @@ static const double LARGE = 0x1p200, SMALL = 0x1p-200; /* products of two in bet
 
 /* The shorter side, and the matrix, that are reduced here: those of larger ones LAPACK shares among threads. */
 enum { LEAST_REDUCED = 17, MOST_REDUCED_BYTES = 3 << 20 };
+enum { MOST_ITERATED = 96 };
+#define WORK_OF_DIAGONALS(n) (3 * (n) * ((n) + 4))
 #define REDUCED 0x1p300      /* the largest element is below that, and above its reciprocal */
 enum { LEAST_BY_REAL = 33 }; /* rows of complex matrices whose eigenvectors are turned from real ones */
 

@@ -15,17 +15,23 @@ typedef struct {
     double *room;              /* so many numbers at a multiple of 64 bytes; keeps the reflections */
 } Reduction;
 
+/* Real vectors: of the j-th the i-th number is at [i * row + j * column]. */
 typedef struct {
-    /* To an upper bidiagonal matrix. Given its singular vectors, left ones and adjoint right ones, SHORTER x SHORTER real
-     * numbers each, column-major: u [rows, shorter] and vh [shorter, columns] of the matrix. */
+    const double *numbers;
+    Index row, column;
+} Vectors;
+
+typedef struct {
+    /* To an upper bidiagonal matrix. Given its singular vectors, SHORTER of so many numbers: u [rows, shorter] and
+     * vh [shorter, columns] of the matrix. */
     Index (*bidiagonal_room)(Index rows, Index columns);
     void (*bidiagonalize)(const Reduction *problem);
-    void (*turn_singular)(const Reduction *problem, const double *left, const double *right, double *u, double *vh);
+    void (*turn_singular)(const Reduction *problem, Vectors left, Vectors right, double *u, double *vh);
     /* Of a Hermitian matrix, of which the lower triangle is read, to a tridiagonal one; from its real eigenvectors those
      * of the matrix. */
     Index (*tridiagonal_room)(Index rows);
     void (*tridiagonalize)(const Reduction *problem);
-    void (*turn_eigen)(const Reduction *problem, const double *vectors, double *turned);
+    void (*turn_eigen)(const Reduction *problem, Vectors vectors, double *turned);
 } ReductionKernels;
 
 SIMD_TABLE(ReductionKernels, reduction_real);

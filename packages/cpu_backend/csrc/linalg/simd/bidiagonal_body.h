@@ -125,13 +125,13 @@ static void bidiagonalize(const Reduction *problem) {
     }
 }
 
-static void turn_singular(const Reduction *problem, const double *left, const double *right, double *u, double *vh) {
+static void turn_singular(const Reduction *problem, Vectors left, Vectors right, double *u, double *vh) {
     Bidiagonal of;
     bidiagonal_parts(&of, (Number *)problem->room, problem->rows, problem->columns);
     const bool wide = problem->rows < problem->columns;
     const Index n = of.columns;
     const Side of_left = {of.left, of.left_factor, of.blocks, of.rows, 0, n, n};
     const Side of_right = {of.right, of.right_factor, of.across, n, 1, n - 1, n};
-    turn_side(&of_left, of.panel, left, 1, n, wide ? vh : u, wide);
-    turn_side(&of_right, of.panel, right, n, 1, wide ? u : vh, !wide);
+    turn_side(&of_left, of.panel, left, wide ? vh : u, wide);
+    turn_side(&of_right, of.panel, right, wide ? u : vh, !wide);
 }

@@ -117,16 +117,15 @@ INLINE void turn_panel(Number *panel, const Number *v, Index blocks, Index row, 
     }
 }
 
-/* The reflections of one side, the last one first, applied to real vectors of so many numbers: of the j-th vector the
- * i-th number is at source[i * row + j * column]. Stores them as columns, or as rows of the adjoint. */
+/* The reflections of one side, the last one first, applied to so many real vectors, of so many numbers. Stores them as
+ * columns, or as rows of the adjoint. */
 typedef struct {
     const Number *vectors; /* so many blocks apart */
     const Number *factors;
     Index blocks, rows, first_row, count, order;
 } Side;
 
-static void turn_side(const Side *side, Number *panel, const double *source, Index row, Index column, double *result,
-                      bool adjoint) {
+static void turn_side(const Side *side, Number *panel, Vectors from, double *result, bool adjoint) {
     enum { WIDTH = PANEL * LANES };
     const Index padded = side->blocks * LANES;
     for (Index start = 0; start < side->order; start += WIDTH) {
@@ -134,7 +133,7 @@ static void turn_side(const Side *side, Number *panel, const double *source, Ind
         memset(panel, 0, sizeof(Number) * (size_t)(padded * PANEL));
         for (Index i = 0; i < side->order; i++)
             for (Index j = 0; j < width; j++)
-                *part_of(panel + i * PANEL, j, 0) = source[i * row + (start + j) * column];
+                *part_of(panel + i * PANEL, j, 0) = from.numbers[i * from.row + (start + j) * from.column];
         for (Index k = side->count - 1; k >= 0; k--) {
             const bool pair = k > 0 && (k - 1 + side->first_row) % 2 == 0;
             k -= pair;

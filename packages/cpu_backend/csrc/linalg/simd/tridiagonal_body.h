@@ -114,10 +114,10 @@ static void tridiagonalize(const Reduction *problem) {
     }
 }
 
-static void turn_eigen(const Reduction *problem, const double *vectors, double *turned) {
+static void turn_eigen(const Reduction *problem, Vectors vectors, double *turned) {
     const Index n = problem->rows;
     Tridiagonal of;
     tridiagonal_parts(&of, (Number *)problem->room, n);
     const Side side = {of.vectors, of.factors, of.blocks, n, 1, n - 1, n};
-    turn_side(&side, of.panel, vectors, 1, n, turned, false);
+    turn_side(&side, of.panel, vectors, turned, false);
 }

@@ -46,9 +46,8 @@ _ALONE: Final = ("cholesky", "qr")
 """Done here for every number of matrices, one by one where they do not fill the lanes: with the same bits. Rotations of
 small matrices are, too."""
 
-_FEWEST: Final[Mapping[str, tuple[int, int]]] = {"svd": (3, 5), "svdvals": (3, 4), "eigh": (3, 4)}
-"""Other matrices in a batch with which a group of them is done before they are one by one: of up to 32 rows, and of
-more. Of other functions: (2, 3)."""
+_FEWEST: Final[Mapping[str, tuple[int, int]]] = {"svd": (3, 5), "svdvals": (3, 4), "eigh": (3, 4), "eigvalsh": (2, 3)}
+"""Matrices in a batch with which a group of them is done before they are one by one: of up to 32 rows, and of more."""
 
 _SPLIT: Final = range(2, 5)
 """Sides of systems whose many right-hand sides are cut into parts."""
@@ -95,11 +94,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     if name in _ELIMINATIONS:
         if count == 1 and is_cut(rows, right):
             return None
-    elif (
-        name not in _ALONE
-        and max(rows, columns) > _SMALL
-        and count < _FEWEST.get(name, (2, 3))[max(rows, columns) > 32]
-    ):
+    elif name not in _ALONE and count < fewest(name, max(rows, columns)):
         return None
     bind_lanes = partial(
         LIBRARY.bind_batched_simd,
@@ -123,6 +118,15 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         behind = _sparing(behind, bind_lanes)
     kernel = bind_lanes(fallback=behind)
     return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
+
+
+def fewest(name: str, side: int) -> int:
+    """How many matrices, with so many rows or columns, a batch has that is decomposed in lanes.
+
+    >>> fewest("svd", 16), fewest("svd", 17), fewest("svd", 64)
+    (1, 3, 5)
+    """
+    return 1 if side <= _SMALL else _FEWEST[name][side > 32]
 
 
 def _sparing(behind: Kernel, bind_lanes: Callable[..., Kernel]) -> Kernel:
