@@ -189,23 +189,30 @@ def test_what_many_shapes_hold_stays_near_the_budget(name: str) -> None:
     shapes = [(2 + number % 20, 3 + number // 20) for number in range(400)]
     for shape in ((2, 2), shapes[-1]):  # what is imported on the way counts for nothing
         operation(tr.ones(shape))
-    tr.binding_cache.clear()
-    plan_cache.clear()
     tr.binding_cache.set_limit(limit)
     try:
-        gc.collect()
-        tracemalloc.start()
-        for shape in shapes:
-            operation(tr.ones(shape))
-        plan_cache.clear()  # which has a budget of its own
-        gc.collect()
-        grown, _ = tracemalloc.get_traced_memory()
+        # the less of two: a table of the whole process may grow meanwhile, once
+        grown = min(_memory_held_after(operation, shapes) for _ in range(2))
     finally:
-        tracemalloc.stop()
         tr.binding_cache.set_limit(former)
 
     assert tr.binding_cache.stats().bytes <= limit
     assert grown <= 1.5 * limit
+
+
+def _memory_held_after(operation: Callable[[tr.Tensor], Any], shapes: list[tuple[int, int]]) -> int:
+    tr.binding_cache.clear()
+    plan_cache.clear()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for shape in shapes:
+            operation(tr.ones(shape))
+        plan_cache.clear()  # which has a budget of its own
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.usefixtures("by_blas")  # our own products hold tables of offsets along an axis, and are charged for them
