@@ -174,6 +174,23 @@ def test_factors_have_the_same_bits_in_every_batch_and_place(name: str, dtype: s
     tr.binding_cache.clear()
 
 
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C64"])
+@pytest.mark.parametrize("name", ROTATIONS)
+def test_rotations_by_many_large_angles_find_the_same_bits_alone(name: str, dtype: str) -> None:
+    tr.binding_cache.clear()
+    rng = np.random.default_rng(0)
+    # Some of these matrices shorten a column to less than a sixteenth, which is then scaled on the way.
+    real, imaginary = (np.where(rng.random((16, 16, 65)) < 0.5, 1.0, -1.0) for _ in range(2))
+    a = np.asfortranarray(real + (1j * imaginary if dtype == "C64" else 0), DTYPES[dtype])
+    if name.startswith("eig"):
+        a = np.asfortranarray(a + a.conj().swapaxes(0, 1))
+    whole = ROTATIONS[name](tensor(a))
+    for place in range(65):
+        alone = ROTATIONS[name](tensor(a[..., place : place + 1]))
+        assert bits(alone, 0) == bits(whole, place)
+    tr.binding_cache.clear()
+
+
 @pytest.mark.parametrize("side", [17, 32, 33, 64])
 @pytest.mark.parametrize("name", ROTATIONS)
 def test_larger_matrices_have_the_same_bits_in_batches_of_so_many_and_more(name: str, side: int) -> None:

@@ -30,7 +30,7 @@ typedef struct {
 } LaneProblem;
 
 /* The numbers of one group that routines need room for, of matrices whose longer side this is. */
-#define CHOLESKY_ROOM(side) ((side) * ((side) + 1))
+#define CHOLESKY_ROOM(side) (2 * (side) * ((side) + 1)) /* of two groups */
 #define SOLVE_ROOM(side, columns) ((side) * ((side) + (columns) + 1))
 #define INV_ROOM(side) ((side) * (2 * (side) + 1))
 #define DET_ROOM(side) ((side) * ((side) + 1))
@@ -39,6 +39,7 @@ typedef struct {
 #define EIGH_ROOM(side) ((side) * (2 * (side) + 1))
 #define EIGH_LARGE_ROOM(side) (((side) + 1) * (2 * (side) + 15))
 #define SVD_ROOM(side) ((side) * (3 * (side) + 1))
+#define PLACES_ROOM(side) (((side) + 1) * (4 * (side) + 7)) /* of rotations beyond LARGEST_CONSTANT_SIDE, besides */
 #define SVD_LARGE_ROOM(side) (((side) + 1) * (4 * (side) + 34))
 #define LSTSQ_ROOM(longer, shorter, columns)                                                                           \
     ((longer) * ((shorter) + 2 * (columns) + 1) + (shorter) * ((longer) + (shorter) + (columns) + 2) + 2 * (columns))
@@ -50,7 +51,7 @@ enum { LARGEST_CONSTANT_SIDE = 4 };
 
 /* Rows up to which elimination exchanges them by selecting from all; beyond, by their places, and several columns at a
  * time. */
-enum { LARGEST_MASKED_SIDE = 8 };
+enum { LARGEST_MASKED_SIDE = 16, LARGEST_MASKED_INVERSE = 12 };
 
 static inline bool is_substitution(Routine routine) {
     return routine == FORWARD || routine == BACKWARD || routine == FORWARD_TRANSPOSED || routine == BACKWARD_TRANSPOSED;
@@ -73,7 +74,7 @@ static inline bool is_rectangular(Routine routine) {
 
 /* Numbers of room for one group; none where the routine brings its own. */
 static inline Index lane_room(Routine routine, const LaneProblem *problem) {
-    const int m = problem->rows, n = problem->columns, side = m > n ? m : n;
+    const int m = problem->rows, n = problem->columns, side = m > n ? m : n, shorter = m < n ? m : n;
     if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE && routine != LSTSQ) return 0;
     if (goes_along_columns(routine, problem)) return side; /* more than one solution */
     switch (routine) {
@@ -85,15 +86,15 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     case BACKWARD:
     case FORWARD_TRANSPOSED:
     case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
-    case INV: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, side) : INV_ROOM(side);
+    case INV: return side > LARGEST_MASKED_INVERSE ? LU_LARGE_ROOM(side, side) : INV_ROOM(side);
     case DET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
     case SLOGDET: return DET_ROOM(side);
     case QR: return QR_ROOM(side);
     case EIGVALSH:
-    case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side);
+    case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side) + PLACES_ROOM(side);
     case SVDVALS:
-    case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side);
-    case LSTSQ: return LSTSQ_ROOM(side, m < n ? m : n, problem->right);
+    case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side) + PLACES_ROOM(side);
+    case LSTSQ: return LSTSQ_ROOM(side, shorter, problem->right) + PLACES_ROOM(shorter);
     default: return CHOLESKY_ROOM(side);
     }
 }

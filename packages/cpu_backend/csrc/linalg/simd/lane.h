@@ -104,21 +104,32 @@ INLINE Lane size_of(Lane x) { return (Lane)((Bits)x & ~SIGN_BIT); }
 /* The size of one with the sign of the other, as copysign. */
 INLINE Lane with_sign(Lane size, Lane sign) { return (Lane)(((Bits)size & ~SIGN_BIT) | ((Bits)sign & SIGN_BIT)); }
 
+/* A size, which is not negative, with the sign of the other. */
+INLINE Lane signed_like(Lane size, Lane sign) { return (Lane)((Bits)size | ((Bits)sign & SIGN_BIT)); }
+
 /* 1 / x and 1 / sqrt(x) of normal numbers, to one or two rounding units: where the processor has estimates of 14 bits,
- * two steps of Newton's make it in a fifth of the time of a division. */
+ * two steps of Newton's make it in a fifth of the time of a division. Rough ones have 27 bits, after one step. */
 #if LANES == 8
+INLINE Lane rough_inverse(Lane x) {
+    const Lane y = _mm512_rcp14_pd(x);
+    return y + y * (Lane)_mm512_fnmadd_pd(x, y, broadcast(1.0));
+}
 INLINE Lane inverse(Lane x) {
-    Lane y = _mm512_rcp14_pd(x);
-    for (int step = 0; step < 2; step++) y += y * (Lane)_mm512_fnmadd_pd(x, y, broadcast(1.0));
-    return y;
+    const Lane y = rough_inverse(x);
+    return y + y * (Lane)_mm512_fnmadd_pd(x, y, broadcast(1.0));
+}
+INLINE Lane rough_inverse_root(Lane x) {
+    const Lane y = _mm512_rsqrt14_pd(x);
+    return y + 0.5 * y * (Lane)_mm512_fnmadd_pd(x * y, y, broadcast(1.0));
 }
 INLINE Lane inverse_root(Lane x) {
-    Lane y = _mm512_rsqrt14_pd(x);
-    for (int step = 0; step < 2; step++) y += 0.5 * y * (Lane)_mm512_fnmadd_pd(x * y, y, broadcast(1.0));
-    return y;
+    const Lane y = rough_inverse_root(x);
+    return y + 0.5 * y * (Lane)_mm512_fnmadd_pd(x * y, y, broadcast(1.0));
 }
 #else
+INLINE Lane rough_inverse(Lane x) { return 1.0 / x; }
 INLINE Lane inverse(Lane x) { return 1.0 / x; }
+INLINE Lane rough_inverse_root(Lane x) { return 1.0 / root(x); }
 INLINE Lane inverse_root(Lane x) { return 1.0 / root(x); }
 #endif
 

@@ -1,5 +1,7 @@
 /* Cholesky decomposition A = L Lᴴ, column by column (Golub and Van Loan, Matrix Computations, 4th ed., §4.2.5). */
 
+enum { CHOLESKY_AT_ONCE = 2, LARGEST_PAIRED_SIDE = 8 }; /* groups; and rows of such matrices */
+
 /* Replaces a by its factor; reads the lower triangle alone and clears the upper one. Answers which matrices are not
  * positive definite. */
 INLINE Mask cholesky_group(Number *a, int n) {
@@ -21,33 +23,55 @@ INLINE Mask cholesky_group(Number *a, int n) {
     return bad;
 }
 
-/* The same for larger matrices, whose columns are so many numbers apart, a few columns at a time from registers. */
-INLINE Mask cholesky_tiled(Number *a, Index stride, int n) {
+/* The same for larger matrices, whose columns are so many numbers apart, a few columns at a time from registers; for so
+ * many groups, a constant, side by side, as each column waits for a root and a quotient of the one before. */
+INLINE Mask cholesky_tiled(Number *groups, Index stride, int n, int many) {
     Mask bad = no_lane();
     for (int first = 0; first < n; first += TILE_COLUMNS) {
         const int end = first + TILE_COLUMNS < n ? first + TILE_COLUMNS : n;
-        Number *const panel = a + first * stride;
-        const TileFactor above = {a + first, 1, stride};
-        if (end == first + TILE_COLUMNS)
-            subtract_rows(panel + first, stride, n - first, TILE_COLUMNS, a + first, stride, above, true, first);
-        else
-            for (int c = 0; c < end - first; c++)
-                subtract_rows(panel + first + c * stride, stride, n - first, 1, a + first, stride,
-                              (TileFactor){above.at + c, 1, stride}, true, first);
+        for (int g = 0; g < many; g++) {
+            Number *const a = groups + g * n * stride, *const panel = a + first * stride;
+            const TileFactor above = {a + first, 1, stride};
+            if (end == first + TILE_COLUMNS)
+                subtract_rows(panel + first, stride, n - first, TILE_COLUMNS, a + first, stride, above, true, first);
+            else
+                for (int c = 0; c < end - first; c++)
+                    subtract_rows(panel + first + c * stride, stride, n - first, 1, a + first, stride,
+                                  (TileFactor){above.at + c, 1, stride}, true, first);
+        }
         for (int j = first; j < end; j++) {
-            Number *const column = a + j * stride;
-            const Lane pivot = real_part(column[j]), side = root(pivot);
-            const Quotient by_side = quotient_by(side);
-            bad |= complement(greater(pivot, broadcast(0.0)));
-            for (int i = 0; i < j; i++) column[i] = number(broadcast(0.0));
-            column[j] = number(side);
-            for (int i = j + 1; i < n; i++) {
-                column[i] = divide_by(column[i], by_side);
-                for (int c = j + 1; c < end && c <= i; c++)
-                    a[i + c * stride] = subtract_product(a[i + c * stride], column[i], conjugate(column[c]));
+            Lane side[CHOLESKY_AT_ONCE];
+            Quotient by_side[CHOLESKY_AT_ONCE];
+            for (int g = 0; g < many; g++) {
+                const Lane pivot = real_part(groups[g * n * stride + j + j * stride]);
+                side[g] = root(pivot);
+                by_side[g] = quotient_by(side[g]);
+                bad |= complement(greater(pivot, broadcast(0.0)));
+            }
+            for (int g = 0; g < many; g++) {
+                Number *const a = groups + g * n * stride, *const column = a + j * stride;
+                for (int i = 0; i < j; i++) column[i] = number(broadcast(0.0));
+                column[j] = number(side[g]);
+                for (int i = j + 1; i < n; i++) {
+                    column[i] = divide_by(column[i], by_side[g]);
+                    for (int c = j + 1; c < end && c <= i; c++)
+                        a[i + c * stride] = subtract_product(a[i + c * stride], column[i], conjugate(column[c]));
+                }
             }
         }
     }
+    return bad;
+}
+
+/* So many groups side by side, from one on. */
+INLINE Mask cholesky_side_by_side(const LaneProblem *problem, const char *from, char *to, Number *a, int n, int many) {
+    const Index bytes = matrix_bytes(problem, n, n), stride = n | 1;
+    Mask bad = no_lane();
+    for (int g = 0; g < many; g++)
+        bad |= load_padded(problem, from + g * LANES * bytes, bytes, a + g * n * stride, stride, n, n);
+    bad |= cholesky_tiled(a, stride, n, many);
+    for (int g = 0; g < many; g++)
+        store_padded(problem, to + g * LANES * bytes, bytes, a + g * n * stride, stride, n, n);
     return bad;
 }
 
@@ -55,18 +79,18 @@ INLINE bool cholesky_groups(const LaneProblem *problem, const char *const *opera
                             Number *room, int n) {
     const Index bytes = matrix_bytes(problem, n, n);
     Mask bad = no_lane();
-    for (Index group = 0; group < groups; group++) {
+    Index group = 0;
+    for (; n > LARGEST_CONSTANT_SIDE && n <= LARGEST_PAIRED_SIDE && group + 2 <= groups; group += 2)
+        bad |= cholesky_side_by_side(problem, operands[0] + group * LANES * bytes, results[0] + group * LANES * bytes,
+                                     room, n, CHOLESKY_AT_ONCE);
+    for (; group < groups; group++) {
         const char *const from = operands[0] + group * LANES * bytes;
         char *const to = results[0] + group * LANES * bytes;
-        Number *const a = room;
-        if (n > LARGEST_CONSTANT_SIDE) {
-            bad |= load_padded(problem, from, bytes, a, n | 1, n, n);
-            bad |= cholesky_tiled(a, n | 1, n);
-            store_padded(problem, to, bytes, a, n | 1, n, n);
-        } else {
-            bad |= load_numbers(problem, from, bytes, a, n * n);
-            bad |= cholesky_group(a, n);
-            store_numbers(problem, to, bytes, a, n * n);
+        if (n > LARGEST_CONSTANT_SIDE) bad |= cholesky_side_by_side(problem, from, to, room, n, 1);
+        else {
+            bad |= load_numbers(problem, from, bytes, room, n * n);
+            bad |= cholesky_group(room, n);
+            store_numbers(problem, to, bytes, room, n * n);
         }
     }
     return !any(bad);

@@ -86,7 +86,7 @@ INLINE Lane scale_numbers(Number *numbers, int count, double target) {
 }
 
 /* Defines a LaneRoutine by name_groups(), which takes the sides of the matrices last: as constants where all are the
- * same and one of the commonest, which need so many numbers of room on the stack. */
+ * same and one of the commonest. Those of up to LARGEST_CONSTANT_SIDE need so many numbers of room on the stack. */
 #define ROUTINE(name, little_numbers, constant_side, SIDES, ...)                                                       \
     static bool name(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,      \
                      void *room) {                                                                                     \
@@ -95,6 +95,8 @@ INLINE Lane scale_numbers(Number *numbers, int count, double target) {
         case 2: return name##_groups(problem, operands, results, groups, little, SIDES(2));                            \
         case 3: return name##_groups(problem, operands, results, groups, little, SIDES(3));                            \
         case 4: return name##_groups(problem, operands, results, groups, little, SIDES(4));                            \
+        case 6: return name##_groups(problem, operands, results, groups, room, SIDES(6));                              \
+        case 8: return name##_groups(problem, operands, results, groups, room, SIDES(8));                              \
         default: return name##_groups(problem, operands, results, groups, room, __VA_ARGS__);                          \
         }                                                                                                              \
     }

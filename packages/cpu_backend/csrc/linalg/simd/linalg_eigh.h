@@ -7,111 +7,164 @@
  * ascending, and their vectors with them.
  */
 
-static const double EIGH_SCALE = 500.0;   /* exponent of the largest element; squares and their sums fit */
+static const double EIGH_SCALE = 450.0;   /* exponent of the largest element; squares and their sums fit */
 static const double EIGH_TINY = 0x1p-800; /* a square that is as good as zero */
 
-/* Makes the lower triangle of a diagonal, pair by pair; values get the diagonal, v, a unit matrix unless it is
- * NULL, the eigenvectors. Answers which matrices have not converged. */
-INLINE Mask eigh_pairs(Number *a, Lane *values, Number *v, int n) {
-    for (int i = 0; i < n; i++) values[i] = real_part(a[i + i * n]);
-    Mask rotated = no_lane();
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-        rotated = no_lane();
-        SWEEP(n) {
-            int p, q;
-            tournament_pair(n, round, pair, &p, &q);
-            Number g = a[q + p * n];
-            Lane square = add_square(broadcast(0.0), g);
-            Mask active = greater(square, ROTATE_ABOVE * size_of(values[p] * values[q]));
-            active &= greater(square, broadcast(EIGH_TINY));
-            if (!any(active)) continue;
-            rotated |= active;
-            const Rotation r = rotation(values[p], values[q], g, square, active);
-            values[p] -= r.shift;
-            values[q] += r.shift;
-            a[q + p * n] = choose(active, number(broadcast(0.0)), g);
-            for (int k = 0; k < p; k++) rotate(a + p + k * n, a + q + k * n, r.cosine, conjugate(r.sine));
-            for (int k = p + 1; k < q; k++) {
-                Number mirrored = conjugate(a[q + k * n]);
-                rotate(a + k + p * n, &mirrored, r.cosine, r.sine);
-                a[q + k * n] = conjugate(mirrored);
-            }
-            for (int k = q + 1; k < n; k++) rotate(a + k + p * n, a + k + q * n, r.cosine, r.sine);
-            if (v != NULL) rotate_columns(v + p * n, v + q * n, n, r.cosine, r.sine);
-        }
-        if (!any(rotated)) break;
-    }
-    return rotated;
+/* Where the off-diagonal element is large beside the diagonal ones. */
+INLINE Mask eigh_needs_rotation(const Corner *of, bool narrow) {
+    const Lane product = size_of(of->p * of->q);
+    return greater(of->square, ROTATE_ABOVE[narrow] * product) & greater(of->square, broadcast(EIGH_TINY));
 }
 
-/* A pair of indices, and what is done to its rows and columns. */
+/* Takes weights into rows and columns of a, and into columns of v unless it is NULL, where they are light. */
+INLINE void eigh_settle(Number *a, Lane *weights, Number *v, int n) {
+    Lane factors[LARGEST_JACOBI_SIDE];
+    Mask light = no_lane();
+    for (int j = 0; j < n; j++) light |= greater(broadcast(LIGHT), weights[j]);
+    if (!any(light)) return;
+    for (int j = 0; j < n; j++) factors[j] = settled(weights + j, false);
+    for (int j = 0; j < n; j++) {
+        for (int i = 0; i < n; i++) a[i + j * n] = scaled(a[i + j * n], factors[i] * factors[j]);
+        if (v != NULL) scale_column(v + j * n, n, factors[j]);
+    }
+}
+
+INLINE void eigh_settle_vectors(Lane *weights, Number *v, int n) {
+    for (int j = 0; v != NULL && j < n; j++) scale_column(v + j * n, n, settled(weights + j, true));
+}
+
+/* A pair of indices, and where its rows and columns are rotated. */
 typedef struct {
     int p, q;
-    Rotation rotation;
+    Mask active;
 } EighPair;
 
-/* The rotations of a round, which wait for nothing but the round before; answers which lanes need any. */
-INLINE Mask eigh_round(Number *a, Lane *values, int n, int round, EighPair *pairs) {
-    Mask needed = no_lane();
-    for (int pair = n % 2; pair < (n + 1) / 2; pair++) {
-        EighPair *const of = pairs + pair;
-        tournament_pair(n, round, pair, &of->p, &of->q);
-        const Number g = a[of->q + of->p * n];
-        const Lane square = add_square(broadcast(0.0), g), p = values[of->p], q = values[of->q];
-        const Mask active = greater(square, ROTATE_ABOVE * size_of(p * q)) & greater(square, broadcast(EIGH_TINY));
-        needed |= active;
-        of->rotation = rotation(p, q, g, square, active);
-        values[of->p] = p - of->rotation.shift;
-        values[of->q] = q + of->rotation.shift;
-        a[of->q + of->p * n] = choose(active, number(broadcast(0.0)), g);
-        a[of->p + of->q * n] = conjugate(a[of->q + of->p * n]);
+/* The rotations of so many pairs, a constant, and what is left of their elements; values and weights become those that
+ * they lead to. Answers where another sweep is needed. */
+INLINE Mask eigh_find_rotations(Number *a, Lane *values, Lane *weights, int n, Mask going, bool narrow, int few,
+                                EighPair *pairs, Rotation *rotations) {
+    Corner corners[PAIRS_AT_ONCE];
+    Mask active[PAIRS_AT_ONCE], matters = no_lane();
+    for (int c = 0; c < few; c++) {
+        const int p = pairs[c].p, q = pairs[c].q;
+        corners[c] = (Corner){values[p], values[q], weights[p], weights[q], a[q + p * n], {0}};
+        corners[c].square = weights[p] * weights[q] * add_square(broadcast(0.0), corners[c].g);
+        active[c] = pairs[c].active = eigh_needs_rotation(corners + c, narrow) & going;
     }
-    return needed;
+    find_rotations(corners, active, narrow, few, rotations);
+    for (int c = 0; c < few; c++) {
+        const int p = pairs[c].p, q = pairs[c].q;
+        matters |= rotations[c].matters;
+        values[p] = corners[c].p - rotations[c].shift;
+        values[q] = corners[c].q + rotations[c].shift;
+        weights[p] = corners[c].p_weight * rotations[c].weight;
+        weights[q] = corners[c].q_weight * rotations[c].weight;
+        a[q + p * n] = scaled(corners[c].g, rotations[c].rest);
+        a[p + q * n] = conjugate(a[q + p * n]);
+    }
+    return matters;
 }
 
-/* Rows of one pair and columns of another, and the same below or above the diagonal. */
-INLINE void eigh_rotate_block(Number *a, int n, const EighPair *rows, const EighPair *columns) {
-    Number *const upper = a + rows->p, *const lower = a + rows->q;
-    const int p = columns->p * n, q = columns->q * n;
-    Number pp = upper[p], pq = upper[q], qp = lower[p], qq = lower[q];
-    rotate(&pp, &pq, columns->rotation.cosine, columns->rotation.sine);
-    rotate(&qp, &qq, columns->rotation.cosine, columns->rotation.sine);
-    rotate(&pp, &qp, rows->rotation.cosine, conjugate(rows->rotation.sine));
-    rotate(&pq, &qq, rows->rotation.cosine, conjugate(rows->rotation.sine));
-    upper[p] = pp, upper[q] = pq, lower[p] = qp, lower[q] = qq;
-    Number *const first = a + rows->p * n, *const second = a + rows->q * n;
-    first[columns->p] = conjugate(pp), first[columns->q] = conjugate(pq);
-    second[columns->p] = conjugate(qp), second[columns->q] = conjugate(qq);
-}
-
-/* The same round by round, for matrices of more rows: rotations of a round are computed side by side. */
-INLINE Mask eigh_rounds(Number *a, Lane *values, Number *v, int n) {
-    EighPair pairs[LARGEST_JACOBI_SIDE / 2 + 1];
-    for (int i = 0; i < n; i++) values[i] = real_part(a[i + i * n]);
-    for (int j = 0; j < n; j++)
-        for (int i = j + 1; i < n; i++) a[j + i * n] = conjugate(a[i + j * n]);
-    Mask rotated = no_lane();
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-        rotated = no_lane();
-        for (int round = 0; round < n - 1 + n % 2; round++) {
-            const Mask needed = eigh_round(a, values, n, round, pairs);
-            if (!any(needed)) continue;
-            rotated |= needed;
-            for (int i = n % 2; i < (n + 1) / 2; i++) {
-                for (int j = n % 2; j < i; j++) eigh_rotate_block(a, n, pairs + i, pairs + j);
-                if (n % 2 == 0) continue;
-                const int p = pairs[i].p, q = pairs[i].q; /* the index that the round leaves out is its number */
-                rotate(a + round + p * n, a + round + q * n, pairs[i].rotation.cosine, pairs[i].rotation.sine);
-                a[p + round * n] = conjugate(a[round + p * n]);
-                a[q + round * n] = conjugate(a[round + q * n]);
+/* One sweep over the lower triangle of a, pair by pair, for a few rows; answers where another is needed. */
+INLINE Mask eigh_sweep_pairs(Number *a, Lane *values, Lane *weights, Number *v, int n, Mask going, bool narrow) {
+    Mask matters = no_lane();
+    for (int round = 0; round < n - 1 + n % 2; round++)
+        for (int pair = n % 2; pair < (n + 1) / 2; pair++) {
+            EighPair of;
+            Rotation r;
+            tournament_pair(n, round, pair, &of.p, &of.q);
+            if (of.p > of.q) of = (EighPair){.p = of.q, .q = of.p};
+            matters |= eigh_find_rotations(a, values, weights, n, going, narrow, 1, &of, &r);
+            if (!any(of.active)) continue;
+            const int p = of.p, q = of.q;
+            for (int k = 0; k < p; k++) rotate(a + p + k * n, a + q + k * n, conjugate(r.first), conjugate(r.second));
+            for (int k = p + 1; k < q; k++) {
+                Number mirrored = conjugate(a[q + k * n]);
+                rotate(a + k + p * n, &mirrored, r.first, r.second);
+                a[q + k * n] = conjugate(mirrored);
             }
-            for (int i = n % 2; v != NULL && i < (n + 1) / 2; i++)
-                rotate_columns(v + pairs[i].p * n, v + pairs[i].q * n, n, pairs[i].rotation.cosine,
-                               pairs[i].rotation.sine);
+            for (int k = q + 1; k < n; k++) rotate(a + k + p * n, a + k + q * n, r.first, r.second);
+            if (v != NULL) rotate_columns(v + p * n, v + q * n, n, &r);
         }
-        if (!any(rotated)) break;
+    return matters;
+}
+
+/* Rows of pair i and columns of pair j, and the same below or above the diagonal. */
+INLINE void eigh_rotate_block(Number *a, int n, const EighPair *pairs, const Rotation *rotations, int i, int j) {
+    const EighPair rows = pairs[i], columns = pairs[j];
+    Number *const upper = a + rows.p, *const lower = a + rows.q;
+    const int p = columns.p * n, q = columns.q * n;
+    Number pp = upper[p], pq = upper[q], qp = lower[p], qq = lower[q];
+    rotate(&pp, &pq, rotations[j].first, rotations[j].second);
+    rotate(&qp, &qq, rotations[j].first, rotations[j].second);
+    rotate(&pp, &qp, conjugate(rotations[i].first), conjugate(rotations[i].second));
+    rotate(&pq, &qq, conjugate(rotations[i].first), conjugate(rotations[i].second));
+    upper[p] = pp, upper[q] = pq, lower[p] = qp, lower[q] = qq;
+    Number *const first = a + rows.p * n, *const second = a + rows.q * n;
+    first[columns.p] = conjugate(pp), first[columns.q] = conjugate(pq);
+    second[columns.p] = conjugate(qp), second[columns.q] = conjugate(qq);
+}
+
+/* One sweep for more rows, of which a has both triangles: the rotations of a round wait for nothing but the round
+ * before. */
+INLINE Mask eigh_sweep_rounds(Number *a, Lane *values, Lane *weights, Number *v, int n, Mask going, bool narrow) {
+    const int count = n / 2;
+    EighPair pairs[LARGEST_JACOBI_SIDE / 2];
+    Rotation rotations[LARGEST_JACOBI_SIDE / 2];
+    Mask matters = no_lane();
+    for (int round = 0; round < n - 1 + n % 2; round++) {
+        Mask needed = no_lane();
+        int i = 0;
+        for (int pair = 0; pair < count; pair++)
+            tournament_pair(n, round, pair + n % 2, &pairs[pair].p, &pairs[pair].q);
+        for (; i + 4 <= count; i += 4)
+            matters |= eigh_find_rotations(a, values, weights, n, going, narrow, 4, pairs + i, rotations + i);
+        for (; i + 2 <= count; i += 2)
+            matters |= eigh_find_rotations(a, values, weights, n, going, narrow, 2, pairs + i, rotations + i);
+        for (; i < count; i++)
+            matters |= eigh_find_rotations(a, values, weights, n, going, narrow, 1, pairs + i, rotations + i);
+        for (i = 0; i < count; i++) needed |= pairs[i].active;
+        if (!any(needed)) continue;
+        for (i = 0; i < count; i++) {
+            for (int j = 0; j < i; j++) eigh_rotate_block(a, n, pairs, rotations, i, j);
+            if (n % 2 == 0) continue;
+            const int p = pairs[i].p, q = pairs[i].q; /* the index that the round leaves out is its number */
+            rotate(a + round + p * n, a + round + q * n, rotations[i].first, rotations[i].second);
+            a[p + round * n] = conjugate(a[round + p * n]);
+            a[q + round * n] = conjugate(a[round + q * n]);
+        }
+        for (i = 0; v != NULL && i < count; i++)
+            rotate_columns(v + pairs[i].p * n, v + pairs[i].q * n, n, rotations + i);
     }
-    return rotated;
+    return matters;
+}
+
+#include "linalg/simd/linalg_eigh_places.h"
+
+/* Makes a, of which the lower triangle counts, diagonal; values get the diagonal, v, a unit matrix unless it is NULL, the
+ * eigenvectors. Answers which matrices have not converged. What has converged is left alone while others go on, so that
+ * no matrix depends on its group. */
+INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n, bool narrow, Number *room) {
+    const bool whole = n > LARGEST_CONSTANT_SIDE;
+#if LANES == 8
+    if (whole) return eigh_places(a, values, v, n, narrow, room);
+#else
+    (void)room;
+#endif
+    Lane weights[LARGEST_JACOBI_SIDE];
+    for (int j = 0; j < n; j++) {
+        values[j] = real_part(a[j + j * n]);
+        weights[j] = broadcast(1.0);
+        for (int i = j + 1; whole && i < n; i++) a[j + i * n] = conjugate(a[i + j * n]);
+    }
+    Mask going = complement(no_lane());
+    for (int sweep = 0; sweep < MOST_SWEEPS && any(going); sweep++) {
+        eigh_settle(a, weights, v, n);
+        going = whole ? eigh_sweep_rounds(a, values, weights, v, n, going, narrow)
+                      : eigh_sweep_pairs(a, values, weights, v, n, going, narrow);
+    }
+    eigh_settle_vectors(weights, v, n);
+    return going;
 }
 
 #if LANES == 8
@@ -119,86 +172,104 @@ INLINE Mask eigh_rounds(Number *a, Lane *values, Number *v, int n) {
  * have in common. */
 INLINE void eigh_rotate_rows(PairedRow *upper, PairedRow *lower, int i, const Rotation *r, Number g) {
     const Mask here = (Mask)(1u << i), before = (Mask)((1u << i) - 1); /* columns that come before the rows */
-    const Lane row_cosine = broadcast(r->cosine[i]);
-    Number row_sine;
-    for (int part = 0; part < PARTS; part++) ((Lane *)&row_sine)[part] = broadcast(((const Lane *)&r->sine)[part][i]);
-    row_sine = conjugate(row_sine);
-    const Lane cosine = pick(before, r->cosine, row_cosine), other_cosine = pick(before, row_cosine, r->cosine);
-    const Number sine = choose(before, r->sine, row_sine), other_sine = choose(before, row_sine, r->sine);
+    const Number row_first = conjugate(in_all_lanes(&r->first, i)), row_second = conjugate(in_all_lanes(&r->second, i));
+    const Number first = choose(before, r->first, row_first), other_first = choose(before, row_first, r->first);
+    const Number second = choose(before, r->second, row_second), other_second = choose(before, row_second, r->second);
     Number pp = upper->first, qq = lower->second;
     Number one = choose(before, upper->second, lower->first), two = choose(before, lower->first, upper->second);
-    rotate(&pp, &one, cosine, sine);
-    rotate(&two, &qq, cosine, sine);
-    rotate(&pp, &two, other_cosine, other_sine);
-    rotate(&one, &qq, other_cosine, other_sine);
+    rotate(&pp, &one, first, second);
+    rotate(&two, &qq, first, second);
+    rotate(&pp, &two, other_first, other_second);
+    rotate(&one, &qq, other_first, other_second);
     upper->first = pp;
     lower->second = qq;
     upper->second = choose(here, conjugate(g), choose(before, one, two));
     lower->first = choose(here, g, choose(before, two, one));
 }
 
+/* Rows where the next round wants them, and their columns; the room is of as many rows. */
+INLINE void eigh_move(PairedRow *rows, const Tournament *tournament, int round, PairedRow *former) {
+    const Bits first = tournament->first[round], second = tournament->second[round];
+    for (int i = 0; i < tournament->pairs; i++) {
+        former[i] = moved(rows[i], first, second);
+        former[LANES + i] = moved(rows[LANES + i], first, second);
+    }
+    for (int i = 0; i < tournament->pairs; i++) {
+        rows[i] = former[first[i]];
+        rows[LANES + i] = former[second[i]];
+    }
+}
+
+/* What eigh_settle() does. */
+INLINE void eigh_settle_rows(PairedRow *rows, PairedLane *weights, PairedRow *right, int pairs, int n) {
+    if (!any(greater(broadcast(LIGHT), weights->first) | greater(broadcast(LIGHT), weights->second))) return;
+    const PairedLane factor = {settled(&weights->first, false), settled(&weights->second, false)};
+    for (int i = 0; i < pairs; i++) {
+        const Lane first = broadcast(factor.first[i]), second = broadcast(factor.second[i]);
+        scale_rows(rows + i, 1, (PairedLane){factor.first * first, factor.second * first});
+        scale_rows(rows + LANES + i, 1, (PairedLane){factor.first * second, factor.second * second});
+    }
+    if (right != NULL) scale_rows(right, n, factor);
+}
+
 /* The same for one matrix, which stands in all lanes: these take the pairs of a round. A block whose row comes after its
  * column is rotated by the columns' rotation first, and one that comes before by the rows', as its mirror image is. */
-COMPILED_ONCE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n) {
+COMPILED_ONCE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n, bool narrow) {
     Tournament tournament;
-    PairedRow rows[2 * LANES], former[2 * LANES], right[LARGEST_JACOBI_SIDE];
+    PairedRow rows[2 * LANES], former[2 * LANES], rows_of_v[LARGEST_JACOBI_SIDE], *right = v != NULL ? rows_of_v : NULL;
     for (int j = 0; j < n; j++)
         for (int i = j + 1; i < n; i++) a[j + i * n] = conjugate(a[i + j * n]);
-    begin_rounds(&tournament, n, former, a, n, right, v, n);
+    begin_rounds(&tournament, n, former, a, n, rows_of_v, v, n);
     const int pairs = tournament.pairs;
     memset(rows, 0, sizeof rows);
-    PairedRow diagonal = {number(broadcast(0.0)), number(broadcast(0.0))};
+    PairedLane diagonal = {broadcast(0.0), broadcast(0.0)}, weights = {broadcast(1.0), broadcast(1.0)};
     for (int pair = 0; pair < pairs; pair++) {
         const Mask here = (Mask)(1u << pair);
         const int p = tournament.column[pair], q = tournament.column[LANES + pair];
         rows[pair] = former[p];
         if (q < n) rows[LANES + pair] = former[q];
-        diagonal.first = choose(here, rows[pair].first, diagonal.first);
-        diagonal.second = choose(here, rows[LANES + pair].second, diagonal.second);
+        diagonal.first = pick(here, real_part(rows[pair].first), diagonal.first);
+        diagonal.second = pick(here, real_part(rows[LANES + pair].second), diagonal.second);
     }
-    Mask rotated = no_lane();
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-        rotated = no_lane();
+    Mask going = complement(no_lane());
+    for (int sweep = 0; sweep < MOST_SWEEPS && any(going); sweep++) {
+        eigh_settle_rows(rows, &weights, right, pairs, n);
+        going = no_lane();
         for (int round = 0; round < tournament.rounds; round++) {
-            Number g = number(broadcast(0.0));
-            for (int i = 0; i < pairs; i++) g = choose((Mask)(1u << i), rows[LANES + i].first, g);
-            const Lane square = add_square(broadcast(0.0), g), p = real_part(diagonal.first),
-                       q = real_part(diagonal.second);
-            const Mask active = greater(square, ROTATE_ABOVE * size_of(p * q)) & greater(square, broadcast(EIGH_TINY));
+            Corner corner = {diagonal.first, diagonal.second,        weights.first,
+                             weights.second, number(broadcast(0.0)), {0}};
+            for (int i = 0; i < pairs; i++) corner.g = choose((Mask)(1u << i), rows[LANES + i].first, corner.g);
+            corner.square = corner.p_weight * corner.q_weight * add_square(broadcast(0.0), corner.g);
+            const Mask active = eigh_needs_rotation(&corner, narrow);
             if (any(active)) {
-                rotated |= active;
-                const Rotation r = rotation(p, q, g, square, active);
-                diagonal.first = number(p - r.shift);
-                diagonal.second = number(q + r.shift);
-                g = choose(active, number(broadcast(0.0)), g);
+                Rotation r;
+                find_rotations(&corner, &active, narrow, 1, &r);
+                going |= r.matters;
+                diagonal = (PairedLane){corner.p - r.shift, corner.q + r.shift};
+                weights = (PairedLane){corner.p_weight * r.weight, corner.q_weight * r.weight};
+                const Number g = scaled(corner.g, r.rest);
                 for (int i = 0; i < pairs; i++) eigh_rotate_rows(rows + i, rows + LANES + i, i, &r, g);
-                if (v != NULL) rotate_rows(right, n, r.cosine, r.sine);
+                if (v != NULL) rotate_rows(right, n, &r);
             }
-            const Bits first = tournament.first[round], second = tournament.second[round];
-            for (int i = 0; i < pairs; i++) {
-                former[i] = moved(rows[i], first, second);
-                former[LANES + i] = moved(rows[LANES + i], first, second);
-            }
-            for (int i = 0; i < pairs; i++) {
-                rows[i] = former[first[i]];
-                rows[LANES + i] = former[second[i]];
-            }
-            diagonal = moved(diagonal, first, second);
+            eigh_move(rows, &tournament, round, former);
+            diagonal = moved_lanes(diagonal, &tournament, round);
+            weights = moved_lanes(weights, &tournament, round);
             if (v != NULL) move_rows(right, n, &tournament, round);
         }
-        if (!any(rotated)) break;
     }
-    part_values(values, real_part(diagonal.first), real_part(diagonal.second), n, &tournament);
-    if (v != NULL) part_rows(v, right, n, n, &tournament);
-    return rotated;
+    if (v != NULL) {
+        const PairedLane factor = {settled(&weights.first, true), settled(&weights.second, true)};
+        scale_rows(right, n, factor);
+        part_rows(v, right, n, n, &tournament);
+    }
+    part_values(values, diagonal.first, diagonal.second, n, &tournament);
+    return any(going) ? complement(no_lane()) : no_lane();
 }
 #else
-INLINE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n) { return eigh_rounds(a, values, v, n); }
-#endif
-
-INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n) {
-    return n > LARGEST_CONSTANT_SIDE ? eigh_rounds(a, values, v, n) : eigh_pairs(a, values, v, n);
+INLINE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n, bool narrow) {
+    return eigh_iterate_group(a, values, v, n, narrow, NULL);
 }
+#endif
 
 /* Loads a group, of which nothing above the diagonal counts, and scales it; answers which matrices are not finite. */
 INLINE Mask eigh_load_group(const LaneProblem *problem, const char *from, Index apart, Number *a, int n, Lane *back) {
@@ -223,7 +294,8 @@ INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, c
         Lane back;
         bad |= eigh_load_group(problem, operands[0] + group * step * bytes, apart, a, n, &back);
         set_identity(v, n);
-        bad |= alone ? eigh_iterate_one(a, values, v, n) : eigh_iterate_group(a, values, v, n);
+        bad |= alone ? eigh_iterate_one(a, values, v, n, problem->narrow)
+                     : eigh_iterate_group(a, values, v, n, problem->narrow, (Number *)(values + n));
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n; j++) put_in_order(values + i, values + j, v + i * n, v + j * n, n);
         for (int i = 0; i < n; i++) values[i] *= back;
@@ -250,7 +322,8 @@ INLINE bool eigvalsh_each(const LaneProblem *problem, const char *const *operand
         Number *const a = room;
         Lane *const values = (Lane *)(a + n * n), back;
         bad |= eigh_load_group(problem, operands[0] + group * step * bytes, apart, a, n, &back);
-        bad |= alone ? eigh_iterate_one(a, values, NULL, n) : eigh_iterate_group(a, values, NULL, n);
+        bad |= alone ? eigh_iterate_one(a, values, NULL, n, problem->narrow)
+                     : eigh_iterate_group(a, values, NULL, n, problem->narrow, (Number *)(values + n));
         sort_lanes(values, n);
         for (int i = 0; i < n; i++) values[i] *= back;
         store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, n, problem->narrow);

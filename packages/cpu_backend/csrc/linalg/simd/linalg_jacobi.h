@@ -2,42 +2,88 @@
  *
  * A sweep visits every pair of indices once, in rounds of disjoint pairs (Brent and Luk, SIAM J. Sci. Stat. Comput.
  * 6, 1985), so that the processor computes the next rotation while it still applies the last one. Lanes without need
- * for a rotation get the identity; a pair that no lane needs is passed over, and the iteration ends with a sweep in
- * which every pair was.
+ * for a rotation get the identity, and those of a matrix that has converged nothing else; the iteration ends when all
+ * have.
  */
 
-enum { MOST_SWEEPS = 40 }; /* six to ten are usual */
+enum { MOST_SWEEPS = 40 }; /* five to eight are usual */
 
-/* The off-diagonal element matters as long as its square is above this part of the product of the diagonal ones. */
-static const double ROTATE_ABOVE = 0x1p-104;
+/* Of the square of the off-diagonal element over the product of the diagonal ones: what is above the first is rotated
+ * away. A sweep in which neither it nor the square of a tangent was above the second leaves products of the two, below
+ * the square root of the first, and is the last one: convergence is quadratic. Results in doubles, and in floats. */
+static const double ROTATE_ABOVE[] = {0x1p-104, 0x1p-60}, MATTERS_ABOVE[] = {0x1p-55, 0x1p-34};
+
+/* Cosines are left out of the columns and kept as weights, the products of their squares (Gentleman, J. Inst. Maths
+ * Applics 12, 1973): that halves the products. A column is the stored one times the root of its weight. A rotation at
+ * least halves a weight, and a sweep makes less than a rotation for each column; lighter ones are taken into their
+ * columns before the next, so that stored columns are no more than 2^12 times as long as they are. */
+static const double LIGHT = 0x1p-8;
 
 typedef struct {
-    Lane cosine;
-    Number sine;
-    Lane shift; /* what moves from the first diagonal element to the second */
+    Number first, second; /* x - first y and y + second x are the new columns */
+    Lane shift;           /* what moves from the first diagonal element to the second */
+    Lane weight;          /* the square of the cosine, for both */
+    Lane rest;            /* the part of the off-diagonal element that is left */
+    Mask matters;         /* where another sweep is needed */
 } Rotation;
 
-/* Makes [[p, conj(g)], [g, q]] diagonal where the mask says so, by the smaller of the two angles; the square is |g|²
- * (Golub and Van Loan, Matrix Computations, 4th ed., §8.5.2). */
-INLINE Rotation rotation(Lane p, Lane q, Number g, Lane square, Mask active) {
-    const Lane gap = q - p, sum = pick(active, gap * gap + 4.0 * square, broadcast(1.0));
-    const Lane width = size_of(gap) + sum * inverse_root(sum);
-    const Lane half = pick(active, inverse(width), broadcast(0.0)); /* the tangent is factor |g| */
-    const Lane factor = with_sign(2.0 * half, gap);
-    const Lane shift = factor * square;
-    const Lane cosine = pick(active, inverse_root(1.0 + shift * factor), broadcast(1.0));
-    return (Rotation){cosine, scaled(g, factor * cosine), shift};
+/* Two indices: their diagonal elements, p and q, their weights, the off-diagonal element that is stored, and the square
+ * of the size that it has. */
+typedef struct {
+    Lane p, q, p_weight, q_weight;
+    Number g;
+    Lane square;
+} Corner;
+
+enum { PAIRS_AT_ONCE = 4 }; /* rotations that are computed side by side: each of their steps waits for the one before */
+
+/* Makes [[p, conj(g)], [g, q]] diagonal where the masks say so, by the smaller of the two angles (Golub and Van Loan,
+ * Matrix Computations, 4th ed., §8.5.2), for so many, a constant. The tangent has 27 bits, which is soon there: any
+ * tangent makes a rotation, and what it leaves is known. */
+INLINE void find_rotations(const Corner *of, const Mask *active, bool narrow, int few, Rotation *r) {
+    Lane gap[PAIRS_AT_ONCE], width[PAIRS_AT_ONCE], factor[PAIRS_AT_ONCE];
+    for (int c = 0; c < few; c++) {
+        gap[c] = 0.5 * (of[c].q - of[c].p);
+        width[c] = gap[c] * gap[c] + of[c].square;
+    }
+    for (int c = 0; c < few; c++) width[c] = size_of(gap[c]) + width[c] * rough_inverse_root(width[c]);
+    for (int c = 0; c < few; c++) {
+        factor[c] = signed_like(pick(active[c], rough_inverse(width[c]), broadcast(0.0)), gap[c]);
+        r[c].first = scaled(scaled(of[c].g, of[c].q_weight), factor[c]); /* the tangent is factor |g| */
+        r[c].second = conjugate(scaled(scaled(of[c].g, of[c].p_weight), factor[c]));
+    }
+    for (int c = 0; c < few; c++) {
+        const Lane shift = factor[c] * of[c].square, tangent = shift * factor[c]; /* its square */
+        const Lane product = size_of(of[c].p * of[c].q), least = broadcast(MATTERS_ABOVE[narrow]);
+        r[c].weight = inverse(1.0 + tangent);
+        r[c].rest = (1.0 - tangent) - factor[c] * (2.0 * gap[c]);
+        r[c].shift = shift + shift * (r[c].weight * r[c].rest);
+        r[c].matters = active[c] & (greater(tangent, least) | greater(of[c].square, least * product));
+    }
 }
 
 /* Two elements of one row, in the columns of the rotation. */
-INLINE void rotate(Number *x, Number *y, Lane cosine, Number sine) {
-    Number former = *x;
-    *x = subtract_product(scaled(former, cosine), sine, *y);
-    *y = add_product(scaled(*y, cosine), conjugate(sine), former);
+INLINE void rotate(Number *x, Number *y, Number first, Number second) {
+    const Number former = *x;
+    *x = subtract_product(former, first, *y);
+    *y = add_product(*y, second, former);
 }
 
-INLINE void rotate_columns(Number *x, Number *y, int count, Lane cosine, Number sine) {
-    for (int i = 0; i < count; i++) rotate(x + i, y + i, cosine, sine);
+INLINE void rotate_columns(Number *x, Number *y, int count, const Rotation *r) {
+    const Number first = r->first, second = r->second;
+    for (int i = 0; i < count; i++) rotate(x + i, y + i, first, second);
+}
+
+/* The root of a weight that is taken into its column, where it is light or all are; one elsewhere. */
+INLINE Lane settled(Lane *weight, bool all) {
+    const Mask light = all ? complement(no_lane()) : greater(broadcast(LIGHT), *weight);
+    const Lane factor = pick(light, root(*weight), broadcast(1.0));
+    *weight = pick(light, broadcast(1.0), *weight);
+    return factor;
+}
+
+INLINE void scale_column(Number *column, int count, Lane factor) {
+    for (int i = 0; i < count; i++) column[i] = scaled(column[i], factor);
 }
 
 /* The pair of a round: rounds are 0 .. n - 2 and pairs 0 .. n / 2 - 1 for an even n; an odd n is taken for n + 1, and
@@ -47,14 +93,9 @@ INLINE void tournament_pair(int n, int round, int pair, int *p, int *q) {
     int first = round + pair, second = pair == 0 ? others : round - pair;
     if (first >= others) first -= others;
     if (second < 0) second += others;
-    *p = first < second ? first : second;
-    *q = first < second ? second : first;
+    *p = first;
+    *q = second;
 }
-
-/* A loop over the pairs of a sweep: every pair of every round, for tournament_pair(). */
-#define SWEEP(n)                                                                                                       \
-    for (int round = 0; round < n - 1 + n % 2; round++)                                                                \
-        for (int pair = n % 2; pair < (n + 1) / 2; pair++)
 
 INLINE void swap_columns(Number *x, Number *y, int count, Mask mask) {
     for (int i = 0; i < count; i++) {

@@ -65,8 +65,8 @@ static __attribute__((noinline)) bool lstsq_each(const LaneProblem *problem, con
             reflect_columns(a + j + j * longer, conjugate(tau[j]), b + j, m, m - j, right);
         adjoint(turned, right, b, m, k, right);
 
-        bad |=
-            alone ? svd_iterate_one(t, values, turned, k, k, right) : svd_iterate_group(t, values, turned, k, k, right);
+        bad |= alone ? svd_iterate_one(t, values, turned, k, k, right, false)
+                     : svd_iterate_group(t, values, turned, k, k, right, false, (Number *)(lost + right));
         Lane most = broadcast(0.0), rank = broadcast(0.0);
         for (int j = 0; j < k; j++) most = larger(most, values[j]);
         const Lane least = root(most) * problem->tolerance;

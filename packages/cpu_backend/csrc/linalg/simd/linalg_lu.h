@@ -153,7 +153,7 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
 
 INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int n) {
-    if (n > LARGEST_MASKED_SIDE) return inv_large(problem, operands, results, groups, room, n);
+    if (n > LARGEST_MASKED_INVERSE) return inv_large(problem, operands, results, groups, room, n);
     const Index bytes = matrix_bytes(problem, n, n);
     Mask bad = no_lane();
     for (Index group = 0; group < groups; group++) {

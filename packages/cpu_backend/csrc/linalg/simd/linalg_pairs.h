@@ -73,8 +73,33 @@ INLINE void move_rows(PairedRow *rows, int count, const Tournament *tournament, 
     for (int i = 0; i < count; i++) rows[i] = moved(rows[i], tournament->first[round], tournament->second[round]);
 }
 
-INLINE void rotate_rows(PairedRow *rows, int count, Lane cosine, Number sine) {
-    for (int i = 0; i < count; i++) rotate(&rows[i].first, &rows[i].second, cosine, sine);
+/* A real number of each column. */
+typedef struct {
+    Lane first, second;
+} PairedLane;
+
+INLINE PairedLane moved_lanes(PairedLane row, const Tournament *tournament, int round) {
+    return (PairedLane){
+        _mm512_permutex2var_pd(row.first, (__m512i)tournament->first[round], row.second),
+        _mm512_permutex2var_pd(row.first, (__m512i)tournament->second[round], row.second),
+    };
+}
+
+INLINE void rotate_rows(PairedRow *rows, int count, const Rotation *r) {
+    const Number first = r->first, second = r->second;
+    for (int i = 0; i < count; i++) rotate(&rows[i].first, &rows[i].second, first, second);
+}
+
+INLINE void scale_rows(PairedRow *rows, int count, PairedLane factor) {
+    for (int i = 0; i < count; i++)
+        rows[i] = (PairedRow){scaled(rows[i].first, factor.first), scaled(rows[i].second, factor.second)};
+}
+
+/* What one lane holds, in all of them. */
+INLINE Number in_all_lanes(const Number *x, int lane) {
+    Number result;
+    for (int part = 0; part < PARTS; part++) ((Lane *)&result)[part] = broadcast(((const Lane *)x)[part][lane]);
+    return result;
 }
 
 /* Between a matrix whose elements stand in all lanes and its rows as round 0 pairs them. */

@@ -1,104 +1,185 @@
-/* Thin singular value decomposition, of larger matrices as linalg_bidiagonal.h has it, else by one-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix
- * Anal. Appl. 13, 1992): rotate pairs of columns of A until all are orthogonal. Their norms are the singular values,
- * their directions U, and the product of the rotations is V. Singular values are sorted descending, and the columns
- * with them; where one is zero, U gets a unit vector orthogonal to its other columns. Wide matrices are taken as their
- * adjoints.
+/* Thin singular value decomposition, of larger matrices as linalg_bidiagonal.h has it, else by one-sided Jacobi
+ * rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992): rotate pairs of columns of A until
+ * all are orthogonal. Their norms are the singular values, their directions U, and the product of the rotations is V.
+ * Singular values are sorted descending, and the columns with them; where one is zero, U gets a unit vector orthogonal
+ * to its other columns. Wide matrices are taken as their adjoints.
  */
 
-static const double SVD_SCALE = 250.0;   /* exponent of the largest element; fourth powers and their sums fit */
+static const double SVD_SCALE = 230.0;   /* exponent of the largest element; fourth powers and their sums fit */
 static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column that is as good as zero */
 
-/* Where two columns of m elements, of these squares of norms and of their product, are not orthogonal. */
-INLINE Mask svd_needs_rotation(Lane p, Lane q, Lane square, int m) {
-    return greater(square, ROTATE_ABOVE * m * (p * q)) & greater(p, broadcast(SVD_TINY)) &
-           greater(q, broadcast(SVD_TINY));
+/* Where two columns of m elements are not orthogonal. */
+INLINE Mask svd_needs_rotation(const Corner *of, int m, bool narrow) {
+    const Lane product = of->p * of->q;
+    return greater(of->square, ROTATE_ABOVE[narrow] * m * product) & greater(of->p, broadcast(SVD_TINY)) &
+           greater(of->q, broadcast(SVD_TINY));
 }
 
-/* Makes columns x and y of a, of m elements, orthogonal in the matrices where they are not, and adds these to rotated;
- * the columns of v, of n elements, are rotated with them where there are any. */
-INLINE void svd_rotate_pair(Number *x, Number *y, int m, Number *v_of_x, Number *v_of_y, int n, Mask *rotated) {
-    Number g = number(broadcast(0.0));
-    Lane p = broadcast(0.0), q = broadcast(0.0);
-    for (int i = 0; i < m; i++) {
-        g = add_product(g, conjugate(y[i]), x[i]);
-        p = add_square(p, x[i]);
-        q = add_square(q, y[i]);
+/* Two columns of a round, and what is done to them. */
+typedef struct {
+    int p, q;
+    Mask active;
+} SvdPair;
+
+/* The rotations of so many pairs, a constant; the squares of norms and the weights become those that they lead to.
+ * Answers where another sweep is needed. */
+INLINE Mask svd_find_rotations(const Number *a, Lane *squares, Lane *weights, int m, Mask going, bool narrow, int few,
+                               SvdPair *pairs, Rotation *rotations) {
+    InnerProduct sums[PAIRS_AT_ONCE];
+    Corner corners[PAIRS_AT_ONCE];
+    Mask active[PAIRS_AT_ONCE], matters = no_lane();
+    for (int c = 0; c < few; c++) sums[c] = (InnerProduct){0};
+    int i = 0;
+    for (; i + 2 <= m; i += 2)
+        for (int c = 0; c < few; c++) {
+            add_inner(sums + c, a[i + pairs[c].q * m], a[i + pairs[c].p * m]);
+            add_odd_inner(sums + c, a[i + 1 + pairs[c].q * m], a[i + 1 + pairs[c].p * m]);
+        }
+    for (int c = 0; i < m && c < few; c++) add_inner(sums + c, a[i + pairs[c].q * m], a[i + pairs[c].p * m]);
+    for (int c = 0; c < few; c++) {
+        const int p = pairs[c].p, q = pairs[c].q;
+        corners[c] = (Corner){squares[p], squares[q], weights[p], weights[q], inner_product(sums + c), {0}};
+        corners[c].square = weights[p] * weights[q] * add_square(broadcast(0.0), corners[c].g);
+        active[c] = pairs[c].active = svd_needs_rotation(corners + c, m, narrow) & going;
     }
-    Lane square = add_square(broadcast(0.0), g);
-    const Mask active = svd_needs_rotation(p, q, square, m);
-    if (!any(active)) return;
-    *rotated |= active;
-    const Rotation r = rotation(p, q, g, square, active);
-    rotate_columns(x, y, m, r.cosine, r.sine);
-    if (v_of_x != NULL) rotate_columns(v_of_x, v_of_y, n, r.cosine, r.sine);
+    find_rotations(corners, active, narrow, few, rotations);
+    for (int c = 0; c < few; c++) {
+        const int p = pairs[c].p, q = pairs[c].q;
+        matters |= rotations[c].matters;
+        squares[p] = corners[c].p - rotations[c].shift;
+        squares[q] = corners[c].q + rotations[c].shift;
+        weights[p] = corners[c].p_weight * rotations[c].weight;
+        weights[q] = corners[c].q_weight * rotations[c].weight;
+    }
+    return matters;
 }
+
+/* The same for all pairs of a round. */
+INLINE Mask svd_round(const Number *a, Lane *squares, Lane *weights, int m, int n, int round, Mask going, bool narrow,
+                      SvdPair *pairs, Rotation *rotations) {
+    const int count = n / 2;
+    Mask matters = no_lane();
+    int pair = 0;
+    for (int i = 0; i < count; i++) tournament_pair(n, round, i + n % 2, &pairs[i].p, &pairs[i].q);
+    for (; pair + 4 <= count; pair += 4)
+        matters |= svd_find_rotations(a, squares, weights, m, going, narrow, 4, pairs + pair, rotations + pair);
+    for (; pair + 2 <= count; pair += 2)
+        matters |= svd_find_rotations(a, squares, weights, m, going, narrow, 2, pairs + pair, rotations + pair);
+    for (; pair < count; pair++)
+        matters |= svd_find_rotations(a, squares, weights, m, going, narrow, 1, pairs + pair, rotations + pair);
+    return matters;
+}
+
+/* Takes weights into their columns, where they are light or all of them, and finds the squares of norms. */
+INLINE void svd_settle(Number *a, Lane *squares, Lane *weights, Number *v, int m, int n, int v_rows, bool all) {
+    for (int j = 0; j < n; j++) {
+        if (all || any(greater(broadcast(LIGHT), weights[j]))) {
+            const Lane factor = settled(weights + j, all);
+            scale_column(a + j * m, m, factor);
+            if (v != NULL) scale_column(v + j * v_rows, v_rows, factor);
+        }
+        squares[j] = broadcast(0.0);
+        for (int i = 0; i < m; i++) squares[j] = add_square(squares[j], a[i + j * m]);
+        squares[j] *= weights[j];
+    }
+}
+
+#include "linalg/simd/linalg_svd_places.h"
 
 /* Orthogonalises the columns of a, m x n with m >= n; squares get the squares of their norms. The columns of v, of so
  * many elements, are rotated alike where there are any: a unit matrix gets the rotations. Answers which matrices have
- * not converged. */
-INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n, int v_rows) {
-    Mask rotated = no_lane();
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-        rotated = no_lane();
-        SWEEP(n) {
-            int first, second;
-            tournament_pair(n, round, pair, &first, &second);
-            Number *const v_of_first = v != NULL ? v + first * v_rows : NULL;
-            Number *const v_of_second = v != NULL ? v + second * v_rows : NULL;
-            svd_rotate_pair(a + first * m, a + second * m, m, v_of_first, v_of_second, v_rows, &rotated);
+ * not converged. What has converged is left alone while others go on, so that no matrix depends on its group. */
+INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n, int v_rows, bool narrow,
+                              Number *room) {
+#if LANES == 8
+    if (n > LARGEST_CONSTANT_SIDE) return svd_places(a, squares, v, m, n, v_rows, narrow, room);
+#else
+    (void)room;
+#endif
+    SvdPair pairs[LARGEST_JACOBI_SIDE / 2];
+    Rotation rotations[LARGEST_JACOBI_SIDE / 2];
+    Lane weights[LARGEST_JACOBI_SIDE];
+    for (int j = 0; j < n; j++) weights[j] = broadcast(1.0);
+    Mask going = complement(no_lane());
+    for (int sweep = 0; sweep < MOST_SWEEPS && any(going); sweep++) {
+        svd_settle(a, squares, weights, v, m, n, v_rows, false);
+        Mask matters = no_lane();
+        for (int round = 0; round < n - 1 + n % 2; round++) {
+            matters |= svd_round(a, squares, weights, m, n, round, going, narrow, pairs, rotations);
+            for (int pair = 0; pair < n / 2; pair++) {
+                const int p = pairs[pair].p, q = pairs[pair].q;
+                if (!any(pairs[pair].active)) continue;
+                rotate_columns(a + p * m, a + q * m, m, rotations + pair);
+                if (v != NULL) rotate_columns(v + p * v_rows, v + q * v_rows, v_rows, rotations + pair);
+            }
         }
-        if (!any(rotated)) break;
+        going = matters;
     }
-    for (int j = 0; j < n; j++) {
-        squares[j] = broadcast(0.0);
-        for (int i = 0; i < m; i++) squares[j] = add_square(squares[j], a[i + j * m]);
-    }
-    return rotated;
+    svd_settle(a, squares, weights, v, m, n, v_rows, true);
+    return going;
 }
 
 #if LANES == 8
+/* The same for the columns of all pairs of a round. */
+INLINE void svd_settle_rows(PairedRow *rows, PairedLane *squares, PairedLane *weights, PairedRow *right, int m,
+                            int v_rows, bool all) {
+    if (all || any(greater(broadcast(LIGHT), weights->first) | greater(broadcast(LIGHT), weights->second))) {
+        const PairedLane factor = {settled(&weights->first, all), settled(&weights->second, all)};
+        scale_rows(rows, m, factor);
+        if (right != NULL) scale_rows(right, v_rows, factor);
+    }
+    *squares = (PairedLane){broadcast(0.0), broadcast(0.0)};
+    for (int i = 0; i < m; i++) {
+        squares->first = add_square(squares->first, rows[i].first);
+        squares->second = add_square(squares->second, rows[i].second);
+    }
+    squares->first *= weights->first;
+    squares->second *= weights->second;
+}
+
 /* The same for one matrix, which stands in all lanes: these take the pairs of a round. */
-COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n, int v_rows) {
+COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *values, Number *v, int m, int n, int v_rows, bool narrow) {
     Tournament tournament;
-    PairedRow rows[LARGEST_JACOBI_SIDE], right[LARGEST_JACOBI_SIDE];
-    begin_rounds(&tournament, n, rows, a, m, right, v, v_rows);
-    Mask rotated = no_lane();
-    for (int sweep = 0; sweep < MOST_SWEEPS; sweep++) {
-        rotated = no_lane();
+    PairedRow rows[LARGEST_JACOBI_SIDE], rows_of_v[LARGEST_JACOBI_SIDE], *const right = v != NULL ? rows_of_v : NULL;
+    begin_rounds(&tournament, n, rows, a, m, rows_of_v, v, v_rows);
+    PairedLane squares, weights = {broadcast(1.0), broadcast(1.0)};
+    Mask going = complement(no_lane());
+    for (int sweep = 0; sweep < MOST_SWEEPS && any(going); sweep++) {
+        svd_settle_rows(rows, &squares, &weights, right, m, v_rows, false);
+        going = no_lane();
         for (int round = 0; round < tournament.rounds; round++) {
-            Number g = number(broadcast(0.0));
-            Lane p = broadcast(0.0), q = broadcast(0.0);
+            InnerProduct sums = {0};
             for (int i = 0; i < m; i++) {
-                g = add_product(g, conjugate(rows[i].second), rows[i].first);
-                p = add_square(p, rows[i].first);
-                q = add_square(q, rows[i].second);
+                if (i % 2 == 0) add_inner(&sums, rows[i].second, rows[i].first);
+                else add_odd_inner(&sums, rows[i].second, rows[i].first);
             }
-            const Lane square = add_square(broadcast(0.0), g);
-            const Mask active = svd_needs_rotation(p, q, square, m);
+            Corner corner = {squares.first, squares.second, weights.first, weights.second, inner_product(&sums), {0}};
+            corner.square = corner.p_weight * corner.q_weight * add_square(broadcast(0.0), corner.g);
+            const Mask active = svd_needs_rotation(&corner, m, narrow);
             if (any(active)) {
-                rotated |= active;
-                const Rotation r = rotation(p, q, g, square, active);
-                rotate_rows(rows, m, r.cosine, r.sine);
-                if (v != NULL) rotate_rows(right, v_rows, r.cosine, r.sine);
+                Rotation r;
+                find_rotations(&corner, &active, narrow, 1, &r);
+                going |= r.matters;
+                squares = (PairedLane){corner.p - r.shift, corner.q + r.shift};
+                weights = (PairedLane){corner.p_weight * r.weight, corner.q_weight * r.weight};
+                rotate_rows(rows, m, &r);
+                if (v != NULL) rotate_rows(right, v_rows, &r);
             }
             move_rows(rows, m, &tournament, round);
             if (v != NULL) move_rows(right, v_rows, &tournament, round);
+            squares = moved_lanes(squares, &tournament, round);
+            weights = moved_lanes(weights, &tournament, round);
         }
-        if (!any(rotated)) break;
     }
-    Lane first = broadcast(0.0), second = broadcast(0.0);
-    for (int i = 0; i < m; i++) {
-        first = add_square(first, rows[i].first);
-        second = add_square(second, rows[i].second);
-    }
-    part_values(squares, first, second, n, &tournament);
+    svd_settle_rows(rows, &squares, &weights, right, m, v_rows, true);
+    part_values(values, squares.first, squares.second, n, &tournament);
     part_rows(a, rows, m, n, &tournament);
     if (v != NULL) part_rows(v, right, v_rows, n, &tournament);
-    return rotated;
+    return any(going) ? complement(no_lane()) : no_lane();
 }
 #else
-INLINE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n, int v_rows) {
-    return svd_iterate_group(a, squares, v, m, n, v_rows);
+INLINE Mask svd_iterate_one(Number *a, Lane *squares, Number *v, int m, int n, int v_rows, bool narrow) {
+    return svd_iterate_group(a, squares, v, m, n, v_rows, narrow, NULL);
 }
 #endif
 
@@ -158,7 +239,8 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         if (wide) adjoint(a, n, other, m, m, n);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
         set_identity(v, k);
-        bad |= alone ? svd_iterate_one(a, values, v, longer, k, k) : svd_iterate_group(a, values, v, longer, k, k);
+        bad |= alone ? svd_iterate_one(a, values, v, longer, k, k, problem->narrow)
+                     : svd_iterate_group(a, values, v, longer, k, k, problem->narrow, (Number *)(values + k));
         svd_finish_group(a, values, v, longer, k);
         adjoint(other, k, wide ? a : v, wide ? longer : k, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
@@ -192,8 +274,8 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
         bad |= load_numbers(problem, operands[0] + group * step * bytes, apart * bytes, wide ? other : a, m * n);
         if (wide) adjoint(a, n, other, m, m, n);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
-        bad |=
-            alone ? svd_iterate_one(a, values, NULL, longer, k, 0) : svd_iterate_group(a, values, NULL, longer, k, 0);
+        bad |= alone ? svd_iterate_one(a, values, NULL, longer, k, 0, problem->narrow)
+                     : svd_iterate_group(a, values, NULL, longer, k, 0, problem->narrow, (Number *)(values + k));
         for (int i = 0; i < k; i++) values[i] = -values[i];
         sort_lanes(values, k);
         for (int i = 0; i < k; i++) values[i] = root(-values[i]) * back;

@@ -31,6 +31,21 @@ INLINE Number choose(Mask mask, Number yes, Number no) {
 /* |x|², and a sum of such squares. */
 INLINE Lane add_square(Lane sum, Number x) { return sum + x.re * x.re + x.im * x.im; }
 
+/* A sum of products conj(x) y, in four sums of which none waits for another. */
+typedef struct {
+    Lane real, imaginary, left, right;
+} InnerProduct;
+INLINE void add_inner(InnerProduct *sums, Number x, Number y) {
+    sums->real += x.re * y.re;
+    sums->imaginary += x.im * y.im;
+    sums->left += x.re * y.im;
+    sums->right += x.im * y.re;
+}
+INLINE void add_odd_inner(InnerProduct *sums, Number x, Number y) { add_inner(sums, x, y); }
+INLINE Number inner_product(const InnerProduct *sums) {
+    return (Number){sums->real + sums->imaginary, sums->left - sums->right};
+}
+
 INLINE Lane square_of_imaginary(Number x) { return x.im * x.im; }
 INLINE Number reciprocal(Number x) { /* of sizes far from the ends of the range */
     return divide_by_real(conjugate(x), x.re * x.re + x.im * x.im);

@@ -23,6 +23,14 @@ INLINE Number choose(Mask mask, Number yes, Number no) { return pick(mask, yes, 
 /* |x|², and a sum of such squares. */
 INLINE Lane add_square(Lane sum, Number x) { return sum + x * x; }
 
+/* A sum of products conj(x) y: even and odd rows apart, so that fewer wait for one another. */
+typedef struct {
+    Lane even, odd;
+} InnerProduct;
+INLINE void add_inner(InnerProduct *sums, Number x, Number y) { sums->even += x * y; }
+INLINE void add_odd_inner(InnerProduct *sums, Number x, Number y) { sums->odd += x * y; }
+INLINE Number inner_product(const InnerProduct *sums) { return sums->even + sums->odd; }
+
 INLINE Lane square_of_imaginary(Number x) { return (void)x, broadcast(0.0); }
 INLINE Number reciprocal(Number x) { return 1.0 / x; } /* of sizes far from the ends of the range */
 
