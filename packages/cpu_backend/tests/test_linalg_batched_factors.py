@@ -270,10 +270,15 @@ def test_the_first_element_that_is_not_finite_is_named(name: str, bad: int, dtyp
     assert info.value.batch_index == (bad,)
 
 
-@pytest.mark.parametrize(("rows", "fewest"), [(16, 1), (17, 2), (32, 2), (33, 3)])
-def test_large_matrices_go_into_lanes_when_there_are_enough_of_them(rows: int, fewest: int) -> None:
-    for name, dtype in (("svd", F64), ("svd", C64), ("eigh", F32), ("eigh", C32)):
-        for count in range(1, 5):
+@pytest.mark.parametrize(("rows", "of_svd", "of_eigh"), [(16, 1, 1), (17, 3, 3), (32, 3, 3), (33, 5, 4), (64, 5, 4)])
+def test_large_matrices_go_into_lanes_when_there_are_enough_of_them(rows: int, of_svd: int, of_eigh: int) -> None:
+    for name, dtype, fewest in (
+        ("svd", F64, of_svd),
+        ("svd", C64, of_svd),
+        ("eigh", F32, of_eigh),
+        ("eigh", C32, of_eigh),
+    ):
+        for count in range(1, 7):
             a = form_of(dtype, (rows, rows, count), CPU)
             values = form_of(dtype.component, (rows, count), CPU)
             result = (values, a) if name == "eigh" else (a, values, a)
