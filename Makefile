@@ -104,7 +104,7 @@ test-gpu-sources: $(VENV)/.dev
 	$(VENV)/bin/python tools/gpu_sources.py $(ARCHITECTURES)
 	$(VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_programs_on_host.py
 
-# With REQUIRE_GPU=1 it fails where there is none. REPORT_PYTHON has CuPy, PyTorch and JAX, as far as they are compared.
+# In less than ten minutes; with REQUIRE_GPU=1 it fails where there is no GPU. REPORT_PYTHON has the libraries to compare with.
 REPORT_PYTHON ?= $(VENV)/bin/python
 ifeq ($(REPORT_PYTHON),$(VENV)/bin/python)
 gpu-report: $(VENV)/.dev
