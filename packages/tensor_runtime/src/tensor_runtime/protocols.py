@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.dtypes import DType
+from tensor_core.errors import TensorError
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceKind, Placement
@@ -54,6 +55,14 @@ once: with a result of any elements, and with no operand changed. ``synchronize`
 ``Underway.result`` and ``DeviceStream.synchronize``, each for what it waits for, then raise the first note as the error
 that the call would have raised, with its fields, and forget it and what was noted after it. Whatever else a kernel
 raises it raises at once, and a backend that computes at once need not read this.
+"""
+
+RETOLD: Final[ContextVar[Callable[[TensorError], TensorError]]] = ContextVar(
+    "tensor_runtime_refusals_retold", default=lambda error: error
+)
+"""From a refusal to what is raised in its place: an operation that calls another one says here what the user called.
+
+A kernel that notes a refusal reads this when it does, and gives it the error when that is raised.
 """
 
 
