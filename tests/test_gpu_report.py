@@ -63,6 +63,34 @@ def test_a_row_that_fails_is_told_in_its_place_and_the_others_run() -> None:
     assert benchmark._row_or_failure(CEILINGS[0], SIM._replace(end=0.0), found)[1] == [NOT_RUN]
 
 
+class Small(Subject):
+    """As on a GPU, but for the sizes."""
+
+    def size(self, whole: int, small: int) -> int:
+        return small
+
+
+def test_beside_other_libraries_every_row_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpu_reporting import benchmark
+
+    honest = ours("sim")
+    slow = honest._replace(einsum=lambda *given: [honest.einsum(*given) for _ in range(20)].pop())
+    peers = {"PyTorch": lambda: slow, "JAX": lambda: None, "cuTENSOR": lambda: slow._replace(take=lambda x: x / 0)}
+    names = ("6 axes permuted", "pair of tensors", "a PEPS")
+    monkeypatch.setattr(benchmark, "PEERS", peers)
+    monkeypatch.setattr(benchmark, "WORKLOADS", [one for one in WORKLOADS if one.name in names])
+    told = benchmark.benchmark(Small("sim", gpu=True))
+    rows = {line.split("|")[1].strip(): line for line in told.lines if line.startswith("| ")}
+
+    assert "of PyTorch, 1.2 accepted" in rows["6 axes permuted"]
+    assert "open: no cuTENSOR; met: " in rows["6 axes permuted"]
+    assert "open: no JAX" in rows["a PEPS"]
+    assert "met: 72 bytes at most, 0." in rows["a PEPS"]
+    assert told.verdicts[HELD] == len(CEILINGS) + len(names)
+    assert told.verdicts[FAILED] == 0
+    assert told.verdicts[MET] >= 4  # three rows beside a slow library, and the memory
+
+
 def test_a_wrong_result_is_a_failed_row() -> None:
     honest = ours("sim")
     wrong = honest._replace(einsum=lambda equation, *x: honest.einsum(equation, *x) * 1.0001)

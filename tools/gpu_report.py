@@ -17,6 +17,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]  # for the benchmarks' own facts
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # or JAX takes most of the device's memory
 
 from gpu_reporting.behaviour import behaviour, forked  # noqa: E402
 from gpu_reporting.benchmark import benchmark  # noqa: E402
@@ -27,11 +28,12 @@ from gpu_reporting.sizes import large_sizes  # noqa: E402
 from gpu_reporting.subject import Subject, subject  # noqa: E402
 from gpu_reporting.suites import conformance, sanitizers  # noqa: E402
 from gpu_reporting.transfers import transfers  # noqa: E402
-from gpu_reporting.verdicts import FAILED, Told, summary  # noqa: E402
+from gpu_reporting.verdicts import FAILED, HELD, Told, summary  # noqa: E402
 
 SECONDS: Final = 570.0
 """In which the report is to be written."""
-Sections = Mapping[str, Callable[[Subject], Told]]
+Sections = Mapping[str, Callable[[Subject], Told | list[str]]]
+"""A section that gives lines alone holds as a whole, unless it raises."""
 SECTIONS: Final[Sections] = {
     "Machine": facts,
     "Forks": forked,
@@ -59,7 +61,8 @@ def main() -> int:
     text, failed = report(found)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(f"**{first}**\n\n# Report: a GPU, or what stands for one\n\n{text}", encoding="utf-8")
-    print(first, f"The report is {options.output}.", *(f"FAILED: {name}" for name in failed), sep="\n")
+    print(first, text.partition("\n## ")[0], f"The report is {options.output}.", sep="\n")
+    print(*(f"FAILED: {name}" for name in failed), sep="\n", end="\n" * bool(failed))
     if os.environ.get("REQUIRE_GPU") == "1" and not found.gpu:
         print("REQUIRE_GPU=1 is set, and no GPU was used")
         return 1
@@ -77,7 +80,8 @@ def report(found: Subject, sections: Sections = SECTIONS, /) -> tuple[str, list[
     for name, section in sections.items():
         start = time.perf_counter()
         try:
-            lines, given = section(found)
+            told = section(found)
+            lines, given = told if isinstance(told, Told) else (told, Counter({HELD: 1}))
         except Exception as error:  # a section that fails is reported, and the others still run
             lines, given = [f"{FAILED}: {type(error).__name__}", "", "```text", str(error), "```"], Counter({FAILED: 1})
         verdicts.append((name, given))

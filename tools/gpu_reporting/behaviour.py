@@ -160,6 +160,7 @@ def handed_to_torch(subject: Subject, /) -> str:
 def handed_to_jax(subject: Subject, /) -> str:
     """A tensor that a stream of ours writes late is taken by JAX."""
     jax = _gpu_library(subject, "jax")
+    jax.config.update("jax_enable_x64", True)
     ones = tr.ones((1024, 1024), placement=subject.place)
     for number in range(ROUNDS):
         with tr.stream(subject.place):

@@ -149,11 +149,12 @@ def sets_for(operands: Sequence[Array], subject: Subject, /) -> int:
 
     >>> from types import SimpleNamespace as Space
     >>> [sets_for([Space(nbytes=nbytes)], Subject("cuda", True)) for nbytes in (1 << 10, 50 << 20, 1 << 30)]
-    [16, 4, 2]
+    [16, 4, 1]
     """
     if not subject.gpu:
         return 2
-    return max(2, min(MOST_SETS, 1 + -(-2 * CACHE // max(1, sum(x.nbytes for x in operands)))))
+    nbytes = max(1, sum(x.nbytes for x in operands))
+    return 1 if nbytes > 2 * CACHE else min(MOST_SETS, 1 + -(-2 * CACHE // nbytes))
 
 
 def prepared(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections import Counter
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
@@ -12,7 +11,6 @@ from benchmarks.machine import machine
 
 import tensor_runtime as tr
 from gpu_reporting.subject import Subject
-from gpu_reporting.verdicts import HELD, Told
 
 ALSO: Final = ("cupy-cuda12x", "cupy-cuda13x", "cutensor-cu12", "cutensor-cu13", "nvmath-python")
 ASKED: Final = (
@@ -30,7 +28,7 @@ ASKED: Final = (
 """Of ``nvidia-smi``."""
 
 
-def facts(subject: Subject, /) -> Told:
+def facts(subject: Subject, /) -> list[str]:
     """A table of what there is."""
     rows = {**machine(), **dict(tr.backend(subject.place).describe()), **clocks_and_power()}
     for package in ALSO:
@@ -38,8 +36,7 @@ def facts(subject: Subject, /) -> Told:
             rows[package] = version(package)
         except PackageNotFoundError:
             rows[package] = "not installed"
-    lines = ["| what | found |", "|---|---|", *(f"| {name} | {found} |" for name, found in rows.items())]
-    return Told(lines, Counter({HELD: 1}))
+    return ["| what | found |", "|---|---|", *(f"| {name} | {found} |" for name, found in rows.items())]
 
 
 def clocks_and_power() -> dict[str, str]:
