@@ -94,7 +94,18 @@ def refuser(
 def refuser_by(
     executor: Executor, form: Form, looks: Sequence[Look], error: Callable[[Index, Any], TensorError], /
 ) -> Refuse:
-    """As :func:`refuser`, by several looks, which number the elements in column-major order."""
+    """As :func:`refuser`, by several looks, which number the elements in column-major order.
+
+    >>> from tensor_core.errors import ArgumentError
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x = bench.put([1.0, 9.0, 0.0])
+    >>> looks = [looker(bench.executor, x.form, "zero"), looker(bench.executor, x.form, "outside", (0.0, 5.0))]
+    >>> wrong = lambda index, value: ArgumentError(f"{value} at {index}")
+    >>> refuser_by(bench.executor, x.form, looks, wrong)(x.array)
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: 9.0 at (1,)
+    """
     keep = noted_program(form.dtype, form.rank)
     lies = (*form.shape, *form.strides)
 

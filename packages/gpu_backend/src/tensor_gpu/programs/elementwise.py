@@ -22,7 +22,7 @@ from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
 
-MOVES: Final = frozenset({"cast", "complex", "convert", "copy", "imag", "positive", "real", "where"})
+MOVES: Final = frozenset({"cast", "convert", "copy", "where"})
 """Steps that compute nothing, as counts of operations have it."""
 
 

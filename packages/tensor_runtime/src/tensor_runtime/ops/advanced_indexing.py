@@ -340,6 +340,9 @@ def from_the_front(indices: Tensor, extent: int, of_x: int, step: int = 1) -> Te
     """Indices counted from the front, times ``step``; checked.
 
     Where the check comes late, one that is refused becomes :data:`NOWHERE`, which whatever writes there refuses again.
+
+    >>> from_the_front(tensor([0, -1, 2]), 4, 0, 10).to_numpy().tolist()
+    [0, 30, 20]
     """
     counted = _take(multiples(extent, step, indices.placement), indices, 0, of_x)
     if not DEFERRED.get():
