@@ -26,7 +26,7 @@ help:
 	@echo "               Hypothesis with 2,000 examples for each test that leaves their number to it"
 	@echo "make test-clients SUITES=folder  tests of opt_einsum, cotengra, einops and the array API, checked out in that folder, and"
 	@echo "               programs on quimb, SciPy and scikit-learn, all on our tensors; NAMES=\"quimb scipy\" runs some of them"
-	@echo "make test-plugins  the backend on PyTorch of examples/plugins, held to the conformance suite"
+	@echo "make test-plugins  the backend on PyTorch of examples/plugins, as a wheel, held to the conformance suite"
 	@echo "make test-gpu-sources  every kernel for GPUs run on the host, and compiled to device code by a compiler that needs no GPU; ARCHITECTURES=\"sm_70 sm_90\""
 	@echo "make test-cupy  what we ask of CuPy compared with its wheel, and layouts on its arrays; needs no GPU"
 	@echo "make gpu-report  what a GPU does here, into out/gpu.md, with the packages of REPORT_PYTHON, default .venv;"
@@ -104,7 +104,7 @@ test-gpu-sources: $(VENV)/.dev
 	$(VENV)/bin/python tools/gpu_sources.py $(ARCHITECTURES)
 	$(VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_programs_on_host.py
 
-# With REQUIRE_GPU=1 it fails where there is none. REPORT_PYTHON has CuPy, PyTorch and JAX, as far as they are compared.
+# In less than ten minutes; with REQUIRE_GPU=1 it fails where there is no GPU. REPORT_PYTHON has the libraries to compare with.
 REPORT_PYTHON ?= $(VENV)/bin/python
 ifeq ($(REPORT_PYTHON),$(VENV)/bin/python)
 gpu-report: $(VENV)/.dev
@@ -162,11 +162,11 @@ test-clients: $(CLIENTS_VENV)/.made
 $(PLUGINS_VENV)/.made: requirements/build.txt requirements/run.txt requirements/test.txt requirements/plugins.txt $(PROJECTS) $(NATIVE)
 	$(PYTHON) -m venv $(PLUGINS_VENV)
 	$(PLUGINS_VENV)/bin/python $(PIP_INSTALL) $(LOCKED) $(addprefix -r requirements/,build.txt run.txt test.txt plugins.txt)
-	$(PLUGINS_VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES) -e examples/plugins/torch_backend
+	$(PLUGINS_VENV)/bin/python $(PIP_INSTALL) $(OURS) $(PACKAGES)
 	@touch $@
 
 test-plugins: $(PLUGINS_VENV)/.made
-	$(PLUGINS_VENV)/bin/python -m pytest -q examples/plugins/torch_backend/test_torch.py
+	$(PLUGINS_VENV)/bin/python -m pytest -q -rP tests/test_plugin_torch.py tests/test_plugin_family.py
 
 $(CUPY_VENV)/.made: requirements/build.txt requirements/run.txt requirements/test.txt requirements/cupy.txt requirements/nvrtc.txt $(PROJECTS) $(NATIVE)
 	$(PYTHON) -m venv $(CUPY_VENV)

@@ -2,55 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PLUGINS = ROOT / "examples" / "plugins"
-NAMES = ("fortran_backend", "hadamard_family")
-
-
-def run(*command: object, cwd: Path, **environment: str) -> str:
-    """Standard output of a command that must succeed; nothing may go to stderr."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, **environment},
-        check=False,
-        timeout=300,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    return done.stdout
+from plugin_wheels import ROOT, install, python
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which both plugins that need no download are installed, as wheels."""
-    folder = tmp_path_factory.mktemp("plugins")
-    for name in NAMES:
-        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
-        shutil.copytree(PLUGINS / name, folder / name, ignore=ignored)
-    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    build = ("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder)
-    run(*pip, *build, *(folder / name for name in NAMES), cwd=folder)
-    target = folder / "installed"
-    wheels = sorted(folder.glob("*.whl"))
-    assert len(wheels) == len(NAMES)
-    run(*pip, "install", "--quiet", "--no-deps", "--no-index", "--target", target, *wheels, cwd=folder)
-    return target
-
-
-def in_python(installed: Path, program: str) -> list[str]:
-    """Lines that a fresh interpreter prints, in which the plugins are installed."""
-    paths = os.pathsep.join([str(installed), os.environ.get("PYTHONPATH", "")])
-    return run(sys.executable, "-W", "error", "-c", program, cwd=installed, PYTHONPATH=paths).splitlines()
+    return install(tmp_path_factory.mktemp("plugins"), "fortran_backend", "hadamard_family")
 
 
 def test_the_family_passes_its_cases_by_its_kernels_and_by_its_rules(installed: Path) -> None:
@@ -76,7 +38,7 @@ for place in ("cpu", "sim", "other"):
 import hadamard_family
 print(len(found), doctest.testmod(hadamard_family))
 """
-    *printed, last = in_python(installed, program)
+    *printed, last = python(installed, "-c", program)
     number, _, examples = last.partition(" ")
 
     counts = [line for line in printed if line.startswith("conformance of ") and "passed" in line]
@@ -97,7 +59,7 @@ for call in (lambda: khatri_rao(a, b), lambda: walsh_hadamard(b), lambda: walsh_
     call()
     print(dict(counts - before))
 """
-    assert in_python(installed, program) == ["{'launches': 1}", "{'launches': 3}", "{'launches': 3}"]
+    assert python(installed, "-c", program) == ["{'launches': 1}", "{'launches': 3}", "{'launches': 3}"]
 
 
 def test_the_sources_of_the_programs_do_on_the_host_what_they_mean(installed: Path) -> None:
@@ -129,4 +91,4 @@ with recorded() as recording:
         wrong = [difference(one, left) for one, left in zip(mine, hosted.run(mine), strict=True)]
 print(len(wrong), [one for one in wrong if one is not None])
 """
-    assert in_python(installed, program) in (["12 []"], ["no compiler"])
+    assert python(installed, "-c", program) in (["12 []"], ["no compiler"])

@@ -14,7 +14,7 @@ import numpy as np
 import tensor_runtime as tr
 import tensor_runtime.primitives as primitives
 from gpu_programs.recording import Recording
-from tensor_core.dtypes import ALL, Bool, DType
+from tensor_core.dtypes import DTYPES, Bool, DType
 from tensor_core.errors import DTypeError, LossyConversionError
 from tensor_gpu import kernel_table
 from tensor_runtime.backends.kernel_facts import stated
@@ -112,7 +112,7 @@ def drawn_call(random: Random, place: Placement, kernel: str, dtype: DType, /, *
             operands.append(strided(random, place, own, shape, whole, kernel, position))
     try:
         if kernel in ("convert", "cast"):
-            for target in ALL:
+            for target in DTYPES:
                 _converted(kernel, operands[0], target, whole)
         else:
             function_of(kernel)(*operands)
@@ -191,7 +191,7 @@ def every_call(seed: int, recording: Recording, /) -> Iterator[tuple[str, DType,
     """
     random = np.random.default_rng(seed)
     for kernel in elementwise_kernels():
-        for dtype in ALL:
+        for dtype in DTYPES:
             for whole in (True, False):
                 drawn_call(random, recording.place, kernel, dtype, whole=whole)
                 yield kernel, dtype, ulps_of(kernel, dtype, whole)

@@ -18,13 +18,16 @@ from typing import Final, NamedTuple
 import tensor_gpu.programs
 from gpu_programs.drawing import CANCELLING, elementwise_kernels, every_call
 from gpu_programs.recording import Noted, Recording, recorded
-from tensor_core.dtypes import F64, I32
-from tensor_core.errors import CastRangeError
+from tensor_core.dtypes import C64, F64, I32
+from tensor_core.errors import CastRangeError, IndexingError
 from tensor_gpu.device.program import Program
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.ops.creation import full
+from tensor_runtime.ops.gather_scatter import SCATTER_MODES, gather, put_along_axis, scatter, take
+from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.sort import argsort, sort
+from tensor_runtime.ops.views import copy
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.devices import checks
 from tensor_runtime.tensors.transfer import synchronize
@@ -43,10 +46,27 @@ def _refused_late(place: Placement) -> None:
         synchronize(place)
 
 
+def _indexed_late(place: Placement) -> None:
+    """Reads and writes at indices that nobody has looked at yet; of each some that are right, and some that are not."""
+    x = cast(arange(12, placement=place), F64).reshape((3, 4))
+    for last in (2, 3):
+        at = full((3,), last, placement=place)
+        with checks("deferred"):
+            take(x, at, axis=0)
+            gather(x[:, ::-1], at)
+            for mode in SCATTER_MODES:
+                scatter(x, at, x, mode=mode)
+            scatter(cast(x, C64), at, cast(x, C64), mode="multiply")
+            put_along_axis(mutable_view(copy(x)), at.reshape((3, 1)), x[:, :1], axis=0)
+        with suppress(IndexingError):
+            synchronize(place)
+
+
 BESIDE_CASES: Final[Mapping[str, Callable[[Placement], object]]] = {
     "sort of several runs": lambda place: sort(cast(arange(1500, placement=place) * 7919 % 1499, F64)),
     "argsort of several runs": lambda place: argsort(arange(1500, placement=place) * 7919 % 1499),
     "cast that is refused late": _refused_late,
+    "indices that are refused late": _indexed_late,
 }
 """Calls that launch what no conformance case does."""
 

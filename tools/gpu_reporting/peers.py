@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
+from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -12,9 +13,14 @@ import opt_einsum
 
 import tensor_linalg as tl
 import tensor_runtime as tr
+from gpu_reporting import clocks
+from gpu_reporting.clocks import Clock
 from tensor_einsum import einsum, plan
+from tensor_runtime.placement import as_placement
 
 Run = Callable[..., Any]
+DRIVERS: Final = (None, "gesvd", "gesvdj", "gesvda")
+"""Of PyTorch's ``svd``."""
 FACTORS: Final = ("cholesky", "svd", "eigh", "qr", "solve")
 """Calls on matrices: elsewhere the axes of a batch come first."""
 
@@ -28,12 +34,12 @@ class Library(NamedTuple):
     wait: Callable[[Any], object]  # for the result of a call
     give: Callable[[Any], Any] = np.asarray  # to a NumPy array
     leading: bool = True  # whether the axes of a batch come first
+    clock: Clock = clocks.host()
+    peak: Callable[[Run], int] | None = None  # bytes that a call needs at its most, beside its operands
 
     def taken(self, call: str, operands: Sequence[Any], /) -> list[Any]:
         """Operands of a call, where and as this library has them."""
-        if call == "upload":
-            return list(operands)
-        first = self.leading and call in FACTORS
+        first = self.leading and call.removeprefix("best ") in FACTORS
         return [self.take(np.ascontiguousarray(np.moveaxis(x, (0, 1), (-2, -1))) if first else x) for x in operands]
 
 
@@ -57,9 +63,8 @@ def ours(place: str, /) -> Library:
         "cast": lambda x: tr.cast(x, tr.F32),
         "sum": lambda x: tr.sum(x, axis=0),
         "max": tr.max,
-        "upload": lambda x: tr.to(tr.asarray(x), place),
-        "download": lambda x: tr.to(x, "cpu"),
         **{name: getattr(tl, name) for name in FACTORS},
+        "best svd": tl.svd,
     }
     return Library(
         lambda x: tr.to(tr.asarray(x), place),
@@ -68,7 +73,28 @@ def ours(place: str, /) -> Library:
         lambda y: tr.synchronize(place),
         lambda y: tr.to(y, "cpu").to_numpy(),
         leading=False,
+        clock=_our_clock(place),
+        peak=partial(_our_peak, place),
     )
+
+
+def _our_clock(place: str) -> Clock:
+    """Events on our stream, where CuPy gives it to us; a simulated device has none."""
+    if not _installed("cupy") or not hasattr(tr.backend(place), "cupy"):
+        return clocks.host()
+    backend: Any = tr.backend(place)
+    stream = backend.executor(as_placement(place)).stream()
+    return clocks.of_cupy(import_module("cupy"), backend.api.handle(stream))
+
+
+def _our_peak(place: str, call: Run) -> int:
+    pool: Any = tr.backend(place).pool(as_placement(place))  # type: ignore[attr-defined]
+    pool.reset_peak()
+    before = pool.stats().used
+    result = call()
+    tr.synchronize(place)
+    del result
+    return int(pool.stats().peak - before)
 
 
 def torch() -> Library | None:
@@ -85,9 +111,8 @@ def torch() -> Library | None:
         "cast": lambda x: x.float(),
         "sum": lambda x: xp.sum(x, 0),
         "max": xp.max,
-        "upload": lambda x: xp.from_numpy(x).cuda(),
-        "download": lambda x: x.cpu(),
         **_factors(xp),
+        "best svd": _BestDriver(xp),
     }
     return Library(
         lambda x: xp.from_numpy(x).cuda(),
@@ -95,7 +120,50 @@ def torch() -> Library | None:
         calls,
         lambda y: xp.cuda.synchronize(),
         lambda y: y.cpu().numpy(),
+        clock=clocks.of_torch(xp),
+        peak=partial(_torch_peak, xp),
     )
+
+
+def _torch_peak(xp: Any, call: Run) -> int:
+    xp.cuda.synchronize()
+    before = xp.cuda.memory_allocated()
+    xp.cuda.reset_peak_memory_stats()
+    result = call()
+    xp.cuda.synchronize()
+    del result
+    return int(xp.cuda.max_memory_allocated() - before)
+
+
+class _BestDriver:
+    """PyTorch's singular values by whichever of its drivers was the fastest of the second calls.
+
+    >>> from types import SimpleNamespace as Space
+    >>> asked = []
+    >>> linalg = Space(svd=lambda x, full_matrices, driver: asked.append(driver))
+    >>> best = _BestDriver(Space(linalg=linalg, cuda=Space(synchronize=lambda: None)))
+    >>> best(None)
+    >>> len(asked), set(asked) == set(DRIVERS)
+    (9, True)
+    """
+
+    def __init__(self, xp: Any) -> None:
+        self._xp = xp
+        self._driver: str | None = None
+        self._chosen = False
+
+    def __call__(self, x: Any) -> Any:
+        """As ``svd``; the first call tries the drivers."""
+        if not self._chosen:
+            times: dict[str | None, float] = {}
+            for driver in DRIVERS:
+                for _ in range(2):
+                    begin = perf_counter()
+                    self._xp.linalg.svd(x, full_matrices=False, driver=driver)
+                    self._xp.cuda.synchronize()
+                    times[driver] = perf_counter() - begin
+            self._driver, self._chosen = min(times, key=times.__getitem__), True
+        return self._xp.linalg.svd(x, full_matrices=False, driver=self._driver)
 
 
 def jax() -> Library | None:
@@ -114,8 +182,6 @@ def jax() -> Library | None:
         "cast": xla.jit(lambda x: x.astype("float32")),
         "sum": xla.jit(lambda x: x.sum(0)),
         "max": xla.jit(xp.max),
-        "upload": xla.device_put,
-        "download": np.asarray,
         **{name: xla.jit(call) for name, call in _factors(xp).items()},
     }
     return Library(xla.device_put, xla.jit(partial(_contracted, xp), static_argnums=0), calls, xla.block_until_ready)
@@ -134,8 +200,6 @@ def cupy() -> Library | None:
         "cast": lambda x: x.astype("float32"),
         "sum": lambda x: x.sum(0),
         "max": xp.max,
-        "upload": xp.asarray,
-        "download": xp.asnumpy,
         **_factors(xp),
     }
     return Library(
@@ -144,10 +208,71 @@ def cupy() -> Library | None:
         calls,
         lambda y: xp.cuda.get_current_stream().synchronize(),
         xp.asnumpy,
+        clock=clocks.of_cupy(xp),
     )
 
 
-PEERS: Final[Mapping[str, Callable[[], Library | None]]] = {"PyTorch": torch, "JAX": jax, "CuPy": cupy}
+def cutensor() -> Library | None:
+    """cuTENSOR by CuPy's binding: permutations, and contractions of pairs, into memory that is there already."""
+    if not _installed("cupy") or not _installed("cupyx.cutensor"):
+        return None
+    xp: Any = import_module("cupy")
+    if not xp.cuda.is_available():
+        return None
+    return Library(
+        xp.asarray,
+        _TensorLibrary(xp, import_module("cupyx.cutensor")),
+        {},
+        lambda y: xp.cuda.get_current_stream().synchronize(),
+        xp.asnumpy,
+        clock=clocks.of_cupy(xp),
+    )
+
+
+class _TensorLibrary:
+    """Einsums of one operand or two by cuTENSOR.
+
+    >>> from types import SimpleNamespace as Space
+    >>> permute = lambda alpha, a, mode_a, gamma, c, mode_c, out: (a.shape, mode_a, c.shape, mode_c)
+    >>> library = _TensorLibrary(np, Space(elementwise_binary=permute))
+    >>> library("ij->ji", np.zeros((2, 3)))
+    ((2, 3), 'ij', (3, 2), 'ji')
+    """
+
+    def __init__(self, xp: Any, library: Any) -> None:
+        self._xp, self._library = xp, library
+        self._made: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, equation: str, *operands: Any) -> Any:
+        """What the equation says."""
+        terms, output = equation.split("->")
+        inputs = terms.split(",")
+        target = self._target(inputs, output, operands)
+        if len(operands) == 1:
+            return self._library.elementwise_binary(1.0, operands[0], terms, 0.0, target, output, out=target)
+        if len(operands) > 2:
+            raise NotImplementedError(equation)
+        a, b = operands
+        return self._library.contraction(1.0, a, inputs[0], b, inputs[1], 0.0, target, output)
+
+    def _target(self, inputs: Sequence[str], output: str, operands: Sequence[Any]) -> Any:
+        extents = {
+            label: extent
+            for term, x in zip(inputs, operands, strict=True)
+            for label, extent in zip(term, x.shape, strict=True)
+        }
+        key = (*inputs, output, *extents.values(), str(operands[0].dtype))
+        if key not in self._made:
+            self._made[key] = self._xp.zeros([extents[label] for label in output], operands[0].dtype)
+        return self._made[key]
+
+
+PEERS: Final[Mapping[str, Callable[[], Library | None]]] = {
+    "PyTorch": torch,
+    "JAX": jax,
+    "CuPy": cupy,
+    "cuTENSOR": cutensor,
+}
 
 
 def _contracted(xp: Any, equation: str, *operands: Any) -> Any:
@@ -159,7 +284,8 @@ def _contracted(xp: Any, equation: str, *operands: Any) -> Any:
 
 def _factors(xp: Any) -> dict[str, Run]:
     found: dict[str, Run] = {name: getattr(xp.linalg, name) for name in FACTORS}
-    return {**found, "svd": lambda x: xp.linalg.svd(x, full_matrices=False)}
+    thin: Run = lambda x: xp.linalg.svd(x, full_matrices=False)  # noqa: E731
+    return {**found, "svd": thin, "best svd": thin}
 
 
 def _installed(name: str) -> bool:

@@ -1,7 +1,9 @@
-"""What a report is about: a placement, and whether a GPU is behind it."""
+"""What a report is about: a placement, whether a GPU is behind it, and until when the report may take."""
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Final, NamedTuple
 
 import tensor_runtime as tr
@@ -15,30 +17,45 @@ class Subject(NamedTuple):
 
     place: str
     gpu: bool
+    end: float = math.inf
+    """By ``time.monotonic``, when the report has to be written."""
 
     def size(self, whole: int, small: int) -> int:
         """An extent: whole on a GPU, small on a simulated device, which is as slow as it is strict."""
         return whole if self.gpu else small
 
+    def left(self, most: float = math.inf) -> float:
+        """Seconds that are left, at most so many; at least one, so that a program that has none says what it began.
+
+        >>> Subject("sim", False).left(60.0), Subject("sim", False, end=0.0).left()
+        (60.0, 1.0)
+        """
+        return max(1.0, min(most, self.end - time.monotonic()))
+
 
 class RefutedError(Exception):
-    """A section found something that is not as it should be."""
+    """Something is not as it should be."""
 
 
-def subject(name: str, /) -> tuple[Subject, str]:
+class NotRunError(Exception):
+    """Something could not be looked at here, and why."""
+
+
+def subject(name: str, seconds: float = math.inf, /) -> tuple[Subject, str]:
     """The placement of a backend if it can be used here, else a simulated device; and the reason, or "".
 
-    >>> subject("nobody")[0], subject("nobody")[1][:43]
-    (Subject(place='sim', gpu=False), "nobody: no backend serves device 'nobody'; ")
+    >>> subject("nobody")[0][:2], subject("nobody")[1][:43]
+    (('sim', False), "nobody: no backend serves device 'nobody'; ")
     """
+    end = time.monotonic() + seconds
     if name == SIMULATED:
-        return Subject(SIMULATED, False), "sim was asked for"
+        return Subject(SIMULATED, False, end), "sim was asked for"
     try:
         tr.synchronize(name)
         tr.to(tr.ones(1, placement=name), "cpu")
     except TensorError as error:
-        return Subject(SIMULATED, False), f"{name}: {str(error).splitlines()[0]}"
-    return Subject(name, True), ""
+        return Subject(SIMULATED, False, end), f"{name}: {str(error).splitlines()[0]}"
+    return Subject(name, True, end), ""
 
 
 def require(holds: bool, what: str, /) -> None:

@@ -17,7 +17,7 @@ from gpu_programs.recording import recorded
 from gpu_programs.running import Hosted
 from gpu_programs.sampling import Sample, programs_of
 from properties import Property
-from tensor_core.dtypes import ALL
+from tensor_core.dtypes import DTYPES
 from tensor_core.errors import BackendUnavailableError
 
 _CALLS: Final = 15  # of one kernel for one element type
@@ -29,7 +29,7 @@ def sources_do_what_programs_mean(rng: Random) -> None:
     draw = np.random.default_rng(rng.randrange(1 << 32))
     found = []
     with recorded() as recording:
-        for dtype in ALL:
+        for dtype in DTYPES:
             for turn in range(_CALLS):
                 whole = turn % 3 != 0
                 drawn_call(draw, recording.place, kernel, dtype, whole=whole)

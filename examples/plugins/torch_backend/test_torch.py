@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fractions import Fraction
 
 import pytest
@@ -16,7 +17,7 @@ from tensor_runtime.testing.conformance import BackendConformance
 
 torch = pytest.importorskip("torch", reason="PyTorch is missing; make test-plugins installs it")
 
-PLACES = ["torch-cpu", *(["torch-cuda"] if torch.cuda.is_available() else [])]
+PLACES = ["torch-cpu", *(["torch-cuda"] if torch.cuda.is_available() or os.environ.get("REQUIRE_GPU") == "1" else [])]
 
 
 @pytest.fixture(scope="module", params=PLACES)

@@ -94,44 +94,86 @@ def test_a_refusal_that_cannot_be_read_is_told_later(fault: dict[str, int], read
     assert tr.download(y)[0] == 1
 
 
-TAKES: dict[str, Callable[[tr.Tensor, tr.Tensor], tr.Tensor]] = {
-    "an axis": lambda x, at: tr.take(x, at, axis=1),
-    "a view": lambda x, at: tr.take(tr.reverse_view(x, 0), tr.reverse_view(at, 0), axis=0),
-    "all elements": lambda x, at: tr.take(tr.transpose_view(x), at),
-    "lines": lambda x, at: tr.take_along_axis(x, at.reshape((1, -1)), axis=1),
+def on_device(values: Any, dtype: str | None = None) -> tr.Tensor:
+    return tr.to(tr.tensor(values, dtype=dtype), "sim:0")
+
+
+def table() -> tr.Tensor:
+    return on_device([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+
+
+def put(x: tr.Tensor, at: tr.Tensor, **options: Any) -> tr.Tensor:
+    tr.put_along_axis(tr.mutable_view(x), at, on_device([10.0, 20.0, 30.0]), **options)
+    return x
+
+
+def assigned(x: tr.Tensor, of: tr.Tensor, *index: Any, value: Any = None) -> tr.Tensor:
+    tr.mutable_view(of)[index] = on_device([10.0, 20.0, 30.0]) if value is None else value
+    return x
+
+
+ONES = [1, 1, 1]
+READS: dict[str, Callable[[tr.Tensor, tr.Tensor], tr.Tensor]] = {
+    "take along an axis": lambda x, at: tr.take(x, at, axis=1),
+    "take of views": lambda x, at: tr.take(tr.reverse_view(x, 0), tr.reverse_view(at, 0), axis=0),
+    "take of all elements": lambda x, at: tr.take(tr.transpose_view(x), at),
+    "take of nothing": lambda x, at: tr.take(x[:, :0], at, axis=0),
+    "take of lines": lambda x, at: tr.take_along_axis(x, at.reshape((1, -1)), axis=1),
+    "gather": lambda x, at: tr.gather(x, tr.abs(at)),
+    "gather of pairs": lambda x, at: tr.gather(x, tr.stack([tr.abs(at), tr.abs(at)], axis=1), start_axes=(0, 1)),
+    "one index": lambda x, at: x[at],
+    "one index behind a slice": lambda x, at: x[::-1, at],
+    "two indices": lambda x, at: x[on_device(ONES), at],
+    "two indices that broadcast": lambda x, at: x[on_device([[2], [0]]), at],
 }
+WRITES: dict[str, Callable[[tr.Tensor, tr.Tensor], tr.Tensor]] = {
+    "scatter, replacing": lambda x, at: tr.scatter(x, tr.abs(at), x, mode="replace"),
+    "scatter, adding": lambda x, at: tr.scatter(x, tr.abs(at), x, mode="add"),
+    "scatter of complex products": lambda x, at: tr.scatter(x + 0j, tr.abs(at), x + 1j, mode="multiply"),
+    "put along an axis": lambda x, at: put(x, at.reshape((-1, 1)), axis=0),
+    "put in row-major order": lambda x, at: put(x, at, axis=None),
+    "put in row-major order, in a view": lambda x, at: (put(x[:, ::-1][1:], at, axis=None), x)[1],
+    "one index": lambda x, at: assigned(x, x, at),
+    "one index, a number": lambda x, at: assigned(x, x, at, value=5.0),
+    "behind a slice of a view": lambda x, at: assigned(x, x[::-1], slice(None), at),
+    "two indices": lambda x, at: assigned(x, x, on_device(ONES), at),
+    "two indices, both wrong": lambda x, at: assigned(x, x, at, at),
+    "two indices of a view": lambda x, at: assigned(x, x[::-1], at, on_device(ONES)),
+    "two indices that broadcast": lambda x, at: assigned(x, x[:, ::-1], on_device([[2], [0]]), at),
+}
+CALLS = {**{f"read: {name}": call for name, call in READS.items()}, **{f"write: {n}": c for n, c in WRITES.items()}}
 
 
-@pytest.mark.parametrize("name", TAKES)
+@pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("dtype", ["I32", "I64"])
 def test_indices_are_refused_late_and_nothing_is_waited_for(name: str, dtype: str) -> None:
-    x = tr.upload(HostTensor.from_nested([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "sim:0")
-    wrong, right = (tr.to(tr.tensor(at, dtype=dtype), "sim:0") for at in ([0, -9, 9], [0, -1, 1]))
-    call = TAKES[name]
+    call, refused_one, x = CALLS[name], table(), table()
+    wrong, right = on_device([0, -9, 9], dtype), on_device([0, -1, 1], dtype)
     with pytest.raises(IndexingError) as at_once:
-        call(x, wrong)
+        call(table(), wrong)
 
     api: Any = tr.backend("sim").api  # type: ignore[attr-defined]
     before = api.counts["downloads"]
     with tr.checks("deferred"):
-        taken, late = call(x, right), call(x, wrong)
+        done, late = call(x, right), call(refused_one, wrong)
     assert api.counts["downloads"] == before
-    assert late.shape == taken.shape
+    assert late.shape == done.shape
     with pytest.raises(IndexingError) as caught:
         tr.synchronize("sim:0")
     assert (str(caught.value), vars(caught.value)) == (str(at_once.value), vars(at_once.value))
-    assert tr.download(taken).to_nested() == tr.download(call(x, right)).to_nested()
+    tr.synchronize("sim:0")  # raises nothing a second time
+    assert tr.download(refused_one).to_nested() == tr.download(table()).to_nested()
+    assert tr.download(done).to_nested() == tr.download(call(table(), right)).to_nested()
 
 
-def test_indexing_and_writing_refuse_at_once_in_the_words_of_the_index() -> None:
-    x = tr.upload(HostTensor.from_nested([1.0, 2.0]), "sim:0")
-    at = tr.to(tr.tensor([0, 7]), "sim:0")
-    view = tr.mutable_view(x)
+def test_what_a_refused_read_gives_is_no_memory_of_others() -> None:
+    x = table()
     with tr.checks("deferred"):
-        for call in (lambda: x[at], lambda: view.__setitem__(at, 9.0), lambda: tr.take(x[:0], at)):
-            with pytest.raises(IndexingError, match=r"indices\[[01]\] is [07], out of range"):
-                call()
-    assert tr.download(x).to_nested() == [1.0, 2.0]
+        late = tr.gather(x, on_device([0, 7]))
+        kept = tr.copy(late)
+    with pytest.raises(IndexingError, match=r"gather: indices\[1\] is 7, out of range for axis 0 of extent 3"):
+        tr.synchronize("sim:0")
+    assert tr.download(kept).to_flat() == [0.0] * 6
 
 
 def test_what_is_noted_in_other_streams_outlives_a_refusal() -> None:

@@ -108,10 +108,11 @@ class LazyBackend:
                 before += [one.allocation.last_write] if one.allocation.last_write else []
                 before += one.allocation.readers if facts.effect == "writes" else []
             call = Call(counted, arguments, before)
-            for one in arrays:
-                one.allocation.readers.add(call)
-            if at_once:
+            if at_once:  # one that refuses its values has run, too, and nobody has to wait for it
                 call.run()
+            else:
+                for one in arrays:
+                    one.allocation.readers.add(call)
             if facts.effect == "writes":  # operands that are given up may change, too
                 for one in arrays:
                     one.allocation.last_write = call

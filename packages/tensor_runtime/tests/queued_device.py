@@ -16,7 +16,7 @@ from tensor_core.host.tensor import HostTensor
 from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import DeviceId, MemoryKind, Placement
-from tensor_runtime.protocols import DEFERRED, Counted, Kernel, MemoryUse, Operand, Result
+from tensor_runtime.protocols import DEFERRED, RETOLD, Counted, Kernel, MemoryUse, Operand, Result
 from tensor_runtime.testing.simulated_device import DeviceArray, SimulatedBackend
 
 EXTERNAL: Final = 12
@@ -104,7 +104,7 @@ class QueuedBackend(SimulatedBackend):
         forms = result if isinstance(result, tuple) else (result,)
 
         def submit(*arguments: Any) -> Any:
-            stream = self._current(forms[0].placement)
+            stream, retold = self._current(forms[0].placement), RETOLD.get()
             if facts.effect != "pure" or (facts.checks_values and not DEFERRED.get()):
                 self._run_all()
                 try:
@@ -112,7 +112,7 @@ class QueuedBackend(SimulatedBackend):
                 except TensorError as error:
                     if facts.effect != "writes" or not DEFERRED.get():
                         raise
-                    stream.noted = stream.noted or error
+                    stream.noted = stream.noted or retold(error)
                     return None
                 if isinstance(found, Counted):
                     arrays = (self._made(form, stream, one) for form, one in zip(forms, found.arrays, strict=True))
@@ -126,7 +126,7 @@ class QueuedBackend(SimulatedBackend):
                 except TensorError as error:
                     if not facts.checks_values:
                         raise
-                    stream.noted = stream.noted or error
+                    stream.noted = stream.noted or retold(error)
                     found = tuple(map(self._zeros, forms))
                     found = found if isinstance(result, tuple) else found[0]
                 for one, inside in zip(made, found if isinstance(result, tuple) else (found,), strict=True):

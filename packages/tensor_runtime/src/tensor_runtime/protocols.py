@@ -17,6 +17,8 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 from tensor_core.dtypes import DType
 from tensor_core.host.tensor import HostTensor
 from tensor_runtime.form import Form
+from tensor_runtime.late_refusals import DEFERRED as DEFERRED
+from tensor_runtime.late_refusals import RETOLD as RETOLD
 from tensor_runtime.placement import DeviceKind, Placement
 from tensor_runtime.placement import MemoryUse as MemoryUse
 
@@ -44,17 +46,6 @@ Slots hold the operands of the sequence, then the result of each step.
 """
 StepFailed = Callable[[int, Exception], BaseException]
 """From the number of a step and what its kernel raised to what is raised instead."""
-
-DEFERRED: Final[ContextVar[bool]] = ContextVar("tensor_runtime_checks_deferred", default=False)
-"""Whether refusals of values may come late: True inside ``tensor_runtime.checks("deferred")``.
-
-A kernel whose facts state that it refuses values may read this whenever it is called. Where it is True, the kernel may
-note operation and index on its device instead of raising, at the least its stream's first such note, and return at
-once: with a result of any elements, and with no operand changed. ``synchronize``, ``wait_for``, ``download``,
-``Underway.result`` and ``DeviceStream.synchronize``, each for what it waits for, then raise the first note as the error
-that the call would have raised, with its fields, and forget it and what was noted after it. Whatever else a kernel
-raises it raises at once, and a backend that computes at once need not read this.
-"""
 
 
 class Counted:

@@ -20,7 +20,7 @@ from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.form import Form
 from tensor_runtime.placement import MemoryKind
-from tensor_runtime.protocols import DEFERRED
+from tensor_runtime.protocols import DEFERRED, RETOLD
 
 _FILLED: Final = 0x7F
 NO_NUMBER: Final = int.from_bytes(bytes([_FILLED] * 8), "little")
@@ -283,12 +283,12 @@ class Executor:
 
     def note(self, status: DeviceArray, error: Callable[[int], TensorError], /) -> None:
         """Note a status word of the current stream, to be read when somebody waits for it; as :meth:`refuse`."""
-        stream = self.stream()
+        stream, retold = self.stream(), RETOLD.get()
 
         def found() -> TensorError | None:
             with self.using(stream):  # where the word was written, so that no other stream has to wait
                 position = self._number_in(status)
-                return None if position is None else error(position)
+                return None if position is None else retold(error(position))
 
         self._notes.add(stream, found)
         if self._notes.count(stream) > MOST_NOTES:

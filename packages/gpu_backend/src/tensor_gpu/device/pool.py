@@ -112,6 +112,21 @@ class Pool:
             self._settle()
             return MemoryUse(self._used, self._kept, self.limit, self._peak, self._allocations)
 
+    def reset_peak(self) -> None:
+        """Count the most that is used from now on.
+
+        >>> from tensor_gpu.sim.api import SimulatedApi
+        >>> api = SimulatedApi()
+        >>> pool = Pool(api, 0, MemoryKind.Device)
+        >>> pool.give(pool.take(1000, api.new_stream(0)), set())
+        >>> pool.reset_peak()
+        >>> pool.stats().peak
+        0
+        """
+        with self._lock:
+            self._settle()
+            self._peak = self._used
+
     @property
     def limit(self) -> int | None:
         """The most that is taken: what the user set, else all that the device has; of the host's memory, None.

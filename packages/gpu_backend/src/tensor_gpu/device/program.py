@@ -20,6 +20,8 @@ class HostMemory(Protocol):
         ...
 
 
+Flops = Callable[[tuple[Argument, ...]], int]
+"""How many operations on elements a launch takes, given its arguments."""
 Meaning = Callable[[HostMemory, tuple[Argument, ...]], None]
 """Does to memory what one run of the program does, given the arguments of the launch."""
 
@@ -29,15 +31,17 @@ class Program:
 
     The entry is a ``__global__`` function in C++ for CUDA, of ``extern "C"`` linkage; each parameter is a pointer, a
     ``long long`` or a ``double``. The meaning is told on the host by kernels that are tested without a device; that the
-    source does the same is tested by itself. Programs compare by identity, so each is made once.
+    source does the same is tested by itself. Programs compare by identity, so each is made once. One that computes
+    with elements may say how many operations that is; simulated devices count them.
     """
 
-    __slots__ = ("__weakref__", "entry", "meaning", "source")
+    __slots__ = ("__weakref__", "entry", "flops", "meaning", "source")
 
-    def __init__(self, entry: str, source: str, meaning: Meaning) -> None:
+    def __init__(self, entry: str, source: str, meaning: Meaning, flops: Flops | None = None) -> None:
         self.entry = entry
         self.source = source
         self.meaning = meaning
+        self.flops = flops
 
     def __sizeof__(self) -> int:
         """By itself: its text is kept by the table of all that were made."""

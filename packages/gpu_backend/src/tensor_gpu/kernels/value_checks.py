@@ -5,7 +5,7 @@ Operations that refuse values call these where they may refuse some; what they r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from tensor_gpu.programs.checks import Test, noted_program, refused_program
 from tensor_runtime.backends.shared.value_errors import Index, index_at
 from tensor_runtime.form import Form, Shape
 
+Refuse = Callable[[DeviceArray], DeviceArray | None]
+"""Refuses elements of an array: at once; or late, and then gives the status word, by which launches know of it."""
 Look = Callable[[DeviceArray, DeviceArray], None]
 """Submits a look at an array's elements, which writes to a status word."""
 Bounds = tuple[()] | tuple[float, float]
@@ -67,7 +69,7 @@ def looker(
 
 def refuser(
     executor: Executor, form: Form, test: Test, bounds: Bounds, error: Callable[[Index, Any], TensorError], /
-) -> Callable[[DeviceArray], None]:
+) -> Refuse:
     """What refuses elements of an array: now, or inside ``tensor_runtime.checks("deferred")`` when it is waited for.
 
     Args:
@@ -86,23 +88,42 @@ def refuser(
     Traceback (most recent call last):
     tensor_core.errors.ArgumentError: 9.0 at (1,)
     """
-    look = looker(executor, form, test, bounds)
+    return refuser_by(executor, form, [looker(executor, form, test, bounds)], error)
+
+
+def refuser_by(
+    executor: Executor, form: Form, looks: Sequence[Look], error: Callable[[Index, Any], TensorError], /
+) -> Refuse:
+    """As :func:`refuser`, by several looks, which number the elements in column-major order.
+
+    >>> from tensor_core.errors import ArgumentError
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x = bench.put([1.0, 9.0, 0.0])
+    >>> looks = [looker(bench.executor, x.form, "zero"), looker(bench.executor, x.form, "outside", (0.0, 5.0))]
+    >>> wrong = lambda index, value: ArgumentError(f"{value} at {index}")
+    >>> refuser_by(bench.executor, x.form, looks, wrong)(x.array)
+    Traceback (most recent call last):
+    tensor_core.errors.ArgumentError: 9.0 at (1,)
+    """
     keep = noted_program(form.dtype, form.rank)
     lies = (*form.shape, *form.strides)
 
-    def refuse(array: DeviceArray) -> None:
+    def refuse(array: DeviceArray) -> DeviceArray | None:
         word = executor.status()
-        look(word, array)
+        for look in looks:
+            look(word, array)
         if not executor.defers():
             position = executor.first_refused(word)
             if position is not None:
                 index = index_at(position, form.shape)
                 raise error(index, element(executor, array, form, index))
-            return
+            return None
         kept = executor.scratch(form.dtype.itemsize, form.dtype.itemsize)
         arguments = (word.address, kept.address, array.address, *lies)
         executor.launch(keep, 1, arguments, reads=(word, array), writes=(kept,))
         executor.note(word, lambda position: error(index_at(position, form.shape), _value(executor, kept, form)))
+        return word
 
     return refuse if form.size else lambda array: None
 

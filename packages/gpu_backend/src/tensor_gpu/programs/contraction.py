@@ -72,7 +72,13 @@ def sum_of_products(what: SumOfProducts, kept: int, summed: int, /) -> Program:
     def meaning(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
         _compute(memory, what, decoded(len(what.operands), kept, summed, arguments))
 
-    return Program("sum_of_products", header() + "\n".join(_lines(what, kept, summed)) + "\n", meaning)
+    each = len(what.operands) - 1 + bool(summed)  # multiplications, and an addition
+
+    def flops(arguments: tuple[Argument, ...]) -> int:
+        results, terms = arguments[len(what.operands) + 1 :][:2]
+        return each * int(results) * int(terms)
+
+    return Program("sum_of_products", header() + "\n".join(_lines(what, kept, summed)) + "\n", meaning, flops)
 
 
 def decoded(operands: int, kept: int, summed: int, arguments: tuple[Argument, ...], /) -> SummedArguments:

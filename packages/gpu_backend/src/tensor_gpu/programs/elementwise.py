@@ -9,7 +9,7 @@ walked from one element to the next, the extents and each array's strides.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from tensor_gpu.programs.source import TYPES, header, loaded, stored
 from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
+
+MOVES: Final = frozenset({"cast", "convert", "copy", "where"})
+"""Steps that compute nothing, as counts of operations have it."""
 
 
 class Number(NamedTuple):
@@ -112,7 +115,12 @@ def elementwise_program(expression: Expression, rank: int, contiguous: bool, /) 
         given = decoded(expression, rank, contiguous, arguments)
         _compute(memory, expression, given)
 
-    return Program("elementwise", _source(expression, rank, contiguous), meaning)
+    steps = sum(step.kernel not in MOVES for step in expression.steps)
+
+    def flops(arguments: tuple[Argument, ...]) -> int:
+        return steps * target_size(decoded(expression, rank, contiguous, arguments).shape) if steps else 0
+
+    return Program("elementwise", _source(expression, rank, contiguous), meaning, flops)
 
 
 def decoded(

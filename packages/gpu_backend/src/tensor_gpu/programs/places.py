@@ -7,6 +7,10 @@ of an index, value times stride. Whatever is out of range was refused before.
 Arguments are the addresses of x, y and the indices, for "number" and "replace" that of the winners too; the number of
 elements, their extents, the strides of x, y, indices (and winners); and for each component its offset in the indices,
 what is added to a negative value, its stride in x (and in the winners).
+
+Where refusals come late, a launch cannot know whether all indices are in range: a guarded program is given the address
+of their status word, before all others, and where that holds an index that is refused, it writes nothing to ``x``, and
+zeros to ``y``.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 
 from tensor_core.dtypes import C64, I64, Bool, DType
+from tensor_gpu.device.executor import NO_NUMBER
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import all_offsets, loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
@@ -35,6 +40,7 @@ class Arrays(NamedTuple):
     index: DType
     rank: int
     components: int
+    guarded: bool = False
 
 
 @made_once
@@ -58,6 +64,7 @@ def _lines(mode: Mode, arrays: Arrays, names: list[str]) -> list[str]:
     winners = "winner" in names
     reads = mode == "read"
     parameters = [
+        *(["const long long* status"] if arrays.guarded else []),
         f"{'const ' if reads else ''}{stored(arrays.x)}* x",
         f"{'' if reads else 'const '}{stored(arrays.y)}* y",
         f"const {TYPES[arrays.index]}* index",
@@ -72,9 +79,13 @@ def _lines(mode: Mode, arrays: Arrays, names: list[str]) -> list[str]:
         moved = f"ox += v * x{number};" + (f" owinner += v * w{number};" if winners else "")
         value = f"long long v = index[oindex + o{number}]; if (v < 0) v += e{number};"
         body.append(f"        {{ {value} {moved} }}")
-    whole = [*loop_over("size")]
+    refused = f"*status != {NO_NUMBER}"
+    guard = [] if reads or not arrays.guarded else [f"    if ({refused}) return;"]
+    whole = [*guard, *loop_over("size")]
     if mode == "multiply" and arrays.x is C64:  # 16 bytes, which no device exchanges at once
-        whole = ["    if (blockIdx.x || threadIdx.x) return;", "    for (long long i = 0; i < size; i++) {"]
+        whole = [*guard, "    if (blockIdx.x || threadIdx.x) return;", "    for (long long i = 0; i < size; i++) {"]
+    if reads and arrays.guarded:
+        body.append(f"        if ({refused}) {{ y[oy] = {stored(arrays.y)}{{}}; continue; }}")
     return [
         f'extern "C" __global__ void places({", ".join(parameters)}) {{',
         *whole,
@@ -106,6 +117,11 @@ def _write(mode: Mode, arrays: Arrays) -> list[str]:
 
 
 def _mean(memory: HostMemory, mode: Mode, arrays: Arrays, names: list[str], arguments: tuple[int, ...]) -> None:
+    refused = False
+    if arrays.guarded:
+        refused, arguments = int(memory.view(arguments[0], I64, (), ())) != NO_NUMBER, arguments[1:]
+        if refused and mode != "read":
+            return
     addresses, rest = arguments[: len(names)], arguments[len(names) + 1 :]
     end = arrays.rank * (len(names) + 1)
     shape, strides = walked(arrays.rank, len(names), rest[:end])
@@ -117,6 +133,10 @@ def _mean(memory: HostMemory, mode: Mode, arrays: Arrays, names: list[str], argu
         values = np.where(values < 0, values + added, values)
         for array, step in zip((0, 3), steps, strict=False):
             places[array] = places[array] + values * step
+    if refused:
+        y, in_y = _reach(memory, addresses[1], arrays.y, places[1])
+        y[in_y] = 0
+        return
     # Column-major order, in which the last element of several wins.
     at = [place.reshape(-1, order="F") for place in places]
     x, in_x = _reach(memory, addresses[0], arrays.x, at[0])

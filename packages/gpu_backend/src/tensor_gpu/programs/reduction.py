@@ -92,7 +92,10 @@ def fold_program(folding: Folding, /) -> Program:
             for part in range(parts):
                 out[:, part] = ufunc.reduce(matrix[:, part * chunk : (part + 1) * chunk], axis=1, **options)
 
-    return Program("fold", header() + "\n".join(lines) + "\n", meaning)
+    def flops(arguments: tuple[Argument, ...]) -> int:
+        return int(arguments[2]) * int(arguments[3])
+
+    return Program("fold", header() + "\n".join(lines) + "\n", meaning, flops)
 
 
 @made_once

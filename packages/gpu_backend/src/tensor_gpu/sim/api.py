@@ -13,6 +13,7 @@ from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, S
 from tensor_gpu.sim.blas import check_gemm, multiply
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.faults import Faults, Limits, Watch
+from tensor_gpu.sim.flops import Kind, of_launch, of_solver
 from tensor_gpu.sim.lapack import run_solver
 from tensor_gpu.sim.memory import SimulatedMemory, device_of
 from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
@@ -30,7 +31,8 @@ plans of ``tensor_einsum`` count them; ``copies`` are those within a device and 
 class SimulatedApi:
     """So many devices of so much memory each, whose streams take turns as ``seed`` says.
 
-    ``counts`` says what was submitted so far; it may be cleared.
+    ``counts`` says what was submitted so far, ``flops`` how many operations on elements that was, by what computes them
+    (:mod:`tensor_gpu.sim.flops`); both may be cleared.
 
     >>> api = SimulatedApi(devices=1, memory_bytes=1 << 20)
     >>> stream, address = api.new_stream(0), api.allocate(0, 3)
@@ -53,6 +55,7 @@ class SimulatedApi:
         memory_kinds: tuple[MemoryKind, ...] = (MemoryKind.Device,),
     ) -> None:
         self.counts: Counter[str] = Counter()
+        self.flops: Counter[Kind] = Counter()
         self.limits = Limits(devices=devices, memory_bytes=memory_bytes, memory_kinds=memory_kinds)
         self._memories: list[SimulatedMemory] = []
         self._capacity = memory_bytes
@@ -267,19 +270,25 @@ class SimulatedApi:
     def launch(self, stream: Any, launch: Launch, /) -> None:
         """Submit what the program means."""
         self._submit("launches", stream, lambda memory: launch.program.meaning(memory, launch.arguments))
+        kind, flops = of_launch(launch)
+        if flops:
+            self.flops[kind] += flops
 
     def gemm(self, stream: Any, call: Gemm, /) -> None:
         """Submit matrix products; what the libraries of devices refuse is refused."""
         self._takes("gemm", max(call.m, call.n, call.k, call.a_leading, call.b_leading, call.c_leading), call.matrices)
         check_gemm(call)
         self._submit("gemms", stream, lambda memory: multiply(memory, call))
-        self.counts["flops"] += 2 * call.m * call.n * call.k * call.matrices
+        flops = 2 * call.m * call.n * call.k * call.matrices
+        self.counts["flops"] += flops
+        self.flops["products"] += flops
 
     def solver(self, stream: Any, call: Solver, scratch: Scratch, /) -> None:
         """Submit a routine of linear algebra; NumPy finds its workspaces itself."""
         self._takes("solver", 0, call.matrices)
         infos = self._watch.faults.info.get(call.routine, {})
         self._submit("solvers", stream, lambda memory: run_solver(memory, call, infos))
+        self.flops["solvers"] += of_solver(call)
 
     def rest(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
         """Make memory unusable as soon as its users are done with it, if it is not used again by then."""

@@ -11,7 +11,7 @@ there. What a tensor on a device holds is not read, but for the count of a mask.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from operator import index as as_index
 from typing import Any, Final, NamedTuple, SupportsIndex
@@ -23,18 +23,22 @@ from tensor_core.shapes import broadcast_shapes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.shared.value_errors import out_of_range
 from tensor_runtime.contracts.gather_scatter import SliceOptions
+from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.form import Shape
+from tensor_runtime.ops.comparison import greater_equal, less
 from tensor_runtime.ops.creation import asarray, tensor
 from tensor_runtime.ops.gather_scatter import gather_at, nonzero, take
 from tensor_runtime.ops.joining import stack
+from tensor_runtime.ops.logic import logical_and
 from tensor_runtime.ops.ranges import arange
+from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import broadcast_to, copy, move_axes, reshape, reshape_view, transpose_view
 from tensor_runtime.placement import stands_for
-from tensor_runtime.protocols import DEFERRED
-from tensor_runtime.tensors.devices import checks
+from tensor_runtime.protocols import DEFERRED, RETOLD
 from tensor_runtime.tensors.tensor import Tensor
 
-_ASSIGNMENT: Final = "view[...] = x"
+NOWHERE: Final = -(1 << 56)
+"""No element's number, nor is the sum of some of these and of numbers of elements."""
 _SEQUENCES: Final = (list, tuple, range)
 _ALL: Final = slice(None)
 
@@ -146,15 +150,17 @@ def _gathered(x: Tensor, vectors: Sequence[Tensor], axes: tuple[int, ...], place
     rank, kept = len(shape), x.rank - len(axes)
     offsets = (*range(place), *range(place + rank, kept + rank))
     options = SliceOptions(offsets, axes, axes, rank, from_end=True)
-    try:
-        return gather_at(x, stacked, options)
-    except IndexingError as error:
+
+    def said(error: IndexingError) -> IndexingError:
         position: Any = error.position
         number: int = position[-1]
         positions = vectors[number]
         at = position[rank - positions.rank : rank]  # where it was before it was broadcast
         inside = tuple(0 if extent == 1 else place for place, extent in zip(at, positions.shape, strict=True))
-        raise renamed(error, of_x[number], x.shape[axes[number]], position=inside) from None
+        return renamed(error, of_x[number], x.shape[axes[number]], position=inside)
+
+    gathered: Tensor = in_words_of_the_index(said, gather_at, x, stacked, options)
+    return gathered
 
 
 def taken_apart(x: Tensor, index: Any) -> _Index | list[Any]:
@@ -299,15 +305,50 @@ def _take(x: Tensor, indices: Tensor, axis: int, of_x: int) -> Tensor:
     try:
         if not DEFERRED.get():
             return take(x, indices, axis)
-        with checks("now"):  # the error speaks of the index that the user wrote, and a write may follow
-            return take(x, indices, axis)
     except IndexingError as error:
         raise renamed(error, of_x, x.shape[axis]) from None
+    return _take_late(x, indices, axis, of_x)
+
+
+def _take_late(x: Tensor, indices: Tensor, axis: int, of_x: int) -> Tensor:
+    taken: Tensor = in_words_of_the_index(lambda error: renamed(error, of_x, x.shape[axis]), take, x, indices, axis)
+    return taken
+
+
+def in_words_of_the_index(
+    said: Callable[[IndexingError], IndexingError], call: Callable[..., Any], /, *arguments: Any, **named: Any
+) -> Any:
+    """Make a call whose refusals of indices are said otherwise, at once and where they come late.
+
+    >>> in_words_of_the_index(lambda error: renamed(error, 1, 2), take, tensor([5, 6]), tensor([2]))
+    Traceback (most recent call last):
+    tensor_core.errors.IndexingError: indexing: indices[0] is 2, out of range for axis 1 of extent 2; accepted: -2 to 1
+    """
+    token = None
+    if DEFERRED.get():
+        token = RETOLD.set(lambda error: said(error) if isinstance(error, IndexingError) else error)
+    try:
+        return call(*arguments, **named)
+    except IndexingError as error:
+        raise said(error) from None
+    finally:
+        if token is not None:
+            RETOLD.reset(token)
 
 
 def from_the_front(indices: Tensor, extent: int, of_x: int, step: int = 1) -> Tensor:
-    """Indices counted from the front, times ``step``; checked."""
-    return _take(multiples(extent, step, indices.placement), indices, 0, of_x)
+    """Indices counted from the front, times ``step``; checked.
+
+    Where the check comes late, one that is refused becomes :data:`NOWHERE`, which whatever writes there refuses again.
+
+    >>> from_the_front(tensor([0, -1, 2]), 4, 0, 10).to_numpy().tolist()
+    [0, 30, 20]
+    """
+    counted = _take(multiples(extent, step, indices.placement), indices, 0, of_x)
+    if not DEFERRED.get():
+        return counted
+    given = convert(indices, I64)
+    return where(logical_and(greater_equal(given, -extent), less(given, extent)), counted, NOWHERE)
 
 
 def multiples(extent: int, step: int, placement: Any) -> Tensor:

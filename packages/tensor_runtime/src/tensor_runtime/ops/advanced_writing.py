@@ -21,6 +21,7 @@ from tensor_runtime.ops.advanced_indexing import (
     as_line,
     broadcast_indices,
     from_the_front,
+    in_words_of_the_index,
     multiples,
     positions_of,
     renamed,
@@ -31,6 +32,7 @@ from tensor_runtime.ops.arithmetic import add
 from tensor_runtime.ops.gather_scatter import nonzero, put_along_axis
 from tensor_runtime.ops.selection import WHERE, where
 from tensor_runtime.ops.views import broadcast_to, reshape, reshape_view
+from tensor_runtime.protocols import DEFERRED
 from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut
 
 _ASSIGNMENT: Final = "view[...] = x"
@@ -126,9 +128,14 @@ def _put(view: TypedTensorViewMut[Any], positions: Tensor, value: Tensor, axis: 
     rank = view.rank
     lying = positions if rank == 1 else reshape(positions, (*[1] * axis, -1, *[1] * (rank - axis - 1)))
     try:
-        put_along_axis(view, lying, value, axis=axis)
+        if not DEFERRED.get():
+            put_along_axis(view, lying, value, axis=axis)
+            return
     except IndexingError as error:
         raise renamed(error, of_x, view.shape[axis], (axis,)) from None
+    in_words_of_the_index(
+        lambda error: renamed(error, of_x, view.shape[axis], (axis,)), put_along_axis, view, lying, value, axis=axis
+    )
 
 
 def _put_together(view: TypedTensorViewMut[Any], vectors: Sequence[Tensor], value: Tensor) -> None:

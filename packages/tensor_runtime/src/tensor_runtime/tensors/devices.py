@@ -30,11 +30,11 @@ def checks(when: Literal["now", "deferred"], /) -> AbstractContextManager[None]:
     Such as an index out of range, a zero divisor of integers, a number that an integer type cannot hold. To refuse
     them at once, each operation that checks values has to wait for its device. With "deferred", the kernels
     of a backend that can do so note the refusal in their stream and go on; the result has any elements, and operands
-    that would have been written are as they were. ``synchronize``, ``download`` and ``item``, which wait for their
-    device, then raise the first one; so does whatever reads from that stream, or from one that has waited for it since,
-    on any device, such as ``nonzero``. It is raised once, as the same error with the same fields; what was noted after
-    it in the same stream is dropped with it. Leaving the block waits for nothing. A backend that computes at once, such
-    as ``cpu``, refuses at once either way.
+    that would have been written are as they were, by ``view[indices] = y`` too. ``synchronize``, ``download`` and
+    ``item``, which wait for their device, then raise the first one; so does whatever reads from that stream, or from
+    one that has waited for it since, on any device, such as ``nonzero``. It is raised once, as the same error with the
+    same fields; what was noted after it in the same stream is dropped with it. Leaving the block waits for nothing. A
+    backend that computes at once, such as ``cpu``, refuses at once either way.
 
     Args:
         when: "now", which is the usual way, or "deferred".

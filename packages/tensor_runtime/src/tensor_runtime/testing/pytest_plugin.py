@@ -11,6 +11,9 @@ conformance of mine:0: 6,012 passed, 1,103 unsupported
   1,097  no such unit: exp, log and 3 more
 ```
 
+With ``REQUIRE_GPU=1`` in the environment, a placement that is not on a GPU is refused: where one has to be there, a
+simulated device is no answer.
+
 Suites that subclass :class:`tensor_runtime.testing.conformance.BackendConformance` themselves are counted likewise
 where the plugin is loaded. A test is unsupported where the backend refused an operation for a reason that its
 ``unsupported()`` gives.
@@ -18,6 +21,7 @@ where the plugin is loaded. A test is unsupported where the backend refused an o
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -28,6 +32,9 @@ import pytest
 PLACE: Final = "conformance"
 LACKING: Final = "unsupported"
 """Properties of a test's report: where it computed, and (operation, reason) where the backend lacks that operation."""
+
+REQUIRED: Final = "REQUIRE_GPU"
+"""Variable of the environment: with 1, a missing GPU is a failure."""
 
 _SUITE: Final = Path(__file__).with_name("conformance.py")
 _NAMED: Final = 3  # operations that a reason names one by one
@@ -46,7 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let pytest collect the suite where no file is named, if the backend has what the suite itself needs.
 
     Raises:
-        UsageError: nobody serves the placement, or its backend lacks kernels that the suite needs.
+        UsageError: nobody serves the placement, its backend lacks kernels that the suite needs, or it is no GPU where
+            one is required.
 
     >>> from types import SimpleNamespace
     >>> config = SimpleNamespace(getoption=lambda name, default: "cpu", args_source=None, args=["tests"])
@@ -63,10 +71,13 @@ def pytest_configure(config: pytest.Config) -> None:
     from tensor_runtime.testing import REQUIRED_KERNELS
 
     try:
-        backend = registry.backend_for(as_placement(name))
+        placement = as_placement(name)
+        backend = registry.backend_for(placement)
         missing = sorted(REQUIRED_KERNELS - backend.operations())
     except TensorError as error:
         raise pytest.UsageError(f"--conformance {name}: {error}") from error
+    if os.environ.get(REQUIRED) == "1" and (placement.device is None or placement.device.kind.family != "gpu"):
+        raise pytest.UsageError(f"--conformance {name}: {REQUIRED}=1 is set, and it is no GPU; unset it, or name one")
     if missing:
         raise pytest.UsageError(
             f"--conformance {name}: the suite itself needs {', '.join(missing)}, which {backend.name} has not"

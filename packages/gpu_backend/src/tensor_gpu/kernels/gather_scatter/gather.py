@@ -1,13 +1,12 @@
 """Kernels that choose elements by index values; ``scatter`` has ``gather`` and ``scatter``.
 
-Indices are checked first: a launch looks at them, and the host waits for its word; where refusals are deferred and
-nothing is written, it goes on without.
+Indices are checked first: a launch looks at them, and the host waits for its word; where refusals are deferred, the
+launches that follow read the word themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
@@ -18,15 +17,12 @@ from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.gather_scatter.places import Component, Places, Walked, bind_places, line_of, range_checker
 from tensor_gpu.kernels.planning import Binder, compact
-from tensor_gpu.kernels.value_checks import element, refuser
+from tensor_gpu.kernels.value_checks import Refuse
 from tensor_gpu.kernels.walks import broadcast_strides
 from tensor_runtime.backends.shared.value_errors import Index, index_out_of_range
 from tensor_runtime.contracts.gather_scatter import TakeParams
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.protocols import Kernel
-
-Check = Callable[[DeviceArray], None]
-"""Raises if an index is out of range."""
 
 
 def bind_take(executor: Executor, operands: tuple[Form, Form], result: Form, params: TakeParams, /) -> Kernel:
@@ -44,17 +40,14 @@ def bind_take(executor: Executor, operands: tuple[Form, Form], result: Form, par
         return _bind_flat(executor, "take", form, index, result)
     axis = params.axis % form.rank
     none, extent = (0,) * index.rank, form.shape[axis]
-
-    def places(at: Form) -> Places:
-        walked = Walked(
-            result.shape,
-            (*form.strides[:axis], *none, *form.strides[axis + 1 :]),
-            result.strides,
-            (*(0,) * axis, *at.strides, *(0,) * (form.rank - 1 - axis)),
-        )
-        component = Component(0, extent, form.strides[axis])
-        return bind_places(executor, "read", _types(form, index), walked, [component])
-
+    walked = Walked(
+        result.shape,
+        (*form.strides[:axis], *none, *form.strides[axis + 1 :]),
+        result.strides,
+        (*(0,) * axis, *index.strides, *(0,) * (form.rank - 1 - axis)),
+    )
+    component = Component(0, extent, form.strides[axis])
+    places = bind_places(executor, "read", _types(form, index), walked, [component])
     return _bind_reader(executor, Indices("take", index, extent, axis), places, result)
 
 
@@ -75,17 +68,11 @@ def bind_take_along_axis(
         return _bind_flat(executor, "take_along_axis", form, index, result)
     axis = params.axis % form.rank
     extent = form.shape[axis]
-
-    def places(at: Form) -> Places:
-        walked = Walked(
-            result.shape,
-            _without(axis, form.shape, form.strides),
-            result.strides,
-            broadcast_strides(at, result.shape),
-        )
-        component = Component(0, extent, form.strides[axis])
-        return bind_places(executor, "read", _types(form, index), walked, [component])
-
+    walked = Walked(
+        result.shape, _without(axis, form.shape, form.strides), result.strides, broadcast_strides(index, result.shape)
+    )
+    component = Component(0, extent, form.strides[axis])
+    places = bind_places(executor, "read", _types(form, index), walked, [component])
     return _bind_reader(executor, Indices("take_along_axis", index, extent, axis), places, result)
 
 
@@ -112,11 +99,11 @@ def bind_put_along_axis(
     write_copies = _writer(executor, form, compact(index), compact(values), axis)
 
     def put(x: DeviceArray, at: DeviceArray, y: DeviceArray) -> None:
-        check(at)
+        word = check(at)
         if x.allocation is at.allocation or x.allocation is y.allocation:
-            write_copies(x, copies[1](y), copies[0](at))
+            write_copies(x, copies[1](y), copies[0](at), word)
         else:
-            write(x, y, at)
+            write(x, y, at, word)
 
     return put
 
@@ -144,9 +131,9 @@ def _writer(executor: Executor, form: Form, index: Form, values: Form, axis: int
     if copy is None or back is None:
         return places
 
-    def by_copy(x: DeviceArray, y: DeviceArray, at: DeviceArray) -> None:
+    def by_copy(x: DeviceArray, y: DeviceArray, at: DeviceArray, word: DeviceArray | None = None, /) -> None:
         copied = copy(x)
-        places(copied, y, at)
+        places(copied, y, at, word)
         back(x, copied)
 
     return by_copy
@@ -165,8 +152,8 @@ class Indices(NamedTuple):
         return index_out_of_range(self.name, position, value, self.extent, self.axis)
 
 
-def index_checker(executor: Executor, indices: Indices, /) -> Check:
-    """What refuses indices that are not from -N to N - 1, at once; waits to hear of them.
+def index_checker(executor: Executor, indices: Indices, /) -> Refuse:
+    """What refuses indices that are not from -N to N - 1: at once, for which it waits, or late.
 
     >>> from tensor_core import I64
     >>> from tensor_gpu.sim.bench import Bench
@@ -177,69 +164,37 @@ def index_checker(executor: Executor, indices: Indices, /) -> Check:
     tensor_core.errors.IndexingError: take: indices[0] is 7, out of range for axis 0 of extent 3; accepted: -3 to 2
     """
     extent, index = indices.extent, indices.form
-    first_outside = range_checker(executor, index, index.rank, [(-extent, extent - 1)])
-
-    def check(array: DeviceArray) -> None:
-        position = first_outside(array)
-        if position is not None:
-            raise indices.out_of_range(position, element(executor, array, index, position))
-
-    return check
+    return range_checker(executor, index, index.rank, [(-extent, extent - 1)], indices.out_of_range)
 
 
 def _bind_flat(executor: Executor, name: str, form: Form, index: Form, result: Form) -> Kernel:
     """Elements in row-major order."""
     line = line_of(executor, form)
-
-    def places(at: Form) -> Places:
-        walked = Walked(index.shape, (0,) * index.rank, result.strides, at.strides)
-        return bind_places(executor, "read", _types(form, index), walked, [Component(0, form.size, line.stride)])
-
+    walked = Walked(index.shape, (0,) * index.rank, result.strides, index.strides)
+    places = bind_places(executor, "read", _types(form, index), walked, [Component(0, form.size, line.stride)])
     return _bind_reader(executor, Indices(name, index, form.size, None), places, result, line.copy)
 
 
 def _bind_reader(
-    executor: Executor,
-    indices: Indices,
-    places_for: Callable[[Form], Places],
-    result: Form,
-    copy: Kernel | None = None,
-    /,
+    executor: Executor, indices: Indices, places: Places, result: Form, copy: Kernel | None = None, /
 ) -> Kernel:
-    """What reads elements at indices; where refusals are deferred, at the nearest indices that are in range.
+    """What reads elements at indices.
 
     Args:
         executor: of the device.
         indices: what is taken.
-        places_for: from the form of indices to what reads elements there.
+        places: reads elements there.
         result: form of the result.
         copy: makes a line of the operand, where it is none.
     """
-    check, places = index_checker(executor, indices), places_for(indices.form)
-    low, high = -indices.extent, indices.extent - 1
-    limit = 2 ** (8 * indices.form.dtype.itemsize - 1)
-    within = max(low, -limit), min(high, limit - 1)
-
-    def read(x: DeviceArray, index: DeviceArray, places: Places) -> DeviceArray:
-        target = executor.empty(result)
-        if result.size:
-            places(x if copy is None else copy(x), target, index)
-        return target
+    check = index_checker(executor, indices)
 
     def taken(x: DeviceArray, index: DeviceArray) -> DeviceArray:
-        if executor.defers() and indices.extent:
-            refuse, clip, places_of_clipped = late()
-            refuse(index)
-            return read(x, clip(index, *within), places_of_clipped)
-        check(index)
-        return read(x, index, places)
-
-    @cache
-    def late() -> tuple[Check, Kernel, Places]:
-        form = indices.form
-        refuse = refuser(executor, form, "outside", (low, high), indices.out_of_range)
-        clip = bind_step(executor, "clip", (form, int, int), compact(form), None)
-        return refuse, clip, places_for(compact(form))
+        word = check(index)
+        target = executor.empty(result)
+        if result.size:
+            places(x if copy is None else copy(x), target, index, word)
+        return target
 
     return taken
 

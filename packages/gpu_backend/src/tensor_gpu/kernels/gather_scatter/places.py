@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
-from typing import NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from tensor_core.dtypes import DType
+from tensor_core.errors import IndexingError
 from tensor_core.shapes import compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.expressions import copier
-from tensor_gpu.kernels.value_checks import looker
+from tensor_gpu.kernels.value_checks import Refuse, looker, refuser_by
 from tensor_gpu.kernels.walks import walk
 from tensor_gpu.programs.places import Arrays, Mode, places_program
-from tensor_runtime.backends.shared.value_errors import Index, index_at
+from tensor_runtime.backends.shared.value_errors import Index
 from tensor_runtime.form import Form, Shape, form_of
 
-Places = Callable[[DeviceArray, DeviceArray, DeviceArray], None]
-"""Submits the launches, given x, y and the indices; see ``tensor_gpu.programs.places``."""
+
+class Places(Protocol):
+    """Submits the launches, given x, y and the indices; see ``tensor_gpu.programs.places``."""
+
+    def __call__(self, x: DeviceArray, y: DeviceArray, index: DeviceArray, word: DeviceArray | None = None, /) -> None:
+        """With a status word, nothing is written to x where it holds a refusal, and zeros to y."""
+        ...
+
+
+_REPLACING: Final[tuple[Mode, Mode]] = ("number", "replace")
 
 
 class Component(NamedTuple):
@@ -41,22 +51,30 @@ class Walked(NamedTuple):
 
 
 def range_checker(
-    executor: Executor, index: Form, vector_axis: int, bounds: Sequence[tuple[int, int]], /
-) -> Callable[[DeviceArray], Index | None]:
-    """What gives the place of the first index value out of range, in column-major order, or None; waits for it.
+    executor: Executor,
+    index: Form,
+    vector_axis: int,
+    bounds: Sequence[tuple[int, int]],
+    error: Callable[[Index, int], IndexingError],
+    /,
+) -> Refuse:
+    """What refuses index values out of range: the first one in column-major order is told, at once or late.
 
     Args:
         executor: of the device.
         index: of the indices.
         vector_axis: along which the components of one index lie; their rank if each is a whole index.
         bounds: the smallest and the largest value of each component.
+        error: from the place of a value among the indices, and the value.
 
     >>> from tensor_core import I64
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
     >>> x = bench.put([0, 3, 5], I64)
-    >>> range_checker(bench.executor, x.form, 1, [(-3, 2)])(x.array)
-    (1,)
+    >>> wrong = lambda index, value: IndexingError(f"{value} at {index}")
+    >>> range_checker(bench.executor, x.form, 1, [(-3, 2)], wrong)(x.array)
+    Traceback (most recent call last):
+    tensor_core.errors.IndexingError: 3 at (1,)
     """
     if not index.size:
         return lambda array: None
@@ -70,15 +88,7 @@ def range_checker(
         looker(executor, part, "outside", limits, numbers, (number * step, number * count))
         for number, limits in enumerate(bounds)
     ]
-
-    def first_outside(array: DeviceArray) -> Index | None:
-        word = executor.status()
-        for look in looks:
-            look(word, array)
-        position = executor.first_refused(word)
-        return None if position is None else index_at(position, index.shape)
-
-    return first_outside
+    return refuser_by(executor, index, looks, error)
 
 
 def bind_places(
@@ -117,31 +127,45 @@ def bind_places(
     for component in components:
         fixed += component if mode == "replace" else component[:3]
     if not size:
-        return lambda x, y, index: None
+        return lambda x, y, index, word=None, /: None
     if mode == "replace":
         return _bind_replace(executor, arrays, fixed, extent)
-    program = places_program(mode, arrays)
-    reads = mode == "read"
+    submit, reads = _submitter(executor, mode, arrays, size), mode == "read"
 
-    def places(x: DeviceArray, y: DeviceArray, index: DeviceArray) -> None:
+    def places(x: DeviceArray, y: DeviceArray, index: DeviceArray, word: DeviceArray | None = None, /) -> None:
         read, written = (x, y) if reads else (y, x)
-        arguments = (x.address, y.address, index.address, *fixed)
-        executor.launch(program, size, arguments, reads=(read, index), writes=(written,))
+        submit((x.address, y.address, index.address, *fixed), (read, index), written, word)
 
     return places
 
 
+def _submitter(
+    executor: Executor, mode: Mode, arrays: Arrays, size: int
+) -> Callable[[Sequence[int], Sequence[DeviceArray], DeviceArray, DeviceArray | None], None]:
+    """Submits a program given its arguments, and what it reads and writes; a guarded one where there is a word."""
+    plain, guarded = (partial(places_program, mode, arrays._replace(guarded=guard)) for guard in (False, True))
+
+    def submit(
+        arguments: Sequence[int], reads: Sequence[DeviceArray], written: DeviceArray, word: DeviceArray | None
+    ) -> None:
+        if word is None:
+            executor.launch(plain(), size, arguments, reads=reads, writes=(written,))
+        else:
+            executor.launch(guarded(), size, (word.address, *arguments), reads=(*reads, word), writes=(written,))
+
+    return submit
+
+
 def _bind_replace(executor: Executor, arrays: Arrays, fixed: Sequence[int], extent: int) -> Places:
     """The last element that goes to a place wins: a launch numbers them, and another one writes."""
-    number, write = (places_program(mode, arrays) for mode in ("number", "replace"))
-    size = fixed[0]
+    number, write = (_submitter(executor, mode, arrays, fixed[0]) for mode in _REPLACING)
 
-    def places(x: DeviceArray, y: DeviceArray, index: DeviceArray) -> None:
+    def places(x: DeviceArray, y: DeviceArray, index: DeviceArray, word: DeviceArray | None = None, /) -> None:
         winners = executor.scratch(8 * extent, 8)
         executor.fill(winners, 0xFF, 8 * extent)
         arguments = (x.address, y.address, index.address, winners.address, *fixed)
-        executor.launch(number, size, arguments, reads=(index,), writes=(winners,))
-        executor.launch(write, size, arguments, reads=(y, index, winners), writes=(x,))
+        number(arguments, (index,), winners, word)
+        write(arguments, (y, index, winners), x, word)
 
     return places
 

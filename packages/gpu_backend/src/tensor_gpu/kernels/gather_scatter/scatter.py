@@ -6,17 +6,18 @@ in any order, which integers, minima and maxima do not show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
+from tensor_core.errors import IndexingError
 from tensor_core.shapes import compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.gather_scatter.places import Component, Walked, bind_places, range_checker
 from tensor_gpu.kernels.planning import Binder
-from tensor_gpu.kernels.value_checks import element
-from tensor_runtime.backends.shared.value_errors import slice_out_of_range
+from tensor_gpu.kernels.value_checks import Refuse
+from tensor_runtime.backends.shared.value_errors import Index, slice_out_of_range
 from tensor_runtime.contracts.gather_scatter import ScatterParams, SliceOptions
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops.slice_geometry import SliceGeometry, gather_geometry, scatter_geometry
@@ -41,9 +42,9 @@ def bind_gather(executor: Executor, operands: tuple[Form, Form], result: Form, o
     places = bind_places(executor, "read", (form.dtype, form.dtype, index.dtype), walked, components)
 
     def gathered(x: DeviceArray, at: DeviceArray) -> DeviceArray:
-        check(at)
+        word = check(at)
         target = executor.empty(result)
-        places(x, target, at)
+        places(x, target, at, word)
         return target
 
     return gathered
@@ -71,9 +72,9 @@ def bind_scatter(
     copy = bind_step(executor, "copy", (form,), result, None)
 
     def scattered(x: DeviceArray, at: DeviceArray, y: DeviceArray) -> DeviceArray:
-        check(at)
+        word = check(at)
         target: DeviceArray = copy(x)
-        places(target, y, at)
+        places(target, y, at, word)
         return target
 
     return scattered
@@ -81,19 +82,15 @@ def bind_scatter(
 
 def _start_checker(
     executor: Executor, name: str, shape: Shape, index: Form, geometry: SliceGeometry, from_end: bool
-) -> Callable[[DeviceArray], None]:
+) -> Refuse:
     axes, sizes, vector = geometry.start_axes, geometry.sizes, geometry.vector_axis
     last = [shape[axis] - sizes[axis] for axis in axes]
-    first_outside = range_checker(executor, index, vector, [(-top - 1 if from_end else 0, top) for top in last])
 
-    def check(array: DeviceArray) -> None:
-        position = first_outside(array)
-        if position is not None:
-            axis = axes[position[vector] if vector < index.rank else 0]
-            value = element(executor, array, index, position)
-            raise slice_out_of_range(name, position, value, axis, shape[axis], sizes[axis], from_end)
+    def error(position: Index, value: int) -> IndexingError:
+        axis = axes[position[vector] if vector < index.rank else 0]
+        return slice_out_of_range(name, position, value, axis, shape[axis], sizes[axis], from_end)
 
-    return check
+    return range_checker(executor, index, vector, [(-top - 1 if from_end else 0, top) for top in last], error)
 
 
 def _walked(
