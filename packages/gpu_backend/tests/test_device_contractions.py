@@ -16,14 +16,18 @@ from tensor_core.errors import OutOfMemoryError
 from tensor_einsum import plan
 from tensor_einsum.errors import MemoryLimitError
 from tensor_gpu.backend import DeviceBackend
-from tensor_gpu.device.api import Gemm
-from tensor_gpu.kernels.contraction import products
+from tensor_gpu.device.api import DeviceProperties, Gemm
+from tensor_gpu.kernels.contraction.choice import DirectSum, contraction_of, plan_contraction
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.blas import check_gemm
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.faults import Limits
+from tensor_gpu.tables.rates import Costs
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.placement import DeviceKind, Placement
+from tensor_runtime.backends.shared.products import MatrixProduct
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import DeviceKind, Placement, as_placement
 
 Array = np.ndarray[Any, Any]
 
@@ -73,12 +77,12 @@ def some_equation(random: Random) -> tuple[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("least", [0, 10**9], ids=["library", "program"])
+@pytest.mark.parametrize("way", ["library", "program"])
 def test_any_contraction_of_any_views_is_exact(
-    seed: int, least: int, api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+    seed: int, way: str, api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "LEAST_TERMS", least)
-    monkeypatch.setattr(products, "LEAST_SUMMED", 0)
+    for name in ("sums", "outer") if way == "library" else ("products", "least_products"):
+        monkeypatch.setattr(Costs, name, lambda *given, **options: 1e30)
     random = Random(seed)
     equation, extents = some_equation(random)
     dtype = random.choice(["float64", "complex128", "float32", "int64", "bool"])
@@ -90,8 +94,10 @@ def test_any_contraction_of_any_views_is_exact(
     found = tr.einsum(equation, on_device(first, random), on_device(second, random), optimize=[(0, 1)])
 
     assert tr.to(found, "cpu").to_numpy().tolist() == expected.tolist()
-    if least:
+    if way == "program" or dtype in ("int64", "bool"):
         assert api.counts["gemms"] == 0
+    else:
+        assert api.counts["gemms"] == 1
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,7 @@ def test_products_are_one_call_and_copy_nothing_needless(
     equation: str, gemms: int, launches: int, api: SimulatedApi
 ) -> None:
     random = Random(1)
-    extents = {"i": 64, "j": 96, "k": 40, "b": 6}
+    extents = {"i": 256, "j": 192, "k": 160, "b": 6}
     terms = equation.split("->")[0].split(",")
     arrays = [numbers(tuple(extents[one] for one in term), "float64", random) for term in terms]
     tensors = [tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in arrays]
@@ -144,7 +150,7 @@ def test_a_product_of_trailing_batches_is_one_call_and_no_copy(api: SimulatedApi
 def test_conjugates_are_read_where_they_lie_or_written_first(turned: str, api: SimulatedApi) -> None:
     random = Random(3)
     left, right = turned.split("->")[0].split(",")
-    extents = {"i": 24, "j": 32, "k": 20}
+    extents = {"i": 128, "j": 160, "k": 96}
     arrays = [numbers(tuple(extents[one] for one in term), "complex128", random) for term in (left, right)]
     x, y = (tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in arrays)
 
@@ -152,6 +158,48 @@ def test_conjugates_are_read_where_they_lie_or_written_first(turned: str, api: S
 
     assert np.array_equal(tr.to(found, "cpu").to_numpy(), np.einsum(turned, arrays[0].conj(), arrays[1]))
     assert api.counts["gemms"] == 1
+
+
+def test_a_label_that_one_operand_repeats_is_summed_over_all_its_elements(api: SimulatedApi) -> None:
+    random = Random(7)
+    a, b = numbers((64, 1, 96), "float64", random), numbers((5, 96, 64), "float64", random)
+    x, y = (tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in (a, b))
+    backend: Any = tr.backend("products")
+    forms = form_of(F64, (64, 1, 96), x.placement), form_of(F64, (5, 96, 64), x.placement)
+    form = form_of(F64, (64, 64), x.placement)
+    params = ContractParams((0, 1, 2), (1, 2, 3), (0, 3))
+
+    kernel = backend.bind("contract", forms, form, params)
+    found = backend.download(kernel(x.buffer.array, y.buffer.array), form)
+
+    assert api.counts["gemms"] == 1
+    assert found.to_nested() == np.einsum("ijl,jlk->ik", np.broadcast_to(a, (64, 5, 96)), b).tolist()
+
+
+@pytest.mark.parametrize(
+    ("capability", "plan"),
+    [((9, 0), MatrixProduct), ((8, 6), DirectSum)],
+    ids=["products of F64 are fast", "products of F64 are slow"],
+)
+def test_devices_decide_by_their_own_rates(capability: tuple[int, int], plan: type) -> None:
+    form = form_of(F64, (256, 48), as_placement("sim:0"))
+    result = form_of(F64, (256, 256), form.placement)
+    found = contraction_of((form, form), ((0, 1), (2, 1)), result, (0, 2))
+    properties = DeviceProperties("a device", 1 << 30, capability)
+
+    assert type(plan_contraction(found, result, properties)) is plan
+
+
+def test_what_nothing_is_added_to_is_one_launch_of_products(api: SimulatedApi) -> None:
+    random = Random(8)
+    a, b = numbers((7, 3), "int64", random), numbers((3, 5), "float64", random)
+    x, y = (tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in (a, b))
+    api.counts.clear()
+
+    found = tr.einsum("ib,bj->jib", x, y)
+
+    assert (api.counts["launches"], api.counts["gemms"]) == (1, 0)
+    assert tr.to(found, "cpu").to_numpy().tolist() == np.einsum("ib,bj->jib", a, b).tolist()
 
 
 def test_a_network_gives_what_the_host_gives(api: SimulatedApi) -> None:
