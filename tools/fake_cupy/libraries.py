@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from fake_cupy.driver import FakeError, Machine
+from fake_cupy.tensors import Cutensor
 from tensor_core.dtypes import C32, C64, F32, F64, DType
 from tensor_gpu.cuda.cupy_api import Modules
 from tensor_gpu.device.api import Gemm, Solver, Stack
@@ -33,7 +34,9 @@ def modules(machine: Machine, /) -> Modules:
     >>> modules(Machine()).libs.nvrtc.getVersion()
     (12, 9)
     """
-    libs = SimpleNamespace(cublas=Cublas(machine), cusolver=Cusolver(machine), nvrtc=Nvrtc(machine))
+    libs = SimpleNamespace(
+        cublas=Cublas(machine), cusolver=Cusolver(machine), nvrtc=Nvrtc(machine), cutensor=Cutensor(machine)
+    )
     return Modules("a fake", machine.cuda, machine.runtime, libs)
 
 

@@ -16,9 +16,10 @@ from tensor_core.errors import OutOfMemoryError
 from tensor_einsum import plan
 from tensor_einsum.errors import MemoryLimitError
 from tensor_gpu.backend import DeviceBackend
-from tensor_gpu.device.api import DeviceProperties, Gemm
+from tensor_gpu.device.api import Gemm
 from tensor_gpu.kernels.contraction.choice import DirectSum, contraction_of, plan_contraction
 from tensor_gpu.sim.api import SimulatedApi
+from tensor_gpu.sim.bench import Bench
 from tensor_gpu.sim.blas import check_gemm
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.faults import Limits
@@ -27,7 +28,7 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.shared.products import MatrixProduct
 from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.form import form_of
-from tensor_runtime.placement import DeviceKind, Placement, as_placement
+from tensor_runtime.placement import DeviceKind, Placement
 
 Array = np.ndarray[Any, Any]
 
@@ -182,12 +183,12 @@ def test_a_label_that_one_operand_repeats_is_summed_over_all_its_elements(api: S
     ids=["products of F64 are fast", "products of F64 are slow"],
 )
 def test_devices_decide_by_their_own_rates(capability: tuple[int, int], plan: type) -> None:
-    form = form_of(F64, (256, 48), as_placement("sim:0"))
-    result = form_of(F64, (256, 256), form.placement)
+    bench = Bench()
+    form, result = bench.form((256, 48)), bench.form((256, 256))
     found = contraction_of((form, form), ((0, 1), (2, 1)), result, (0, 2))
-    properties = DeviceProperties("a device", 1 << 30, capability)
 
-    assert type(plan_contraction(found, result, properties)) is plan
+    with bench.api.under(Limits(devices=1, memory_bytes=1 << 20, compute_capability=capability)):
+        assert type(plan_contraction(bench.executor, found, result)) is plan
 
 
 def test_what_nothing_is_added_to_is_one_launch_of_products(api: SimulatedApi) -> None:

@@ -14,12 +14,13 @@ from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor, check_process
 from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
+from tensor_gpu.device.providers import Providers
 from tensor_gpu.device.streams import Transfer, UserStream
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import compact
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, Placement
-from tensor_runtime.protocols import Kernel, MemoryUse, Operand, Result
+from tensor_runtime.protocols import Kernel, KernelChoice, MemoryUse, Operand, Result
 
 
 class DeviceBackend:
@@ -34,6 +35,7 @@ class DeviceBackend:
         self.name = api.name
         self.device_kind = kind
         self.api = api
+        self.providers = Providers(api.providers)
         self._process = os.getpid()
         self._notes = Notes()
         self._executors: dict[int, Executor] = {}  # by numbers of devices; made when they are asked for
@@ -44,7 +46,8 @@ class DeviceBackend:
         ordinal = placement.device.ordinal
         found = self._executors.get(ordinal)
         if found is None:
-            found = self._executors.setdefault(ordinal, Executor(self.api, ordinal, self._process, self._notes))
+            made = Executor(self.api, ordinal, self._process, self._notes, self.providers)
+            found = self._executors.setdefault(ordinal, made)
         return found
 
     def _opened(self) -> list[Executor]:
@@ -67,6 +70,13 @@ class DeviceBackend:
         """The kernel for exactly these forms, on the device of the result."""
         first = result[0] if isinstance(result, tuple) else result
         return kernel_table.bind(self.executor(first.placement), name, operands, result, params)
+
+    def explain(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> KernelChoice:
+        """What computes, what is copied for it, and why nothing faster does; errors as for :meth:`bind`."""
+        from tensor_gpu.explanation import explain
+
+        first = result[0] if isinstance(result, tuple) else result
+        return explain(self.executor(first.placement), name, operands, result, params)
 
     def operations(self) -> frozenset[str]:
         """Every name in the kernel table."""
@@ -191,4 +201,6 @@ class DeviceBackend:
         for ordinal, properties in enumerate(self.api.devices()):
             memory = self.api.memory(ordinal)
             facts[f"{self.name}:{ordinal}"] = f"{properties.name}, {memory.used} of {memory.total} bytes in use"
+        if self.api.providers():
+            facts["contractions by"] = self.providers.describe()
         return facts

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +18,9 @@ import numpy as np
 
 from tensor_core.errors import BackendError
 from tensor_gpu.cuda.compiler import compiled
+from tensor_gpu.cuda.cutensor import CutensorProvider
 from tensor_gpu.cuda.functions import Functions
+from tensor_gpu.cuda.providers import found as found_providers
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
 from tensor_gpu.cuda.staging import Staging
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Scratch, Solver
@@ -122,6 +125,7 @@ class CupyApi:
         self._functions = Functions(self._load, lambda ordinal: self.runtime.deviceSynchronize())
         self._met: set[tuple[int, int]] = set()
         self._lock = threading.RLock()
+        self._providers = found_providers(self.libs, self.cuda.Device, self.current)
 
     def _properties_of(self, ordinal: int) -> DeviceProperties:
         facts = self.runtime.getDeviceProperties(ordinal)
@@ -132,6 +136,16 @@ class CupyApi:
     def devices(self) -> Sequence[DeviceProperties]:
         """The devices, in CUDA's order."""
         return self._properties
+
+    def providers(self) -> Sequence[CutensorProvider]:
+        """cuTENSOR, as far as something binds it."""
+        return self._providers
+
+    @contextmanager
+    def current(self, stream: Any, /) -> Iterator[None]:
+        """Make a stream, and its device, the current one of this thread."""
+        with self.cuda.Device(stream.ordinal), stream.native:
+            yield
 
     def allocate(self, ordinal: int, nbytes: int, /) -> int:
         """Memory of a pool of our own; where there is none left, what is about to be released is waited for.

@@ -7,11 +7,14 @@ on the host, with memory and streams that find mistakes; a driver's library is a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from tensor_core.dtypes import DType
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.placement import MemoryKind
+
+if TYPE_CHECKING:
+    from tensor_gpu.device.provider import Provider
 
 Stream = Hashable
 """A queue of work on one device, as the device names it; what is in one queue runs in its order."""
@@ -230,6 +233,10 @@ class DeviceApi(Protocol):
 
     def solver(self, stream: Stream, call: Solver, scratch: Scratch, /) -> None:
         """Submit a routine of linear algebra, whose workspaces come from ``scratch``."""
+        ...
+
+    def providers(self) -> Sequence[Provider]:
+        """Libraries that contract tensors as they lie, and may be there, the best first; none is imported or opened."""
         ...
 
     def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:

@@ -18,6 +18,8 @@ from tensor_gpu.device.arrays import Allocation, DeviceArray, ForeignAllocation
 from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.program import Argument, Program
+from tensor_gpu.device.provider import Contract, Provider
+from tensor_gpu.device.providers import Providers
 from tensor_runtime.form import Form
 from tensor_runtime.placement import MemoryKind
 from tensor_runtime.protocols import DEFERRED
@@ -63,9 +65,17 @@ class Executor:
     True
     """
 
-    def __init__(self, api: DeviceApi, ordinal: int, process: int | None = None, notes: Notes | None = None) -> None:
+    def __init__(
+        self,
+        api: DeviceApi,
+        ordinal: int,
+        process: int | None = None,
+        notes: Notes | None = None,
+        providers: Providers | None = None,
+    ) -> None:
         self.api = api
         self.ordinal = ordinal
+        self.providers = providers or Providers(api.providers)
         self._usual = api.new_stream(ordinal)
         self._pools: dict[MemoryKind, Pool] = {}
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
@@ -195,6 +205,20 @@ class Executor:
         for part in (call,) if call.matrices <= most else parts.solvers(call, most):
             workspaces: list[DeviceArray] = []
             self.api.solver(stream, part, partial(self._workspace, workspaces))
+
+    def contract(
+        self,
+        provider: Provider,
+        call: Contract,
+        a: DeviceArray,
+        b: DeviceArray,
+        c: DeviceArray,
+        /,
+    ) -> None:
+        """Submit a contraction of a and b into c; its workspace is from the pool."""
+        stream, workspaces = self._ordered((a, b), (c,)), list[DeviceArray]()
+        addresses = a.address, b.address, c.address
+        provider.contract(stream, call, addresses, partial(self._workspace, workspaces))
 
     def _workspace(self, held: list[DeviceArray], nbytes: int) -> int:
         held.append(self.scratch(nbytes, 1))

@@ -20,7 +20,11 @@ PROGRAM_CALL: Final = 6000.0
 """To submit a program of ours: an event, an allocation of the result, a launch."""
 LIBRARY_CALL: Final = 8000.0
 """To submit a call of a library."""
+PROVIDER_CALL: Final = 10_000.0
+"""To submit a contraction by a provider."""
 _REACHED: Final = 0.8  # of what data sheets say
+_REACHED_ANYHOW: Final = 0.6  # the same by a provider
+_LONG_RUN: Final = 32  # neighbours that let a provider reach it, as its maker says
 _TILE: Final = 32  # rows and columns of a product that are the work of one processor
 _DEPTH: Final = 256  # terms of long sums that libraries split among processors
 _LANES: Final = 128  # instructions of a processor at once
@@ -102,6 +106,17 @@ class Costs(NamedTuple):
     def interleaved(self, size: int, run: int, dtype: str) -> float:
         """Nothing: a result that is not written matrix by matrix is permuted."""
         return 0.0
+
+    def contraction(self, count: int, m: int, n: int, k: int, run: int) -> float:
+        """A stack of products by a provider, whose operands lie anyhow, with neighbours in runs of ``run`` at least.
+
+        >>> costs = costs_of((9, 0), "float64")
+        >>> costs.products(1, 500, 500, 500, "float64") < costs.contraction(1, 500, 500, 500, 500)
+        True
+        >>> costs.contraction(1, 500, 500, 500, 4) > costs.contraction(1, 500, 500, 500, 500)
+        True
+        """
+        return PROVIDER_CALL + self.product_time(count, m, n, k, _REACHED_ANYHOW * min(1.0, run / _LONG_RUN))
 
     def copy(self, size: int, run: int) -> float:
         """A permuted copy by a program.

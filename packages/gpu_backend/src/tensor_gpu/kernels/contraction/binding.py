@@ -1,4 +1,4 @@
-"""The kernels of contractions, by what ``choice`` decides: the library's matrix products, or sums of our own."""
+"""The kernels of contractions, by what ``choice`` decides: the library, a provider, or a program of our own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tensor_gpu.device.executor import Executor
-from tensor_gpu.kernels.contraction.choice import OuterProduct, contraction_of, plan_contraction
+from tensor_gpu.kernels.contraction.choice import OuterProduct, ProviderProduct, contraction_of, plan_contraction
 from tensor_gpu.kernels.contraction.direct import bind_outer, bind_sum
-from tensor_gpu.kernels.contraction.products import bind_product
+from tensor_gpu.kernels.contraction.products import bind_by_provider, bind_product
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import Binder, compact
 from tensor_runtime.backends.shared.products import MatrixProduct
@@ -38,7 +38,9 @@ def _bind(
     outer = False
     if 0 not in (result.size, *(form.size for form in operands)):
         found = contraction_of(operands, (a, b), result, kept)
-        plan = plan_contraction(found, result, executor.properties())
+        plan = plan_contraction(executor, found, result, conjugated=conjugated)
+        if isinstance(plan, ProviderProduct):
+            return bind_by_provider(executor, plan, found, operands, (a, b), result)
         if isinstance(plan, MatrixProduct):
             return bind_product(executor, plan, found, operands, (a, b), result, conjugated=conjugated)
         outer = isinstance(plan, OuterProduct)

@@ -8,11 +8,13 @@ our rows, the fastest axes of the first operand and of the result.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
-from tensor_core.dtypes import FLOATING
-from tensor_gpu.device.api import DeviceProperties
+from tensor_core.dtypes import FLOATING, as_dtype
+from tensor_gpu.device.executor import Executor
+from tensor_gpu.device.provider import Contract, Lying, Provider
+from tensor_gpu.device.providers import AUTO, NONE
 from tensor_gpu.kernels.contraction.direct import Labels, extents_of, steps_of
 from tensor_gpu.tables.rates import PROGRAM_CALL, Costs, costs_of
 from tensor_runtime.backends.shared.axes import (
@@ -22,6 +24,7 @@ from tensor_runtime.backends.shared.axes import (
     Axis,
     Line,
     Operand,
+    by_occurrence,
     extent_of,
     join,
     line,
@@ -44,6 +47,14 @@ class OuterProduct(NamedTuple):
     cost: float
 
 
+class ProviderProduct(NamedTuple):
+    """A provider contracts the operands as they lie."""
+
+    provider: Provider
+    call: Contract
+    cost: float
+
+
 class Contraction(NamedTuple):
     """A contraction of two operands as the planner sees it."""
 
@@ -58,7 +69,7 @@ class Contraction(NamedTuple):
         return self.given[0] is not self.summed[0], self.given[1] is not self.summed[1]
 
 
-Plan = MatrixProduct | DirectSum | OuterProduct
+Plan = MatrixProduct | DirectSum | OuterProduct | ProviderProduct
 
 
 def contraction_of(operands: Sequence[Form], labels: Sequence[Labels], result: Form, kept: Labels, /) -> Contraction:
@@ -93,20 +104,27 @@ def _native(form: Form, labels: Labels, extents: Mapping[int, int]) -> Operand:
     )
 
 
-def plan_contraction(found: Contraction, result: Form, library: DeviceProperties, /) -> Plan:
+def plan_contraction(executor: Executor, found: Contraction, result: Form, /, *, conjugated: bool = False) -> Plan:
     """What the kernel will do; no extent is 0.
+
+    Args:
+        executor: of the device; its provider is opened where it is estimated to be fastest, or asked for by name.
+        found: what is contracted.
+        result: the form of the result.
+        conjugated: whether a provider is to read the first operand conjugated.
 
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
     >>> form = bench.form((64, 64, 100))
     >>> found = contraction_of((form, form), ((0, 1, 3), (1, 2, 3)), form, (0, 2, 3))
-    >>> plan = plan_contraction(found, form, bench.executor.properties())
+    >>> plan = plan_contraction(bench.executor, found, form)
     >>> isinstance(plan, MatrixProduct) and not plan.copies
     True
     """
+    library = executor.properties()
     costs = costs_of(library.compute_capability, found.result.dtype)
     direct = _by_program(found, costs)
-    if "gemm" in library.missing or result.dtype not in FLOATING:
+    if result.dtype not in FLOATING:
         return direct
     before = sum(PROGRAM_CALL for sums in found.sums if sums)
 
@@ -116,12 +134,66 @@ def plan_contraction(found: Contraction, result: Form, library: DeviceProperties
             return None
         return plan._replace(cost=plan.cost + before) if before else plan
 
+    def by_provider(
+        axes: tuple[Axis, ...], x: Operand, y: Operand, out: Operand, below: float
+    ) -> ProviderProduct | None:
+        time = before + _provider_time(axes, costs)
+        if time >= below or not x.dtype == y.dtype == out.dtype:
+            return None
+        return asked_for(executor, described(axes, out, conjugated=conjugated), time)
+
+    def least(terms: int, dtype: str) -> float:
+        return before + costs.least_products(1, terms, dtype, dots=False)
+
     x, y = found.summed
-    ways: list[Way[Plan]] = [
-        Way(lambda *_: direct, lambda terms, dtype: direct.cost),
-        Way(products, lambda terms, dtype: before + costs.least_products(1, terms, dtype, dots=False)),
+    axes, wanted = join(x, y, found.result), executor.providers.wanted
+    if wanted not in (AUTO, NONE):
+        always = by_provider(axes, x, y, found.result, inf)
+        if always is not None:
+            return always
+    ways: list[Way[Plan]] = [Way(lambda *_: direct, lambda terms, dtype: direct.cost)]
+    if "gemm" not in library.missing:
+        ways.append(Way(products, least))
+    if wanted == AUTO:
+        ways.append(Way(by_provider, least))
+    return cheapest(ways, axes, x, y, found.result)
+
+
+def _provider_time(axes: Sequence[Axis], costs: Costs) -> float:
+    batch, inner, of_x, of_y = by_occurrence(axes)
+    runs = [
+        max((axis.extent for axis in axes if axis.strides[role] == 1), default=1)
+        for role in (FIRST, SECOND, RESULT)
+        if any(axis.strides[role] for axis in axes)
     ]
-    return cheapest(ways, join(x, y, found.result), x, y, found.result)
+    extents = extent_of(batch), extent_of(of_x), extent_of(of_y), extent_of(inner)
+    return costs.contraction(*extents, min(runs, default=1))
+
+
+def asked_for(executor: Executor, call: Contract, time: float, /) -> ProviderProduct | None:
+    """The contraction by the provider that is chosen; None where there is none, or it does not take this one."""
+    provider = executor.providers.chosen()
+    if provider is None or executor.providers.refuses(provider, executor.ordinal, call):
+        return None
+    return ProviderProduct(provider, call, time)
+
+
+def described(axes: Sequence[Axis], out: Operand, /, *, conjugated: bool = False) -> Contract:
+    """A contraction for a provider: each fused axis is a mode.
+
+    >>> x, y, out = (row_major(labels, (2, 2), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
+    >>> call = described(join(x, y, out), out)
+    >>> call.a, call.b, call.c
+    (Lying(modes=(1, 2), strides=(1, 2)), Lying(modes=(0, 2), strides=(2, 1)), Lying(modes=(0, 1), strides=(2, 1)))
+    """
+    lying = []
+    for role in (FIRST, SECOND, RESULT):
+        steps = [(mode, axis.strides[role]) for mode, axis in enumerate(axes)]
+        present = [(mode, step) for mode, step in steps if step is not None]
+        lying.append(Lying(tuple(mode for mode, _ in present), tuple(step for _, step in present)))
+    extents = {mode: axis.extent for mode, axis in enumerate(axes)}
+    a, b, c = lying
+    return Contract(as_dtype(out.dtype), extents, a, b, c, conjugated)
 
 
 def _by_program(found: Contraction, costs: Costs) -> DirectSum | OuterProduct:

@@ -13,7 +13,7 @@ from tensor_core.shapes import compact_strides
 from tensor_gpu.device.api import Gemm
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
-from tensor_gpu.kernels.contraction.choice import Contraction, Matrices, lies
+from tensor_gpu.kernels.contraction.choice import Contraction, Matrices, ProviderProduct, lies
 from tensor_gpu.kernels.contraction.direct import Labels, bind_sum
 from tensor_gpu.kernels.expressions import one_step, submitter
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, extent_of
@@ -74,7 +74,7 @@ def bind_product(
     >>> bench = Bench()
     >>> form, stack = bench.form((64, 64, 10)), ((0, 1, 3), (1, 2, 3))
     >>> found = contraction_of((form, form), stack, form, (0, 2, 3))
-    >>> plan = plan_contraction(found, form, bench.executor.properties())
+    >>> plan = plan_contraction(bench.executor, found, form)
     >>> bind_product(bench.executor, plan, found, (form, form), stack, form) is None
     False
     """
@@ -106,6 +106,45 @@ def bind_product(
             return None  # the library conjugates only what it transposes
         turned[0] = "C"
     return _kernel(executor, plan, readers, turned, written, result)
+
+
+def bind_by_provider(
+    executor: Executor,
+    plan: ProviderProduct,
+    found: Contraction,
+    operands: Sequence[Form],
+    labels: Sequence[Labels],
+    result: Form,
+    /,
+) -> Kernel:
+    """The kernel of a contraction by a provider, of operands where they lie.
+
+    >>> from tensor_gpu.kernels.contraction.choice import contraction_of, plan_contraction
+    >>> from tensor_gpu.sim.api import SimulatedApi
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> from tensor_gpu.sim.faults import Limits
+    >>> bench = Bench(SimulatedApi(devices=1, memory_bytes=1 << 20))
+    >>> x = bench.put([[1.0, 2.0], [3.0, 4.0]])
+    >>> given = (x.form, x.form), ((0, 1), (1, 2)), x.form
+    >>> with bench.api.under(Limits(devices=1, memory_bytes=1 << 20, providers=("one",))):
+    ...     with bench.backend.providers.use("one"):
+    ...         found = contraction_of(*given, (0, 2))
+    ...         plan = plan_contraction(bench.executor, found, x.form)
+    ...         bench.get((bind_by_provider(bench.executor, plan, found, *given)(x.array, x.array), x.form))
+    [[7.0, 10.0], [15.0, 22.0]]
+    """
+    make_a, make_b = (
+        summed(executor, form, own, rest, result, sums=sums).make
+        for form, own, rest, sums in zip(operands, labels, found.summed, found.sums, strict=True)
+    )
+    provider, call = plan.provider, plan.call
+
+    def kernel(first: Any, second: Any) -> DeviceArray:
+        a, b, c = make_a(first), make_b(second), executor.empty(result)
+        executor.contract(provider, call, a, b, c)
+        return c
+
+    return kernel
 
 
 class _Reader(NamedTuple):
