@@ -19,6 +19,7 @@ sys.path[:0] = [str(ROOT)]  # for the benchmarks' own facts
 
 from gpu_reporting.behaviour import forks, large_sizes, out_of_memory, streams  # noqa: E402
 from gpu_reporting.benchmark import benchmark  # noqa: E402
+from gpu_reporting.drivers import drivers  # noqa: E402
 from gpu_reporting.facts import facts  # noqa: E402
 from gpu_reporting.subject import Subject, subject  # noqa: E402
 from gpu_reporting.suites import conformance, sanitizer  # noqa: E402
@@ -32,6 +33,7 @@ SECTIONS: Final[Mapping[str, Callable[[Subject], list[str]]]] = {
     "Large sizes": large_sizes,
     "Out of memory": out_of_memory,
     "Benchmark": benchmark,
+    "Drivers": drivers,
 }
 
 

@@ -13,9 +13,10 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from fake_cupy import libraries
+from fake_cupy import solvers
 from fake_cupy.driver import Machine
-from fake_cupy.libraries import WORKSPACE, Nvrtc, modules
+from fake_cupy.libraries import Nvrtc, modules
+from fake_cupy.library import WORKSPACE
 from tensor_core.dtypes import C64, F32, F64, I64
 from tensor_core.errors import BackendError, MissingAttributeError, OutOfMemoryError
 from tensor_gpu.cuda.cupy_api import CupyApi
@@ -421,7 +422,7 @@ def test_memory_that_is_not_there_is_told_with_what_is_in_use(api: CupyApi) -> N
 
 
 def test_workspaces_of_solvers_are_memory_of_the_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "WORKSPACE", 20_000)
+    monkeypatch.setattr(solvers, "WORKSPACE", 20_000)
     backend = CudaBackend(CupyApi(modules(Machine(memory_bytes=1 << 20))), DeviceKind.other("narrow"))
     tr.register_backend("narrow", backend)
     try:

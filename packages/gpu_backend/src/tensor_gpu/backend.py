@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
 
@@ -18,8 +19,10 @@ from tensor_gpu.device.providers import Providers
 from tensor_gpu.device.streams import Transfer, UserStream
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import compact
+from tensor_gpu.tables.drivers import DriverTable, read_drivers
+from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceId, DeviceKind, Placement
+from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement, as_placement
 from tensor_runtime.protocols import Kernel, KernelChoice, MemoryUse, Operand, Result
 
 
@@ -167,6 +170,39 @@ class DeviceBackend:
         copied: DeviceArray = bind_step(self.executor(form.placement), "copy", (form,), compact(form), None)(array)
         return copied
 
+    def use_drivers(
+        self, table: DriverTable | str | os.PathLike[str] | None, placement: Placement | str | None = None, /
+    ) -> AbstractContextManager[object]:
+        """Decompose as a table says from now on; kernels are bound anew.
+
+        Args:
+            table: one, or the file of one, as ``tensor_gpu.sweep`` writes it; None for the one shipped.
+            placement: the device; None for all of this backend.
+
+        Returns:
+            What puts back the tables of before, at the end of a ``with`` block.
+
+        Raises:
+            LoadError: the file cannot be read.
+            FormatError: it holds no table.
+
+        >>> from tensor_gpu.sim.bench import Bench
+        >>> from tensor_gpu.tables.drivers import Rule
+        >>> bench = Bench()
+        >>> with bench.backend.use_drivers(DriverTable([Rule("qr", "geqrf")])):
+        ...     len(bench.executor.drivers.rules)
+        1
+        """
+        found = table if table is None or isinstance(table, DriverTable) else read_drivers(table)
+        places = self.placements() if placement is None else (as_placement(placement),)
+        restored = ExitStack()
+        restored.callback(binding_cache.clear)
+        for executor in {self.executor(one) for one in places}:
+            restored.callback(setattr, executor, "drivers", executor.asked_drivers)
+            executor.drivers = found
+        binding_cache.clear()
+        return restored
+
     def stream(self, placement: Placement, handle: int | None, /) -> UserStream:
         """A new stream of a device, or another library's.
 
@@ -200,7 +236,11 @@ class DeviceBackend:
         facts = {}
         for ordinal, properties in enumerate(self.api.devices()):
             memory = self.api.memory(ordinal)
-            facts[f"{self.name}:{ordinal}"] = f"{properties.name}, {memory.used} of {memory.total} bytes in use"
+            used = f"{memory.used} of {memory.total} bytes in use"
+            facts[f"{self.name}:{ordinal}"] = f"{properties.name}, {used}; drivers {self._drivers_of(ordinal).digest}"
         if self.api.providers():
             facts["contractions by"] = self.providers.describe()
         return facts
+
+    def _drivers_of(self, ordinal: int) -> DriverTable:
+        return self.executor(Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal))).drivers

@@ -133,7 +133,11 @@ ROUTINES: Final[Mapping[str, str]] = {
     "orgqr": "a [m, n] with reflectors and tau [k] becomes the first n columns of q; sizes (m, n, k)",
     "gesvd": "of a [m, n], which is lost, s [n], u [m, n] and vh [n, n]; m is n or more",
     "gesvdj": "by Jacobi rotations, of a [m, n], which is lost, s [k], u [m, k] and vh [k, n]; k is the smaller",
+    "gesvdjBatched": "the same of matrices of up to 32 rows and columns, u [m, m], and v [n, n] with the right vectors",
+    "gesvda": "by an approximation, of a [m, n], s [n], u [m, n], and v [n, n] with the right vectors; m is n or more",
     "syevd": "a [n, n], whose lower triangle is read, becomes the eigenvectors, w [n] the ascending eigenvalues",
+    "syevj": "the same by Jacobi rotations",
+    "syevjBatched": "the same of all matrices at once",
     "trsm": "of a [m, m] and b [m, k], b becomes x with op(a) x = b; options: L or U, N, T or C, N or U for ones",
 }
 """Routines by their LAPACK names: arrays in order, with their sizes."""

@@ -20,6 +20,7 @@ from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.program import Argument, Program
 from tensor_gpu.device.provider import Contract, Provider
 from tensor_gpu.device.providers import Providers
+from tensor_gpu.tables.drivers import DriverTable, shipped
 from tensor_runtime.form import Form
 from tensor_runtime.placement import MemoryKind
 from tensor_runtime.protocols import DEFERRED
@@ -76,6 +77,7 @@ class Executor:
         self.api = api
         self.ordinal = ordinal
         self.providers = providers or Providers(api.providers)
+        self._drivers: DriverTable | None = None
         self._usual = api.new_stream(ordinal)
         self._pools: dict[MemoryKind, Pool] = {}
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
@@ -98,6 +100,20 @@ class Executor:
         if self.ordinal >= len(devices):
             raise PlacementError(f"{self.api.name}:{self.ordinal}: there are {len(devices)} such devices now")
         return devices[self.ordinal]
+
+    @property
+    def asked_drivers(self) -> DriverTable | None:
+        """The table that the user gave; None for the one shipped."""
+        return self._drivers
+
+    @property
+    def drivers(self) -> DriverTable:
+        """Which routine decomposes which matrices: as the user said, else as shipped for devices like this one."""
+        return self._drivers or shipped(self.properties().compute_capability)
+
+    @drivers.setter
+    def drivers(self, table: DriverTable | None) -> None:
+        self._drivers = table
 
     def check_process(self) -> None:
         """Refuse a process that is a fork of the one that opened the device: nothing of it can be used there.
