@@ -178,6 +178,7 @@ def test_streams_events_and_staging_memory_are_made_as_we_make_them() -> None:
         ours = taken(getattr(fakes, name).__init__)
         assert taken(getattr(cupy.cuda, name).__init__)[: len(ours)] == ours
     assert told(cupy.cuda.alloc_pinned_memory) == ["size"]
+    assert told(cupy.cuda.malloc_managed) == ["size"]
     assert told(cupy.cuda.MemoryPool) == ["allocator"]
     assert cupy.cuda.Device(3).id == 3
     assert issubclass(cupy.cuda.memory.OutOfMemoryError, MemoryError)

@@ -53,6 +53,7 @@ class MemoryFacts(NamedTuple):
 
     used: int  # by live arrays
     total: int
+    free: int  # what is left, whoever takes it
 
 
 class Launch(NamedTuple):

@@ -148,8 +148,7 @@ class Executor:
     def _first_limit(self, kind: MemoryKind) -> int | None:
         if kind is not MemoryKind.Managed:
             return None
-        used, total = self.api.memory(self.ordinal)
-        return (total - used) // MANAGED_PART
+        return self.api.memory(self.ordinal).free // MANAGED_PART
 
     @contextmanager
     def using(self, stream: Stream, /) -> Iterator[None]:

@@ -176,7 +176,8 @@ class SimulatedApi:
                 for device, address, _ in self._leaving
                 if device == ordinal and self._kinds[address] is MemoryKind.Device
             )
-            return MemoryFacts(self._used[ordinal, MemoryKind.Device] - leaving, self.capacity(ordinal))
+            used, total = self._used[ordinal, MemoryKind.Device] - leaving, self.capacity(ordinal)
+            return MemoryFacts(used, total, total - used)
 
     def capacity(self, ordinal: int, /) -> int:
         """What the limits say; it is the same for all."""
