@@ -17,6 +17,7 @@ from tensor_einsum import plan
 from tensor_einsum.errors import MemoryLimitError
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.device.api import Gemm
+from tensor_gpu.kernels.contraction import unary
 from tensor_gpu.kernels.contraction.choice import DirectSum, contraction_of, plan_contraction
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.bench import Bench
@@ -201,6 +202,33 @@ def test_what_nothing_is_added_to_is_one_launch_of_products(api: SimulatedApi) -
 
     assert (api.counts["launches"], api.counts["gemms"]) == (1, 0)
     assert tr.to(found, "cpu").to_numpy().tolist() == np.einsum("ib,bj->jib", a, b).tolist()
+
+
+@pytest.mark.parametrize(
+    ("equation", "shape", "shared"),
+    [
+        ("ij->", (300, 400), True),
+        ("iij->j", (40, 40, 30), True),
+        ("ijk->ki", (30, 500, 20), True),
+        ("ij->jj", (200, 50), False),
+        ("ij->ji", (20, 30), False),
+    ],
+)
+def test_long_sums_of_one_operand_are_shared_among_threads(
+    equation: str, shape: tuple[int, ...], shared: bool, api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    usual = unary.bind_reduction
+    monkeypatch.setattr(unary, "bind_reduction", lambda *given: asked.append(given[1]) or usual(*given))
+    random = Random(9)
+    array = numbers(shape, "float64", random)
+    x = on_device(array, random)
+
+    found = tr.to(tr.einsum(equation, x), "cpu").to_numpy()
+
+    expected = np.diag(array.sum(0)) if equation == "ij->jj" else np.einsum(equation, array)
+    assert found.tolist() == expected.tolist()
+    assert bool(asked) is shared
 
 
 def test_a_network_gives_what_the_host_gives(api: SimulatedApi) -> None:

@@ -1,6 +1,6 @@
 """Memory of devices of CUDA, of each kind: what CuPy's allocators give, kept until those who used it have run.
 
-CuPy's modules come as arguments. Device memory is of a pool of CuPy's; pinned memory is the host's, and devices reach it
+CuPy's modules come as arguments. Device memory is of a pool of CuPy's; pinned memory is the host's, which devices reach
 at the same addresses; managed memory moves to whoever uses it. All numbers are bytes.
 """
 

@@ -139,6 +139,15 @@ class Costs(NamedTuple):
         work = max(terms * _TERM / (self.processors * _LANES * _CLOCK), 2 * terms / self.flops)
         return PROGRAM_CALL + max(work, depth * _WAIT, moved * self.itemsize / (self.bandwidth * _REACHED))
 
+    def reduction(self, launches: int, moved: int) -> float:
+        """Sums of ``moved`` elements by programs that share them out, in so many launches.
+
+        >>> costs = costs_of((9, 0), "float64")
+        >>> costs.reduction(2, 1 << 20) < costs.sums(1, 1 << 20, 1 << 20)
+        True
+        """
+        return launches * PROGRAM_CALL + moved * self.itemsize / (self.bandwidth * _REACHED)
+
     def outer(self, size: int, moved: int) -> float:
         """As many products that nothing is added to, by a program, which move so many elements.
 

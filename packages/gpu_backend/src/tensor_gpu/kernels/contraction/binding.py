@@ -9,6 +9,7 @@ from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.contraction.choice import OuterProduct, ProviderProduct, contraction_of, plan_contraction
 from tensor_gpu.kernels.contraction.direct import bind_outer, bind_sum
 from tensor_gpu.kernels.contraction.products import bind_by_provider, bind_product
+from tensor_gpu.kernels.contraction.unary import bind_unary_sum
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import Binder, compact
 from tensor_runtime.backends.shared.products import MatrixProduct
@@ -80,7 +81,7 @@ def bind_unary_einsum(executor: Executor, operands: tuple[Any, ...], result: Any
     [[1.0, 0.0], [0.0, 2.0]]
     """
     labels, kept = params
-    return bind_sum(executor, operands, (labels,), result, kept)
+    return bind_unary_sum(executor, operands[0], labels, result, kept)
 
 
 def bind_semiring_contract(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:

@@ -14,7 +14,8 @@ from tensor_gpu.device.api import Gemm
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.contraction.choice import Contraction, Matrices, ProviderProduct, lies
-from tensor_gpu.kernels.contraction.direct import Labels, bind_sum
+from tensor_gpu.kernels.contraction.direct import Labels
+from tensor_gpu.kernels.contraction.unary import bind_unary_sum
 from tensor_gpu.kernels.expressions import one_step, submitter
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, extent_of
 from tensor_runtime.backends.shared.products import MatrixProduct
@@ -53,7 +54,7 @@ def summed(executor: Executor, form: Form, labels: Labels, rest: Operand, result
         return Summed(form, labels, lambda array: array)
     kept = rest.labels[::-1]
     left = form_of(result.dtype, rest.shape[::-1], form.placement)
-    return Summed(left, kept, bind_sum(executor, (form,), (labels,), left, kept))
+    return Summed(left, kept, bind_unary_sum(executor, form, labels, left, kept))
 
 
 def bind_product(
