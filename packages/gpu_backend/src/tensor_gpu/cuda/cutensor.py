@@ -59,6 +59,12 @@ def of_cupy(library: Any, /) -> Bindings:
 
     Args:
         library: ``cupy_backends.cuda.libs.cutensor``.
+
+    >>> from unittest.mock import Mock
+    >>> library = Mock()
+    >>> of_cupy(library).contract(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+    >>> library.contract.call_args.args
+    (1, 2, 3, 4, 5, 6, 7, 7, 8, 9)
     """
 
     def contract(
@@ -89,6 +95,12 @@ def of_nvmath(library: Any, /) -> Bindings:
 
     Args:
         library: ``nvmath.bindings.cutensor``.
+
+    >>> from unittest.mock import Mock
+    >>> library = Mock()
+    >>> of_nvmath(library).contract(1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+    >>> library.contract.call_args.args
+    (1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10)
     """
 
     def contract(
@@ -127,7 +139,14 @@ class _Plan:
 
 
 class CutensorProvider:
-    """``device.provider.Provider`` by cuTENSOR."""
+    """``device.provider.Provider`` by cuTENSOR.
+
+    >>> from contextlib import nullcontext
+    >>> from unittest.mock import Mock
+    >>> library = Mock(get_version=lambda: 20301)
+    >>> CutensorProvider("cutensor", lambda: of_cupy(library), nullcontext, nullcontext).opened()
+    'cuTENSOR 2.3.1'
+    """
 
     def __init__(
         self,

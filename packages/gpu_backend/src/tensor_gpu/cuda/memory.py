@@ -27,7 +27,15 @@ class _Block(NamedTuple):
 
 
 class Memories:
-    """What is allocated on all devices."""
+    """What is allocated on all devices.
+
+    >>> from unittest.mock import MagicMock
+    >>> cuda, runtime = MagicMock(), MagicMock(CUDARuntimeError=OSError)
+    >>> cuda.malloc_managed.return_value.ptr = 4096
+    >>> memories = Memories(cuda, runtime, "cuda", [(MemoryKind.Device, MemoryKind.Managed)], None, None)
+    >>> memories.allocate(MemoryKind.Managed, 0, 100)
+    4096
+    """
 
     def __init__(
         self,

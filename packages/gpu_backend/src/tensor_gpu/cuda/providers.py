@@ -37,7 +37,15 @@ def found(
 
 
 def nvmath() -> Bindings:
-    """What nvmath-python binds, imported now; whatever that raises passes."""
+    """What nvmath-python binds, imported now; whatever that raises passes.
+
+    >>> try:
+    ...     found = nvmath()
+    ... except Exception:  # not installed, or without its library
+    ...     found = None
+    >>> found is None or found.version() > 20000
+    True
+    """
     from nvmath.bindings import cutensor
 
     return of_nvmath(cutensor)

@@ -171,7 +171,14 @@ def _provider_time(axes: Sequence[Axis], costs: Costs) -> float:
 
 
 def asked_for(executor: Executor, call: Contract, time: float, /) -> ProviderProduct | None:
-    """The contraction by the provider that is chosen; None where there is none, or it does not take this one."""
+    """The contraction by the provider that is chosen; None where there is none, or it does not take this one.
+
+    >>> from tensor_core import F64
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> lying = Lying((0,), (1,))
+    >>> asked_for(Bench().executor, Contract(F64, {0: 4}, lying, lying, Lying((), ())), 1.0) is None
+    True
+    """
     provider = executor.providers.chosen()
     if provider is None or executor.providers.refuses(provider, executor.ordinal, call):
         return None
@@ -250,6 +257,11 @@ def _read_as(rows: Line, columns: Line, stride: int) -> Matrices:
 
 
 def largest_of(plan: MatrixProduct, /) -> int:
-    """The largest number that the library is told of a product, but for how many there are."""
+    """The largest number that the library is told of a product, but for how many there are.
+
+    >>> x, y, out = (row_major(labels, (9, 9), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
+    >>> largest_of(plan_product(join(x, y, out), x, y, out, costs_of((9, 0), "float64")))
+    9
+    """
     extents = (extent_of(group) for group in (plan.columns, plan.rows, plan.inner))
     return max(*extents, *(lies(plan, role).leading for role in (FIRST, SECOND, RESULT)))
