@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.shared.products import MatrixProduct
 from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.form import form_of
-from tensor_runtime.placement import DeviceKind, Placement
+from tensor_runtime.placement import DeviceKind, Placement, as_placement
 
 Array = np.ndarray[Any, Any]
 
@@ -307,3 +307,38 @@ def test_a_result_and_its_wider_multiple_are_measured_by_the_memory_of_the_devic
         with pytest.raises(OutOfMemoryError, match=r"result in F32 and its multiple in C32 .* but sim:0 has 1\.0 MiB"):
             tr.einsum("a,b->ab", x, x, alpha=2j)
         assert tr.einsum("a,b->ab", x, x, alpha=2.0).shape == (300, 300)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "kernel", "note"),
+    [
+        ("ij,jk->ik", ((256, 192), (192, 160)), "matrix product by the library", "estimated at"),
+        ("ij,jk->ik", ((3, 4), (4, 5)), "program that sums products", "estimated at"),
+        ("i,j->ij", ((300,), (400,)), "program of products", "estimated at"),
+        ("ijb,jkb->bik", ((256, 192, 6), (192, 160, 6)), "matrix product by the library", "and then permuted"),
+        ("ijx,jk->ik", ((256, 192, 2), (192, 160)), "matrix product by the library", "operand 0 is summed over axes"),
+    ],
+)
+def test_a_device_explains_what_computes_a_contraction(
+    equation: str, shapes: tuple[tuple[int, ...], ...], kernel: str, note: str, api: SimulatedApi
+) -> None:
+    place, backend = as_placement("products:0"), cast(Any, tr.backend("products"))
+    terms, out = equation.split("->")
+    labels = [tuple(map(ord, term)) for term in (*terms.split(","), out)]
+    extents = {
+        label: size for own, shape in zip(labels, shapes, strict=False) for label, size in zip(own, shape, strict=True)
+    }
+    result = form_of(F64, tuple(extents[label] for label in labels[2]), place)
+    forms = tuple(form_of(F64, shape, place) for shape in shapes)
+
+    told = backend.explain("contract", forms, result, ContractParams(*labels))
+
+    assert told.kernel == kernel
+    assert any(note in one for one in told.notes)
+    assert (told.workspace_bytes > 0) is ("permuted" in note)
+    assert 5e-6 < told.seconds < 1e-3
+    assert api.counts["launches"] == api.counts["gemms"] == 0
+    empty = form_of(F64, (0, 3), place)
+    assert (
+        backend.explain("contract", (empty, empty), empty, ContractParams((0, 1), (0, 1), (0, 1))).kernel == "program"
+    )
