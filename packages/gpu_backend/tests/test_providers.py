@@ -109,6 +109,10 @@ def test_what_contracts_is_switched_for_a_block_for_good_and_by_the_environment(
         assert tr.backend("other").providers.chosen() is None  # type: ignore[attr-defined]
     finally:
         registry.unregister("other")
+    monkeypatch.setenv(VARIABLE, "cutensr")
+    with pytest.raises(ArgumentError, match=r"TENSOR_GPU_PROVIDER: there is no provider 'cutensr'; accepted: 'auto'"):
+        contractions()
+    monkeypatch.delenv(VARIABLE)
     with pytest.raises(ArgumentError, match=r"there is no provider 'two'; accepted: 'auto', 'gemm', 'one'"):
         backend().providers.use("two")
 

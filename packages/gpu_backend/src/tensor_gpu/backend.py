@@ -19,10 +19,10 @@ from tensor_gpu.device.providers import Providers
 from tensor_gpu.device.streams import Transfer, UserStream
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import compact
-from tensor_gpu.tables.drivers import DriverTable, read_drivers
+from tensor_gpu.tables.drivers import DriverTable, read_drivers, shipped
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceId, DeviceKind, MemoryKind, Placement, as_placement
+from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement
 from tensor_runtime.protocols import Kernel, KernelChoice, MemoryUse, Operand, Result
 
 
@@ -39,6 +39,7 @@ class DeviceBackend:
         self.device_kind = kind
         self.api = api
         self.providers = Providers(api.providers)
+        self._drivers: dict[int, DriverTable] = {}  # that the user gave, by numbers of devices
         self._process = os.getpid()
         self._notes = Notes()
         self._executors: dict[int, Executor] = {}  # by numbers of devices; made when they are asked for
@@ -49,7 +50,7 @@ class DeviceBackend:
         ordinal = placement.device.ordinal
         found = self._executors.get(ordinal)
         if found is None:
-            made = Executor(self.api, ordinal, self._process, self._notes, self.providers)
+            made = Executor(self.api, ordinal, self._process, self._notes, self.providers, self._drivers)
             found = self._executors.setdefault(ordinal, made)
         return found
 
@@ -196,12 +197,15 @@ class DeviceBackend:
         found = table if table is None or isinstance(table, DriverTable) else read_drivers(table)
         places = self.placements() if placement is None else (as_placement(placement),)
         restored = ExitStack()
-        restored.callback(binding_cache.clear)
-        for executor in {self.executor(one) for one in places}:
-            restored.callback(setattr, executor, "drivers", executor.asked_drivers)
-            executor.drivers = found
-        binding_cache.clear()
+        restored.callback(self._put_drivers, dict(self._drivers))
+        given = dict.fromkeys([one.device.ordinal for one in places if one.device], found)
+        self._put_drivers({**self._drivers, **given})
         return restored
+
+    def _put_drivers(self, tables: Mapping[int, DriverTable | None]) -> None:
+        self._drivers.clear()
+        self._drivers.update({ordinal: table for ordinal, table in tables.items() if table is not None})
+        binding_cache.clear()
 
     def stream(self, placement: Placement, handle: int | None, /) -> UserStream:
         """A new stream of a device, or another library's.
@@ -236,11 +240,9 @@ class DeviceBackend:
         facts = {}
         for ordinal, properties in enumerate(self.api.devices()):
             memory = self.api.memory(ordinal)
+            drivers = self._drivers.get(ordinal) or shipped(properties.compute_capability)
             used = f"{memory.used} of {memory.total} bytes in use"
-            facts[f"{self.name}:{ordinal}"] = f"{properties.name}, {used}; drivers {self._drivers_of(ordinal).digest}"
+            facts[f"{self.name}:{ordinal}"] = f"{properties.name}, {used}; drivers {drivers.digest}"
         if self.api.providers():
             facts["contractions by"] = self.providers.describe()
         return facts
-
-    def _drivers_of(self, ordinal: int) -> DriverTable:
-        return self.executor(Placement(MemoryKind.Device, DeviceId(self.device_kind, ordinal))).drivers

@@ -114,8 +114,7 @@ class CupyApi:
         self._modules = found
         self.cuda, self.runtime, self.libs = found.cuda, found.runtime, found.libs
         self._properties = [self._properties_of(ordinal) for ordinal in range(self.runtime.getDeviceCount())]
-        kinds = [one.memory_kinds for one in self._properties]
-        self._memories = Memories(self.cuda, self.runtime, self.name, kinds, self._event, self._passed)
+        self._memories = Memories(self.cuda, self.runtime, self.name, self._properties, self._event, self._passed)
         self._staging: Staging[Any] = Staging(
             self._memories.pin, self._event, self._passed, lambda event: event.synchronize()
         )
@@ -175,9 +174,14 @@ class CupyApi:
         self._memories.release(ordinal, address, users)
 
     def memory(self, ordinal: int, /) -> MemoryFacts:
-        """What live arrays use, of how much, and what is free, whoever else takes some."""
+        """What live arrays use, of how much."""
         self._land()
-        return self._memories.facts(ordinal)
+        return MemoryFacts(self._memories.used(ordinal), self.capacity(ordinal))
+
+    def free(self, ordinal: int, /) -> int:
+        """What the driver would still give."""
+        with self.cuda.Device(ordinal):
+            return int(self.runtime.memGetInfo()[0])
 
     def capacity(self, ordinal: int, /) -> int:
         """What the driver said once."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import BackendError
-from tensor_gpu.device.api import MemoryFacts
+from tensor_gpu.device.api import DeviceProperties
 from tensor_gpu.device.pool import DeviceMemoryError
 from tensor_runtime.placement import MemoryKind
 
@@ -32,7 +32,8 @@ class Memories:
     >>> from unittest.mock import MagicMock
     >>> cuda, runtime = MagicMock(), MagicMock(CUDARuntimeError=OSError)
     >>> cuda.malloc_managed.return_value.ptr = 4096
-    >>> memories = Memories(cuda, runtime, "cuda", [(MemoryKind.Device, MemoryKind.Managed)], None, None)
+    >>> device = DeviceProperties("one", 1 << 30, (9, 0), memory_kinds=(MemoryKind.Device, MemoryKind.Managed))
+    >>> memories = Memories(cuda, runtime, "cuda", [device], None, None)
     >>> memories.allocate(MemoryKind.Managed, 0, 100)
     4096
     """
@@ -42,7 +43,7 @@ class Memories:
         cuda: Any,
         runtime: Any,
         name: str,
-        kinds: Sequence[tuple[MemoryKind, ...]],
+        devices: Sequence[DeviceProperties],
         record: Callable[[Any], Any],
         passed: Callable[[Any], bool],
         /,
@@ -53,14 +54,14 @@ class Memories:
             cuda: ``cupy.cuda``.
             runtime: ``cupy_backends.cuda.api.runtime``.
             name: the word by which the device kind is known.
-            kinds: of memory, of each device.
+            devices: what is known of them.
             record: an event after all that is submitted to a stream so far.
             passed: whether the stream has gone past an event.
         """
-        self._cuda, self._runtime, self._name, self._kinds = cuda, runtime, name, kinds
+        self._cuda, self._runtime, self._name, self._devices = cuda, runtime, name, devices
         self._record, self._passed = record, passed
         self._pool = cuda.MemoryPool()
-        self._live: list[dict[int, _Block]] = [{} for _ in kinds]
+        self._live: list[dict[int, _Block]] = [{} for _ in devices]
         self._dropped: deque[tuple[int, int, Sequence[Any]]] = deque()
         self._leaving: list[tuple[int, int, list[Any]]] = []
         self._lock = threading.RLock()
@@ -72,8 +73,9 @@ class Memories:
             DeviceMemoryError: there is none after that either.
             BackendError: a kind that the device lacks.
         """
-        if kind not in self._kinds[ordinal]:
-            there = ", ".join(one.name for one in self._kinds[ordinal])
+        kinds = self._devices[ordinal].memory_kinds
+        if kind not in kinds:
+            there = ", ".join(one.name for one in kinds)
             raise BackendError(f"{self._name}:{ordinal} has no {kind.name} memory; it has {there}")
         with self._lock, self._cuda.Device(ordinal):
             self.collect(wait=False)
@@ -107,7 +109,7 @@ class Memories:
         try:
             return self._taken(kind, nbytes)
         except MemoryError as error:
-            used, total, _ = self.facts(ordinal)
+            used, total = self.used(ordinal), self._devices[ordinal].memory_bytes
             of = "" if kind is MemoryKind.Device else f" of {kind.name} memory"
             raise DeviceMemoryError(
                 f"{self._name}:{ordinal}: {nbytes} bytes{of} were asked for, {used} of {total} are in use: {error}",
@@ -120,17 +122,16 @@ class Memories:
         """Take memory back when what its users were given has run. Collectors call this anywhere: it only notes."""
         self._dropped.append((ordinal, address, users))
 
-    def facts(self, ordinal: int, /) -> MemoryFacts:
-        """What live arrays use of the memory of a device, of how much, and what the driver would still give."""
-        with self._lock, self._cuda.Device(ordinal):
+    def used(self, ordinal: int, /) -> int:
+        """What live arrays use of the memory of a device."""
+        with self._lock:
             self.collect(wait=False)
             leaving = {address for device, address, _ in self._leaving if device == ordinal}
-            blocks = self._live[ordinal].items()
-            used = sum(
-                block.nbytes for address, block in blocks if address not in leaving and block.kind is MemoryKind.Device
+            return sum(
+                block.nbytes
+                for address, block in self._live[ordinal].items()
+                if address not in leaving and block.kind is MemoryKind.Device
             )
-            free, total = self._runtime.memGetInfo()
-            return MemoryFacts(used, int(total), int(free))
 
     def collect(self, *, wait: bool) -> None:
         """Take back the memory that nobody will use any more."""

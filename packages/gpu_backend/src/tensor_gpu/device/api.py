@@ -53,7 +53,6 @@ class MemoryFacts(NamedTuple):
 
     used: int  # by live arrays
     total: int
-    free: int  # what is left, whoever takes it
 
 
 class Launch(NamedTuple):
@@ -170,6 +169,10 @@ class DeviceApi(Protocol):
 
     def memory(self, ordinal: int, /) -> MemoryFacts:
         """What is in use, of how much."""
+        ...
+
+    def free(self, ordinal: int, /) -> int:
+        """Bytes of memory that nobody has, whoever else takes some; the device may be opened for it."""
         ...
 
     def capacity(self, ordinal: int, /) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -73,11 +73,12 @@ class Executor:
         process: int | None = None,
         notes: Notes | None = None,
         providers: Providers | None = None,
+        drivers: Mapping[int, DriverTable] | None = None,
     ) -> None:
         self.api = api
         self.ordinal = ordinal
         self.providers = providers or Providers(api.providers)
-        self._drivers: DriverTable | None = None
+        self._drivers: Mapping[int, DriverTable] = {} if drivers is None else drivers  # that the user gave, by devices
         self._usual = api.new_stream(ordinal)
         self._pools: dict[MemoryKind, Pool] = {}
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
@@ -102,18 +103,9 @@ class Executor:
         return devices[self.ordinal]
 
     @property
-    def asked_drivers(self) -> DriverTable | None:
-        """The table that the user gave; None for the one shipped."""
-        return self._drivers
-
-    @property
     def drivers(self) -> DriverTable:
         """Which routine decomposes which matrices: as the user said, else as shipped for devices like this one."""
-        return self._drivers or shipped(self.properties().compute_capability)
-
-    @drivers.setter
-    def drivers(self, table: DriverTable | None) -> None:
-        self._drivers = table
+        return self._drivers.get(self.ordinal) or shipped(self.properties().compute_capability)
 
     def check_process(self) -> None:
         """Refuse a process that is a fork of the one that opened the device: nothing of it can be used there.
@@ -148,7 +140,7 @@ class Executor:
     def _first_limit(self, kind: MemoryKind) -> int | None:
         if kind is not MemoryKind.Managed:
             return None
-        return self.api.memory(self.ordinal).free // MANAGED_PART
+        return self.api.free(self.ordinal) // MANAGED_PART
 
     @contextmanager
     def using(self, stream: Stream, /) -> Iterator[None]:

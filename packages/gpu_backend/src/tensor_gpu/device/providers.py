@@ -66,27 +66,33 @@ class Providers:
         Traceback (most recent call last):
         tensor_core.errors.ArgumentError: use: there is no provider 'cutensr'; accepted: 'auto', 'gemm'
         """
-        accepted = (AUTO, NONE, *(one.name for one in self._found()))
-        if name not in accepted:
-            raise ArgumentError(
-                f"use: there is no provider {shortened(name)}; accepted: {', '.join(map(repr, accepted))}",
-                operation="use",
-            )
+        if name not in (AUTO, NONE, *(one.name for one in self._found())):
+            raise ArgumentError(f"use: {self._no(name)}", operation="use")
         restored = ExitStack()
         restored.callback(self._put, self._wanted)
         self._put(name)
         return restored
+
+    def _no(self, name: str) -> str:
+        accepted = (AUTO, NONE, *(one.name for one in self._found()))
+        return f"there is no provider {shortened(name)}; accepted: {', '.join(map(repr, accepted))}"
 
     def _put(self, wanted: str | None) -> None:
         self._wanted = wanted
         binding_cache.clear()
 
     def chosen(self) -> Provider | None:
-        """The provider that contracts where it gains; opens it. None where there is none, or none is wanted."""
-        wanted = self.wanted
-        if wanted == NONE:
+        """The provider that contracts where it gains; opens it. None where there is none, or none is wanted.
+
+        Raises:
+            ArgumentError: the environment names a provider that these devices do not have, but others.
+        """
+        wanted, found = self.wanted, self._found()
+        if wanted == NONE or not found:
             return None
-        for one in self._found():
+        if wanted not in (AUTO, *(one.name for one in found)):
+            raise ArgumentError(f"{VARIABLE}: {self._no(wanted)}", variable=VARIABLE)
+        for one in found:
             if wanted in (AUTO, one.name) and self._opens(one):
                 return one
         return None

@@ -176,8 +176,12 @@ class SimulatedApi:
                 for device, address, _ in self._leaving
                 if device == ordinal and self._kinds[address] is MemoryKind.Device
             )
-            used, total = self._used[ordinal, MemoryKind.Device] - leaving, self.capacity(ordinal)
-            return MemoryFacts(used, total, total - used)
+            return MemoryFacts(self._used[ordinal, MemoryKind.Device] - leaving, self.capacity(ordinal))
+
+    def free(self, ordinal: int, /) -> int:
+        """What live arrays leave."""
+        used, total = self.memory(ordinal)
+        return total - used
 
     def capacity(self, ordinal: int, /) -> int:
         """What the limits say; it is the same for all."""
