@@ -54,6 +54,7 @@ def cheapest(ways: Sequence[Way[P]], axes: tuple[Axis, ...], x: Operand, y: Oper
         result: how it is written.
 
     >>> from types import SimpleNamespace
+    >>> from tensor_runtime.backends.shared.axes import join
     >>> def way(time):
     ...     plan = SimpleNamespace(cost=time)
     ...     return Way(lambda axes, x, y, result, below: print(f"{time} looked at") or plan, lambda terms, dtype: time)
@@ -84,6 +85,7 @@ def may_be_square(axes: Sequence[Axis], x: Operand, y: Operand, least: int) -> b
 
     A library may compute half of such a product.
 
+    >>> from tensor_runtime.backends.shared.axes import join
     >>> x, y = row_major((0, 1), (99, 99), "float64"), row_major((2, 1), (99, 99), "float64")
     >>> axes = join(x, y, row_major((0, 2), (99, 99), "float64"))
     >>> may_be_square(axes, x, y, 1000), may_be_square(axes, x, y._replace(strides=(1, 99)), 1000)
