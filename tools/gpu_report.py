@@ -22,6 +22,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # or JAX takes 
 from gpu_reporting.behaviour import behaviour, forked  # noqa: E402
 from gpu_reporting.benchmark import benchmark  # noqa: E402
 from gpu_reporting.beside_host import beside_host  # noqa: E402
+from gpu_reporting.drivers import drivers  # noqa: E402
 from gpu_reporting.facts import facts  # noqa: E402
 from gpu_reporting.launches import launches  # noqa: E402
 from gpu_reporting.sizes import large_sizes  # noqa: E402
@@ -44,6 +45,7 @@ SECTIONS: Final[Sections] = {
     "Conformance": conformance,
     "Launches": launches,
     "Transfers": transfers,
+    "Drivers": drivers,
     "Benchmark": benchmark,
 }
 """The last one takes what time the others leave."""

@@ -63,6 +63,8 @@ class Machine:
         self.pinned: WeakValueDictionary[int, Pinned] = WeakValueDictionary()  # it goes when nobody holds it
         self._next_pinned = PINNED
         self.pinned_most = 1 << 30  # bytes of it at a time
+        self.used_by_others = 0  # bytes of each device
+        self.moves = 1  # whether there is managed memory
         self.met: set[tuple[int, int]] = set()  # devices that another library let meet
         self.capability = CAPABILITY
         self.failed = 0  # the number of an error that each query answers
@@ -96,6 +98,7 @@ class Machine:
             MemoryPool=lambda allocator=None: Pool(machine),
             Module=lambda: Module(machine),
             alloc_pinned_memory=self._pin,
+            malloc_managed=self._managed,
         )
         self.runtime = Runtime(self)
 
@@ -112,14 +115,27 @@ class Machine:
         native = self.streams[stream]
         if native.ordinal != self.current[-1]:
             raise FakeError(f"a stream of device {native.ordinal} is used while {self.current[-1]} is current")
-        self.scheduler.submit(native, lambda: work(self.memories[native.ordinal]))
+        reached: Any = Reached(self, self.memories[native.ordinal])
+        self.scheduler.submit(native, lambda: work(reached))
+
+    def pinned_at(self, address: int) -> Pinned:
+        """The pinned memory in which an address lies."""
+        (found,) = (one for one in self.pinned.values() if one.ptr <= address < one.ptr + len(one))
+        return found
 
     def bytes_at(self, address: int, nbytes: int) -> Any:
         """Bytes of any device, or of host memory that devices reach."""
         if address >= 1 << 44:
             return self.memories[device_of(address)].bytes_at(address, nbytes)
-        (found,) = (one for one in self.pinned.values() if one.ptr <= address < one.ptr + len(one))
+        found = self.pinned_at(address)
         return np.frombuffer(found, np.uint8)[address - found.ptr :][:nbytes]
+
+    def _managed(self, size: int) -> Block:
+        self.note("malloc_managed", size, self.current[-1])
+        memory = self.memories[self.current[-1]]
+        if not self.moves:
+            raise FakeRuntimeError(2)
+        return Block(memory, size)
 
     def _pin(self, size: int) -> Pinned:
         self.note("alloc_pinned_memory", size)
@@ -132,12 +148,34 @@ class Machine:
         return fresh
 
 
+class Reached:
+    """What work on a device reaches: its memory, and pinned memory of the host."""
+
+    def __init__(self, machine: Machine, memory: SimulatedMemory) -> None:
+        self._machine, self._memory = machine, memory
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._memory, name)
+
+    def bytes_at(self, address: int, nbytes: int) -> Any:
+        """Bytes of either."""
+        return self._machine.bytes_at(address, nbytes)
+
+    def view(self, address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int], /) -> Any:
+        """Elements of either."""
+        if address >= 1 << 44:
+            return self._memory.view(address, dtype, shape, strides)
+        found = self._machine.pinned_at(address)
+        steps = tuple(stride * dtype.itemsize for stride in strides)
+        return np.ndarray(tuple(shape), dtype.numpy_name, found, address - found.ptr, steps)
+
+
 class Runtime:
     """``cupy_backends.cuda.api.runtime``."""
 
+    cudaDevAttrManagedMemory = 83
+
     CUDARuntimeError = FakeRuntimeError
-    memcpyHostToDevice = 1
-    memcpyDeviceToHost = 2
     memcpyDefault = 4
 
     def __init__(self, machine: Machine) -> None:
@@ -157,8 +195,16 @@ class Runtime:
         memory = self._machine.memories[device]
         return {"name": b"a fake", "totalGlobalMem": memory.capacity, "major": major, "minor": minor}
 
+    def deviceGetAttribute(self, attrib: int, device: int) -> int:
+        assert attrib == self.cudaDevAttrManagedMemory
+        return self._machine.moves
+
+    def memGetInfo(self) -> tuple[int, int]:
+        memory = self._machine.memories[self._machine.current[-1]]
+        return memory.capacity - memory.used - self._machine.used_by_others, memory.capacity
+
     def pointerGetAttributes(self, ptr: int) -> SimpleNamespace:
-        return SimpleNamespace(device=device_of(ptr))
+        return SimpleNamespace(device=device_of(ptr) if ptr >= 1 << 44 else 0)
 
     def deviceCanAccessPeer(self, device: int, peerDevice: int) -> int:
         return 1
@@ -184,7 +230,7 @@ class Runtime:
     def memcpyAsync(self, dst: int, src: int, size: int, kind: int, stream: int) -> None:
         machine = self._machine
         machine.note("memcpyAsync", dst, src, size, kind, stream)
-        if kind != self.memcpyDefault and (kind == self.memcpyDeviceToHost) != (dst < 1 << 44):
+        if kind != self.memcpyDefault:
             raise FakeError(f"a copy of kind {kind} from {src:#x} to {dst:#x}")
 
         def work(memory: SimulatedMemory) -> None:

@@ -74,7 +74,7 @@ class RecordingApi(SimulatedApi):
             dtypes = tuple(watched.dtypes.get(start) for start, _ in places)
             self.noted.append(Noted(launch, before, _taken(memory, places), dtypes))
 
-        self._submit("launches", stream, work)
+        self.submit("launches", stream, work)
 
 
 def _taken(memory: SimulatedMemory, places: Sequence[tuple[int, int]]) -> tuple[Bytes, ...]:

@@ -7,9 +7,10 @@ import pytest
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.contraction.broadcast_sum import Accumulation
 from tensor_cpu.kernels.contraction.choice import plan_numpy
-from tensor_cpu.kernels.contraction.gemm import MatrixProduct, plan_product
+from tensor_cpu.kernels.contraction.gemm import plan_product
 from tensor_cpu.kernels.copy.permute import bind_tiles
 from tensor_runtime.backends.shared.axes import Labels, Operand, join, row_major
+from tensor_runtime.backends.shared.products import MatrixProduct
 
 
 def labels(term: str) -> Labels:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.contraction.choice import plan_contraction
-from tensor_cpu.kernels.contraction.gemm import MatrixProduct
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
     ScatterProduct,
@@ -25,6 +24,7 @@ from tensor_cpu.kernels.contraction.native import (
 )
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import Labels, Operand, extent_of, join, row_major
+from tensor_runtime.backends.shared.products import MatrixProduct
 
 if not AVAILABLE:
     pytest.skip("the extension is absent", allow_module_level=True)

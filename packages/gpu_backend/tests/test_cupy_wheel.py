@@ -23,11 +23,14 @@ import pytest
 from fake_cupy import driver
 from fake_cupy.driver import Machine
 from fake_cupy.libraries import modules
+from fake_cupy.tensors import Cutensor
+from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import BackendError, BackendUnavailableError
 from tensor_core.layout import TensorLayout
 from tensor_core.slices import SliceSpec
 from tensor_core.views import reverse_view, slice_view, transpose_view
 from tensor_gpu.cuda import backend as entry
+from tensor_gpu.cuda import cutensor
 from tensor_gpu.cuda.compiler import compiled
 from tensor_gpu.cuda.cupy_api import LentStream
 from tensor_gpu.cuda.probe import PROBE, CupyProbe
@@ -41,6 +44,8 @@ STAND_INS: Final = {
     "nvJitLink": "libnvJitLink.so.12",
     "cusparse": "libcusparse.so.12",
     "cublasLt": "libcublasLt.so.12",
+    "cutensor": "libcutensor.so.2",
+    "cutensorMg": "libcutensorMg.so.2",
 }
 """Libraries that CuPy's modules are linked to, or that its finder of libraries wants beside them."""
 
@@ -51,7 +56,7 @@ def libs(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from cupy_backends.cuda import libs
 
     try:
-        _ = libs.cublas, libs.cusolver
+        _ = libs.cublas, libs.cusolver, libs.cutensor
     except ImportError:
         folder = tmp_path_factory.mktemp("libraries")
         for name, file in STAND_INS.items():
@@ -60,13 +65,17 @@ def libs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def stand_in(folder: Path, bound: Path, name: str, file: str) -> Path:
-    """A library with the functions that CuPy's module of a name wants."""
-    wanted: set[str] = set()
-    for module in bound.glob(f"{name}.*.so"):
+    """A library with the functions and numbers that CuPy's modules want of it, of the versions that they want."""
+    wanted: dict[str, set[str]] = {}
+    for module in bound.glob("*.so"):
         listed = subprocess.run(["nm", "-D", "--undefined-only", module], capture_output=True, text=True, check=True)
-        wanted.update(re.findall(rf"\b{name}\w+", listed.stdout))
-    (folder / f"{name}.c").write_text("".join(f"void {one}(void) {{}}\n" for one in sorted(wanted)))
-    (folder / f"{name}.map").write_text(f"{file} {{ global: *; }};\n")
+        for symbol, version in re.findall(rf"\b(\w+)@(lib{name}\.\S+)", listed.stdout):
+            wanted.setdefault(version, set()).add(symbol)
+    kinds = {True: "long {}[4];\n", False: "void {}(void) {{}}\n"}  # numbers have names in capitals
+    symbols = sorted(set().union(*wanted.values()))
+    (folder / f"{name}.c").write_text("".join(kinds[one.isupper() or "_DESC_" in one].format(one) for one in symbols))
+    parts = [f"{version} {{ global: {'; '.join(sorted(found))}; }};\n" for version, found in sorted(wanted.items())]
+    (folder / f"{name}.map").write_text("".join(parts) or f"{file} {{ global: *; }};\n")
     made = folder / file
     options = ["-shared", "-fPIC", "-fno-builtin", "-w", f"-Wl,-soname,{file}", f"-Wl,--version-script,{name}.map"]
     subprocess.run(["cc", *options, "-o", made, f"{name}.c"], cwd=folder, check=True)
@@ -89,7 +98,7 @@ def public(thing: Any) -> Iterator[tuple[str, Any]]:
             yield name, getattr(thing, name)
 
 
-@pytest.mark.parametrize("name", ["cublas", "cusolver", "nvrtc", "runtime"])
+@pytest.mark.parametrize("name", ["cublas", "cusolver", "cutensor", "nvrtc", "runtime"])
 def test_functions_have_the_arguments_and_constants_the_values_that_we_count_on(name: str, libs: Any) -> None:
     from cupy_backends.cuda.api import runtime
 
@@ -106,6 +115,44 @@ def test_functions_have_the_arguments_and_constants_the_values_that_we_count_on(
             assert told(found) == taken(stands_for), asked
         compared += 1
     assert compared > 5
+
+
+def test_nvmath_binds_cutensor_as_we_call_it() -> None:
+    """Where nvmath-python is installed; the library is not opened."""
+    library = pytest.importorskip("nvmath.bindings.cutensor", reason="nvmath-python is not installed")
+    ours = inspect.signature(Cutensor.contract).parameters
+    others = {
+        "create": [], "get_version": [], "contract": [*map(str.lower, ours)][1:],
+        "create_tensor_descriptor": ["handle", "num_modes", "extent", "stride", "data_type", "alignment_requirement"],
+        "create_plan_preference": ["handle", "algo", "jit_mode"],
+        "estimate_workspace_size": ["handle", "desc", "plan_pref", "workspace_pref"],
+        "create_plan": ["handle", "desc", "pref", "workspace_size_limit"],
+        "destroy_tensor_descriptor": ["desc"], "destroy_operation_descriptor": ["desc"],
+        "destroy_plan_preference": ["pref"], "destroy_plan": ["plan"],
+    }  # fmt: skip
+    others["contract"] = [*others["contract"][:-1], "workspace_size", "stream"]
+    contraction = told(library.create_contraction)
+    assert contraction == [
+        "handle",
+        *(f"{what}_{one}" for one in "abc" for what in ("desc", "mode", "op")),
+        *("desc_d", "mode_d", "desc_compute"),
+    ]
+    for name, expected in others.items():
+        assert told(getattr(library, name)) == expected, name
+    numbers = library.Operator.OP_IDENTITY, library.Operator.OP_CONJ, library.Algo.DEFAULT, library.JitMode.NONE
+    assert numbers == (cutensor.AS_IT_IS, cutensor.CONJUGATED, cutensor.ANY_ALGORITHM, cutensor.NO_JIT)
+    assert library.WorksizePreference.WORKSPACE_DEFAULT == cutensor.USUAL_WORKSPACE
+    assert callable(library.ComputeDesc.COMPUTE_32F)
+    assert callable(library.ComputeDesc.COMPUTE_64F)
+
+
+def test_numbers_of_cutensor_are_those_of_cupys_module(libs: Any) -> None:
+    library = libs.cutensor
+    assert (library.OP_IDENTITY, library.OP_CONJ) == (cutensor.AS_IT_IS, cutensor.CONJUGATED)
+    assert (library.ALGO_DEFAULT, library.JIT_MODE_NONE) == (cutensor.ANY_ALGORITHM, cutensor.NO_JIT)
+    assert library.WORKSPACE_RECOMMENDED == cutensor.USUAL_WORKSPACE
+    types = library.R_32F, library.R_64F, library.C_32F, library.C_64F
+    assert types == tuple(cutensor.TYPES[dtype] for dtype in (F32, F64, C32, C64))
 
 
 CLASSES: Final = {"Stream": driver.Stream, "Event": driver.Event, "MemoryPool": driver.Pool, "Module": driver.Module}
@@ -131,6 +178,7 @@ def test_streams_events_and_staging_memory_are_made_as_we_make_them() -> None:
         ours = taken(getattr(fakes, name).__init__)
         assert taken(getattr(cupy.cuda, name).__init__)[: len(ours)] == ours
     assert told(cupy.cuda.alloc_pinned_memory) == ["size"]
+    assert told(cupy.cuda.malloc_managed) == ["size"]
     assert told(cupy.cuda.MemoryPool) == ["allocator"]
     assert cupy.cuda.Device(3).id == 3
     assert issubclass(cupy.cuda.memory.OutOfMemoryError, MemoryError)

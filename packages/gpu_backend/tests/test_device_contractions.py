@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,13 +17,19 @@ from tensor_einsum import plan
 from tensor_einsum.errors import MemoryLimitError
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.device.api import Gemm
-from tensor_gpu.kernels.contraction import products
+from tensor_gpu.kernels.contraction import unary
+from tensor_gpu.kernels.contraction.choice import DirectSum, contraction_of, plan_contraction
 from tensor_gpu.sim.api import SimulatedApi
+from tensor_gpu.sim.bench import Bench
 from tensor_gpu.sim.blas import check_gemm
 from tensor_gpu.sim.errors import SimulationError
 from tensor_gpu.sim.faults import Limits
+from tensor_gpu.tables.rates import Costs
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.placement import DeviceKind, Placement
+from tensor_runtime.backends.shared.products import MatrixProduct
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import DeviceKind, Placement, as_placement
 
 Array = np.ndarray[Any, Any]
 
@@ -73,12 +79,12 @@ def some_equation(random: Random) -> tuple[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.parametrize("least", [0, 10**9], ids=["library", "program"])
+@pytest.mark.parametrize("way", ["library", "program"])
 def test_any_contraction_of_any_views_is_exact(
-    seed: int, least: int, api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+    seed: int, way: str, api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(products, "LEAST_TERMS", least)
-    monkeypatch.setattr(products, "LEAST_SUMMED", 0)
+    for name in ("sums", "outer") if way == "library" else ("products", "least_products"):
+        monkeypatch.setattr(Costs, name, lambda *given, **options: 1e30)
     random = Random(seed)
     equation, extents = some_equation(random)
     dtype = random.choice(["float64", "complex128", "float32", "int64", "bool"])
@@ -90,8 +96,10 @@ def test_any_contraction_of_any_views_is_exact(
     found = tr.einsum(equation, on_device(first, random), on_device(second, random), optimize=[(0, 1)])
 
     assert tr.to(found, "cpu").to_numpy().tolist() == expected.tolist()
-    if least:
+    if way == "program" or dtype in ("int64", "bool"):
         assert api.counts["gemms"] == 0
+    else:
+        assert api.counts["gemms"] == 1
 
 
 @pytest.mark.parametrize(
@@ -114,7 +122,7 @@ def test_products_are_one_call_and_copy_nothing_needless(
     equation: str, gemms: int, launches: int, api: SimulatedApi
 ) -> None:
     random = Random(1)
-    extents = {"i": 64, "j": 96, "k": 40, "b": 6}
+    extents = {"i": 256, "j": 192, "k": 160, "b": 6}
     terms = equation.split("->")[0].split(",")
     arrays = [numbers(tuple(extents[one] for one in term), "float64", random) for term in terms]
     tensors = [tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in arrays]
@@ -144,7 +152,7 @@ def test_a_product_of_trailing_batches_is_one_call_and_no_copy(api: SimulatedApi
 def test_conjugates_are_read_where_they_lie_or_written_first(turned: str, api: SimulatedApi) -> None:
     random = Random(3)
     left, right = turned.split("->")[0].split(",")
-    extents = {"i": 24, "j": 32, "k": 20}
+    extents = {"i": 128, "j": 160, "k": 96}
     arrays = [numbers(tuple(extents[one] for one in term), "complex128", random) for term in (left, right)]
     x, y = (tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in arrays)
 
@@ -152,6 +160,75 @@ def test_conjugates_are_read_where_they_lie_or_written_first(turned: str, api: S
 
     assert np.array_equal(tr.to(found, "cpu").to_numpy(), np.einsum(turned, arrays[0].conj(), arrays[1]))
     assert api.counts["gemms"] == 1
+
+
+def test_a_label_that_one_operand_repeats_is_summed_over_all_its_elements(api: SimulatedApi) -> None:
+    random = Random(7)
+    a, b = numbers((64, 1, 96), "float64", random), numbers((5, 96, 64), "float64", random)
+    x, y = (tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in (a, b))
+    backend: Any = tr.backend("products")
+    forms = form_of(F64, (64, 1, 96), x.placement), form_of(F64, (5, 96, 64), x.placement)
+    form = form_of(F64, (64, 64), x.placement)
+    params = ContractParams((0, 1, 2), (1, 2, 3), (0, 3))
+
+    kernel = backend.bind("contract", forms, form, params)
+    found = backend.download(kernel(x.buffer.array, y.buffer.array), form)
+
+    assert api.counts["gemms"] == 1
+    assert found.to_nested() == np.einsum("ijl,jlk->ik", np.broadcast_to(a, (64, 5, 96)), b).tolist()
+
+
+@pytest.mark.parametrize(
+    ("capability", "plan"),
+    [((9, 0), MatrixProduct), ((8, 6), DirectSum)],
+    ids=["products of F64 are fast", "products of F64 are slow"],
+)
+def test_devices_decide_by_their_own_rates(capability: tuple[int, int], plan: type) -> None:
+    bench = Bench()
+    form, result = bench.form((256, 48)), bench.form((256, 256))
+    found = contraction_of((form, form), ((0, 1), (2, 1)), result, (0, 2))
+
+    with bench.api.under(Limits(devices=1, memory_bytes=1 << 20, compute_capability=capability)):
+        assert type(plan_contraction(bench.executor, found, result)) is plan
+
+
+def test_what_nothing_is_added_to_is_one_launch_of_products(api: SimulatedApi) -> None:
+    random = Random(8)
+    a, b = numbers((7, 3), "int64", random), numbers((3, 5), "float64", random)
+    x, y = (tr.to(tr.asarray(np.asfortranarray(array)), "products:0") for array in (a, b))
+    api.counts.clear()
+
+    found = tr.einsum("ib,bj->jib", x, y)
+
+    assert (api.counts["launches"], api.counts["gemms"]) == (1, 0)
+    assert tr.to(found, "cpu").to_numpy().tolist() == np.einsum("ib,bj->jib", a, b).tolist()
+
+
+@pytest.mark.parametrize(
+    ("equation", "shape", "shared"),
+    [
+        ("ij->", (300, 400), True),
+        ("iij->j", (40, 40, 30), True),
+        ("ijk->ki", (30, 500, 20), True),
+        ("ij->jj", (200, 50), False),
+        ("ij->ji", (20, 30), False),
+    ],
+)
+def test_long_sums_of_one_operand_are_shared_among_threads(
+    equation: str, shape: tuple[int, ...], shared: bool, api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    usual = unary.bind_reduction
+    monkeypatch.setattr(unary, "bind_reduction", lambda *given: asked.append(given[1]) or usual(*given))
+    random = Random(9)
+    array = numbers(shape, "float64", random)
+    x = on_device(array, random)
+
+    found = tr.to(tr.einsum(equation, x), "cpu").to_numpy()
+
+    expected = np.diag(array.sum(0)) if equation == "ij->jj" else np.einsum(equation, array)
+    assert found.tolist() == expected.tolist()
+    assert bool(asked) is shared
 
 
 def test_a_network_gives_what_the_host_gives(api: SimulatedApi) -> None:
@@ -230,3 +307,38 @@ def test_a_result_and_its_wider_multiple_are_measured_by_the_memory_of_the_devic
         with pytest.raises(OutOfMemoryError, match=r"result in F32 and its multiple in C32 .* but sim:0 has 1\.0 MiB"):
             tr.einsum("a,b->ab", x, x, alpha=2j)
         assert tr.einsum("a,b->ab", x, x, alpha=2.0).shape == (300, 300)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "kernel", "note"),
+    [
+        ("ij,jk->ik", ((256, 192), (192, 160)), "matrix product by the library", "estimated at"),
+        ("ij,jk->ik", ((3, 4), (4, 5)), "program that sums products", "estimated at"),
+        ("i,j->ij", ((300,), (400,)), "program of products", "estimated at"),
+        ("ijb,jkb->bik", ((256, 192, 6), (192, 160, 6)), "matrix product by the library", "and then permuted"),
+        ("ijx,jk->ik", ((256, 192, 2), (192, 160)), "matrix product by the library", "operand 0 is summed over axes"),
+    ],
+)
+def test_a_device_explains_what_computes_a_contraction(
+    equation: str, shapes: tuple[tuple[int, ...], ...], kernel: str, note: str, api: SimulatedApi
+) -> None:
+    place, backend = as_placement("products:0"), cast(Any, tr.backend("products"))
+    terms, out = equation.split("->")
+    labels = [tuple(map(ord, term)) for term in (*terms.split(","), out)]
+    extents = {
+        label: size for own, shape in zip(labels, shapes, strict=False) for label, size in zip(own, shape, strict=True)
+    }
+    result = form_of(F64, tuple(extents[label] for label in labels[2]), place)
+    forms = tuple(form_of(F64, shape, place) for shape in shapes)
+
+    told = backend.explain("contract", forms, result, ContractParams(*labels))
+
+    assert told.kernel == kernel
+    assert any(note in one for one in told.notes)
+    assert (told.workspace_bytes > 0) is ("permuted" in note)
+    assert 5e-6 < told.seconds < 1e-3
+    assert api.counts["launches"] == api.counts["gemms"] == 0
+    empty = form_of(F64, (0, 3), place)
+    assert (
+        backend.explain("contract", (empty, empty), empty, ContractParams((0, 1), (0, 1), (0, 1))).kernel == "program"
+    )

@@ -188,14 +188,14 @@ def test_what_a_solver_reports_of_a_matrix_is_told_with_its_place_in_the_batch(a
 
 
 def test_without_its_library_a_solver_says_so_and_products_do_without(api: SimulatedApi) -> None:
-    x, big = on_device(STACK), tr.full((20, 20), 2.0, placement="faulty:0")
+    x, big = on_device(STACK), tr.full((64, 64), 2.0, placement="faulty:0")
     with api.under(Limits(memory_bytes=1 << 20, missing=("gemm", "solver"))):
         with pytest.raises(UnsupportedOperationError, match=r"cholesky: .* lacks the library"):
             tensor_linalg.cholesky(x)
         assert "svd" in tr.backend("faulty").unsupported()
         assert "svd" not in tr.backend("faulty").operations()
         gemms = api.counts["gemms"]
-        assert tr.download(big @ big)[0, 0] == 80.0
+        assert tr.download(big @ big)[0, 0] == 256.0
         assert api.counts["gemms"] == gemms
         with pytest.raises(UnsupportedOperationError, match="lacks the library"):
             api.gemm(api.new_stream(0), Gemm(tr.F64, "N", "N", 1, 1, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1))
@@ -203,7 +203,7 @@ def test_without_its_library_a_solver_says_so_and_products_do_without(api: Simul
 
 
 def test_a_library_that_takes_few_matrices_is_called_more_often(api: SimulatedApi) -> None:
-    x = tr.to(tr.arange(2000, dtype="F64").reshape((20, 20, 5)), "faulty:0")
+    x = tr.to(tr.arange(20480, dtype="F64").reshape((64, 64, 5)), "faulty:0")
     definite = tr.to(tr.tensor(STACK), "faulty:0")
     product, (u, s, _) = x_by_x(x), tensor_linalg.svd(definite)
     with api.under(Limits(memory_bytes=1 << 20, largest_batch=2)):
@@ -220,11 +220,12 @@ def x_by_x(x: tr.Tensor) -> tr.Tensor:
 
 
 def test_an_extent_that_the_library_does_not_take_goes_another_way(api: SimulatedApi) -> None:
-    x = tr.full((20, 20), 2.0, placement="faulty:0")
-    with api.under(Limits(memory_bytes=1 << 20, largest_extent=19)):
-        before = api.counts["gemms"]
-        assert tr.download(x @ x)[3, 3] == 80.0
-        assert api.counts["gemms"] == before
+    x = tr.full((64, 64), 2.0, placement="faulty:0")
+    assert tr.download(x @ x)[3, 3] == 256.0
+    before = api.counts["gemms"]
+    with api.under(Limits(memory_bytes=1 << 20, largest_extent=63)):
+        assert tr.download(x @ x)[3, 3] == 256.0
+    assert api.counts["gemms"] == before == 1
 
 
 def test_without_peer_access_tensors_go_over_the_host(api: SimulatedApi) -> None:

@@ -119,3 +119,16 @@ def test_the_sources_have_the_bits_of_their_meanings() -> None:
     assert len(found) == len(DTYPES) * 3 * 2
     differing = [difference(sample.noted, memory) for sample, memory in zip(found, left, strict=True)]
     assert differing == [None] * len(found)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_bases_of_matrices_that_are_nearly_of_rank_one_are_orthonormal(dtype: str) -> None:
+    """Their other columns are rounding errors, whose products have squares that single precision does not hold."""
+    draw = np.random.default_rng(3)
+    given = np.stack([np.outer(*draw.standard_normal((2, extent))) for extent in (7,) * 40], -1).astype(dtype)
+    u, s, vh = (first(one) for one in tl.svd(tr.to(tr.tensor(given), "sim:0"), driver="jacobi"))
+
+    for columns in (u, vh.conj().swapaxes(1, 2)):
+        assert far(identity(columns), np.broadcast_to(np.eye(7), (40, 7, 7)), dtype) <= 40
+    x = np.moveaxis(given, -1, 0).astype(np.result_type(given, np.float64))
+    assert far((u * s[:, None, :]) @ vh, x, dtype) <= 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,15 @@ from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor, check_process
 from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
+from tensor_gpu.device.providers import Providers
 from tensor_gpu.device.streams import Transfer, UserStream
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import compact
+from tensor_gpu.tables.drivers import DriverTable, read_drivers, shipped
+from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.form import Form
-from tensor_runtime.placement import DeviceId, DeviceKind, Placement
-from tensor_runtime.protocols import Kernel, MemoryUse, Operand, Result
+from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement
+from tensor_runtime.protocols import Kernel, KernelChoice, MemoryUse, Operand, Result
 
 
 class DeviceBackend:
@@ -34,6 +38,8 @@ class DeviceBackend:
         self.name = api.name
         self.device_kind = kind
         self.api = api
+        self.providers = Providers(api.providers)
+        self._drivers: dict[int, DriverTable] = {}  # that the user gave, by numbers of devices
         self._process = os.getpid()
         self._notes = Notes()
         self._executors: dict[int, Executor] = {}  # by numbers of devices; made when they are asked for
@@ -44,7 +50,8 @@ class DeviceBackend:
         ordinal = placement.device.ordinal
         found = self._executors.get(ordinal)
         if found is None:
-            found = self._executors.setdefault(ordinal, Executor(self.api, ordinal, self._process, self._notes))
+            made = Executor(self.api, ordinal, self._process, self._notes, self.providers, self._drivers)
+            found = self._executors.setdefault(ordinal, made)
         return found
 
     def _opened(self) -> list[Executor]:
@@ -67,6 +74,13 @@ class DeviceBackend:
         """The kernel for exactly these forms, on the device of the result."""
         first = result[0] if isinstance(result, tuple) else result
         return kernel_table.bind(self.executor(first.placement), name, operands, result, params)
+
+    def explain(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> KernelChoice:
+        """What computes, what is copied for it, and why nothing faster does; errors as for :meth:`bind`."""
+        from tensor_gpu.explanation import explain
+
+        first = result[0] if isinstance(result, tuple) else result
+        return explain(self.executor(first.placement), name, operands, result, params)
 
     def operations(self) -> frozenset[str]:
         """Every name in the kernel table."""
@@ -157,6 +171,42 @@ class DeviceBackend:
         copied: DeviceArray = bind_step(self.executor(form.placement), "copy", (form,), compact(form), None)(array)
         return copied
 
+    def use_drivers(
+        self, table: DriverTable | str | os.PathLike[str] | None, placement: Placement | str | None = None, /
+    ) -> AbstractContextManager[object]:
+        """Decompose as a table says from now on; kernels are bound anew.
+
+        Args:
+            table: one, or the file of one, as ``tensor_gpu.sweep`` writes it; None for the one shipped.
+            placement: the device; None for all of this backend.
+
+        Returns:
+            What puts back the tables of before, at the end of a ``with`` block.
+
+        Raises:
+            LoadError: the file cannot be read.
+            FormatError: it holds no table.
+
+        >>> from tensor_gpu.sim.bench import Bench
+        >>> from tensor_gpu.tables.drivers import Rule
+        >>> bench = Bench()
+        >>> with bench.backend.use_drivers(DriverTable([Rule("qr", "geqrf")])):
+        ...     len(bench.executor.drivers.rules)
+        1
+        """
+        found = table if table is None or isinstance(table, DriverTable) else read_drivers(table)
+        places = self.placements() if placement is None else (as_placement(placement),)
+        restored = ExitStack()
+        restored.callback(self._put_drivers, dict(self._drivers))
+        given = dict.fromkeys([one.device.ordinal for one in places if one.device], found)
+        self._put_drivers({**self._drivers, **given})
+        return restored
+
+    def _put_drivers(self, tables: Mapping[int, DriverTable | None]) -> None:
+        self._drivers.clear()
+        self._drivers.update({ordinal: table for ordinal, table in tables.items() if table is not None})
+        binding_cache.clear()
+
     def stream(self, placement: Placement, handle: int | None, /) -> UserStream:
         """A new stream of a device, or another library's.
 
@@ -190,5 +240,9 @@ class DeviceBackend:
         facts = {}
         for ordinal, properties in enumerate(self.api.devices()):
             memory = self.api.memory(ordinal)
-            facts[f"{self.name}:{ordinal}"] = f"{properties.name}, {memory.used} of {memory.total} bytes in use"
+            drivers = self._drivers.get(ordinal) or shipped(properties.compute_capability)
+            used = f"{memory.used} of {memory.total} bytes in use"
+            facts[f"{self.name}:{ordinal}"] = f"{properties.name}, {used}; drivers {drivers.digest}"
+        if self.api.providers():
+            facts["contractions by"] = self.providers.describe()
         return facts

@@ -31,6 +31,7 @@ MODULES: Final = (
     "joining.padding",
     "joining.slicing",
     "linalg.decompositions",
+    "linalg.singular_values",
     "linalg.solving",
     "random",
     "reduction.reduction",

@@ -104,6 +104,8 @@ _FAR_LINES: Final = 1 << 12
 _STAGED_LINES: Final = 64
 _PART: Final = 8.0  # one element of a product in less than a vector of neighbouring ones, or in one that is staged
 _VECTOR_TRAFFIC: Final = 0.04  # the same of a matrix that BLAS multiplies by a vector
+stacks_evenly: Final = False
+"""Whether matrices of a stack must be evenly spaced: our loop over calls of BLAS takes them anywhere."""
 LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
 """The least that :func:`scatter` says."""
 _UNCACHED: Final = 6.0  # how much slower vectors come from beyond it

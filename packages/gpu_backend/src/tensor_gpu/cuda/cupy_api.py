@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -17,16 +17,16 @@ import numpy as np
 
 from tensor_core.errors import BackendError
 from tensor_gpu.cuda.compiler import compiled
+from tensor_gpu.cuda.cutensor import CutensorProvider
 from tensor_gpu.cuda.functions import Functions
+from tensor_gpu.cuda.memory import Memories
+from tensor_gpu.cuda.providers import found as found_providers
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
 from tensor_gpu.cuda.staging import Staging
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Scratch, Solver
-from tensor_gpu.device.pool import DeviceMemoryError
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.placement import MemoryKind
 
-NO_MEMORY: Final = 2
-"""cudaErrorMemoryAllocation, which CuPy raises as an error of its own where memory of the host is pinned."""
 NOT_READY: Final = 600
 """cudaErrorNotReady: what is asked for has not run yet, and nothing is wrong."""
 ALREADY_ENABLED: Final = 704
@@ -114,64 +114,54 @@ class CupyApi:
         self._modules = found
         self.cuda, self.runtime, self.libs = found.cuda, found.runtime, found.libs
         self._properties = [self._properties_of(ordinal) for ordinal in range(self.runtime.getDeviceCount())]
-        self._pool = self.cuda.MemoryPool()
-        self._live: list[dict[int, tuple[Any, int]]] = [{} for _ in self._properties]
-        self._dropped: deque[tuple[int, int, Sequence[Any]]] = deque()
-        self._leaving: list[tuple[int, int, list[Any]]] = []
-        self._staging: Staging[Any] = Staging(self._pin, self._event, self._passed, lambda event: event.synchronize())
+        self._memories = Memories(self.cuda, self.runtime, self.name, self._properties, self._event, self._passed)
+        self._staging: Staging[Any] = Staging(
+            self._memories.pin, self._event, self._passed, lambda event: event.synchronize()
+        )
         self._functions = Functions(self._load, lambda ordinal: self.runtime.deviceSynchronize())
         self._met: set[tuple[int, int]] = set()
         self._lock = threading.RLock()
+        self._providers = found_providers(self.libs, self.cuda.Device, self.current)
 
     def _properties_of(self, ordinal: int) -> DeviceProperties:
         facts = self.runtime.getDeviceProperties(ordinal)
+        moves = self.runtime.deviceGetAttribute(self.runtime.cudaDevAttrManagedMemory, ordinal)
         return DeviceProperties(
-            facts["name"].decode(), int(facts["totalGlobalMem"]), (int(facts["major"]), int(facts["minor"]))
+            facts["name"].decode(),
+            int(facts["totalGlobalMem"]),
+            (int(facts["major"]), int(facts["minor"])),
+            memory_kinds=(MemoryKind.Device, MemoryKind.PinnedHost, *([MemoryKind.Managed] if moves else [])),
         )
 
     def devices(self) -> Sequence[DeviceProperties]:
         """The devices, in CUDA's order."""
         return self._properties
 
+    def providers(self) -> Sequence[CutensorProvider]:
+        """cuTENSOR, as far as something binds it."""
+        return self._providers
+
+    @contextmanager
+    def current(self, stream: Any, /) -> Iterator[None]:
+        """Make a stream, and its device, the current one of this thread."""
+        with self.cuda.Device(stream.ordinal), stream.native:
+            yield
+
     def allocate(self, ordinal: int, nbytes: int, /) -> int:
-        """Memory of a pool of our own; where there is none left, what is about to be released is waited for.
+        """Memory of a device; errors as for :meth:`allocate_in`."""
+        return self.allocate_in(MemoryKind.Device, ordinal, nbytes)
+
+    def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:
+        """Memory of a kind; where there is none left, what is about to be released is waited for.
 
         Raises:
             DeviceMemoryError: there is none after that either.
+            BackendError: a kind that the device lacks.
         """
-        with self._lock, self.cuda.Device(ordinal):
-            self._collect(wait=False)
-            try:
-                pointer = self._pool.malloc(nbytes)
-            except MemoryError:
-                self._collect(wait=True)
-                self._pool.free_all_blocks()
-                pointer = self._last_try(ordinal, nbytes)
-            address = int(pointer.ptr)
-            self._live[ordinal][address] = pointer, nbytes
-            return address
-
-    def _last_try(self, ordinal: int, nbytes: int) -> Any:
         try:
-            return self._pool.malloc(nbytes)
-        except MemoryError as error:
-            used, total = self.memory(ordinal)
-            raise DeviceMemoryError(
-                f"{self.name}:{ordinal}: {nbytes} bytes were asked for, {used} of {total} are in use: {error}",
-                asked=nbytes,
-                used=used,
-                limit=total,
-            ) from error
-
-    def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:
-        """Memory of the device, the only kind that the properties name.
-
-        Raises:
-            BackendError: another kind.
-        """
-        if kind is not MemoryKind.Device:
-            raise BackendError(f"{self.name}:{ordinal} has no {kind.name} memory; it has Device")
-        return self.allocate(ordinal, nbytes)
+            return self._memories.allocate(kind, ordinal, nbytes)
+        finally:
+            self._land()
 
     def rest(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
         """Nothing happens to memory that rests."""
@@ -181,15 +171,17 @@ class CupyApi:
 
     def release(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
         """Memory is taken back when what its users were given has run. Collectors call this anywhere: it only notes."""
-        self._dropped.append((ordinal, address, users))
+        self._memories.release(ordinal, address, users)
 
     def memory(self, ordinal: int, /) -> MemoryFacts:
         """What live arrays use, of how much."""
-        with self._lock:
-            self._collect(wait=False)
-            leaving = {address for device, address, _ in self._leaving if device == ordinal}
-            used = sum(nbytes for address, (_, nbytes) in self._live[ordinal].items() if address not in leaving)
-            return MemoryFacts(used, self.capacity(ordinal))
+        self._land()
+        return MemoryFacts(self._memories.used(ordinal), self.capacity(ordinal))
+
+    def free(self, ordinal: int, /) -> int:
+        """What the driver would still give."""
+        with self.cuda.Device(ordinal):
+            return int(self.runtime.memGetInfo()[0])
 
     def capacity(self, ordinal: int, /) -> int:
         """What the driver said once."""
@@ -243,19 +235,17 @@ class CupyApi:
 
     def upload(self, stream: Any, target: int, source: bytes | bytearray | memoryview, /) -> None:
         """Submit a copy of bytes that are taken now, into memory that the device reads by itself."""
-        kind = self.runtime.memcpyHostToDevice
 
         def submit(address: int, start: int, nbytes: int) -> None:
-            self._copy(stream, target + start, address, nbytes, kind)
+            self._copy(stream, target + start, address, nbytes)
 
         self._staging.upload(stream, source, submit)
 
     def download(self, stream: Any, source: int, target: bytearray, /) -> None:
         """Submit a copy to such memory; whoever sees that it has run takes it from there."""
-        kind = self.runtime.memcpyDeviceToHost
 
         def submit(address: int, start: int, nbytes: int) -> None:
-            self._copy(stream, address, source + start, nbytes, kind)
+            self._copy(stream, address, source + start, nbytes)
 
         self._staging.download(stream, target, submit)
 
@@ -263,7 +253,7 @@ class CupyApi:
         """Submit a copy; CUDA's addresses are one space and tell the devices."""
         if len(self._properties) > 1:
             self._let_meet(self.ordinal_of(target), self.ordinal_of(source))
-        self._copy(stream, target, source, nbytes, self.runtime.memcpyDefault)
+        self._copy(stream, target, source, nbytes)
 
     def fill(self, stream: Any, target: int, byte: int, nbytes: int, /) -> None:
         """Submit the writing of one byte everywhere."""
@@ -313,7 +303,9 @@ class CupyApi:
     def _load(self, program: Program, ordinal: int) -> Any:
         return self._modules.loaded(program, self._properties[ordinal].compute_capability)
 
-    def _copy(self, stream: CudaStream, target: int, source: int, nbytes: int, kind: int) -> None:
+    def _copy(self, stream: CudaStream, target: int, source: int, nbytes: int) -> None:
+        """Copy between any memories, of which the driver knows by their addresses what they are."""
+        kind = self.runtime.memcpyDefault
         with self.cuda.Device(stream.ordinal):
             self.runtime.memcpyAsync(target, source, nbytes, kind, stream.native.ptr)
 
@@ -336,14 +328,6 @@ class CupyApi:
             event.record(stream.native)
             return event
 
-    def _pin(self, nbytes: int) -> Any:
-        try:
-            return self.cuda.alloc_pinned_memory(nbytes)
-        except self.runtime.CUDARuntimeError as error:
-            if error.status != NO_MEMORY:
-                raise
-            raise MemoryError(str(error)) from error
-
     def _passed(self, event: Any) -> bool:
         return self._has_run(self.runtime.eventQuery(event.ptr))
 
@@ -360,20 +344,7 @@ class CupyApi:
             )
         return status == 0
 
-    def _collect(self, *, wait: bool) -> None:
-        """Take back the memory that nobody will use any more."""
-        while self._dropped:
-            ordinal, address, users = self._dropped[0]
-            self._leaving.append((ordinal, address, [self._event(user) for user in users]))
-            self._dropped.popleft()
-        for one in tuple(self._leaving):  # an interruption while it waits loses none of them
-            ordinal, address, events = one
-            if wait:
-                for event in events:
-                    event.synchronize()
-            if all(map(self._passed, events)):
-                self._leaving.remove(one)
-                del self._live[ordinal][address]
+    def _land(self) -> None:
         for stream in self._staging.streams():
             self._staging.land(stream)
 

@@ -1,6 +1,7 @@
 """Memory of devices of CUDA from other libraries, and for them: DLPack and ``__cuda_array_interface__``, both ways.
 
-Nothing is copied unless it has to be, and the host waits for nothing: streams wait for each other.
+Nothing is copied unless it has to be, and the host waits for nothing: streams wait for each other. Memory that the host
+reads, too, is waited for before it is lent.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ ELEMENT_TYPES: Final[Mapping[str, DType]] = {
     "|b1": Bool,
 }
 """Element types by their names in ``__cuda_array_interface__``."""
+_DLPACK_TYPES: Final[Mapping[MemoryKind, int]] = {MemoryKind.PinnedHost: 3, MemoryKind.Managed: 13}
+"""kDLCUDAHost, kDLCUDAManaged."""
 _NAMES: Final[Mapping[DType, str]] = {dtype: name for name, dtype in ELEMENT_TYPES.items()}
 
 Borrowed = tuple[DType, TensorLayout, int, bool, object]
@@ -62,7 +65,10 @@ class CudaBackend(DeviceBackend):
 
     def dlpack_device(self, placement: Placement, /) -> tuple[int, int]:
         """DLPack's name of a device."""
-        return self._device_type, self.executor(placement).ordinal
+        return self._dlpack_type(placement.memory_kind), self.executor(placement).ordinal
+
+    def _dlpack_type(self, kind: MemoryKind) -> int:
+        return _DLPACK_TYPES.get(kind, self._device_type)
 
     def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[DeviceArray, Form] | None:
         """The array and form of another library's memory; None where it names none.
@@ -144,8 +150,10 @@ class CudaBackend(DeviceBackend):
             theirs = self.api.stream_of(array.allocation.ordinal, stream or DEFAULT_STREAM)
             self.api.wait(theirs, self.api.record(array.allocation.writer))
             array.allocation.users.add(theirs)  # the memory is not used again before it is through with it
+            if array.allocation.kind is not MemoryKind.Device:
+                self.api.synchronize(array.allocation.writer)  # the host may read it, and waits for no stream
         layout = TensorLayout(form.shape, form.strides)
-        device = self._device_type, array.allocation.ordinal
+        device = self._dlpack_type(array.allocation.kind), array.allocation.ordinal
         return export_device_capsule(
             *(form.dtype, layout, array.address, device, array),
             unversioned=is_unversioned(max_version),

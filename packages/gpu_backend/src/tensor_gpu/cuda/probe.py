@@ -72,7 +72,7 @@ class CupyProbe:
                 cuda.alloc_pinned_memory(8),
             )
             function((1,), (1,), (np.int64(memory.ptr),), 0, stream)
-            runtime.memcpyAsync(taken.ptr, memory.ptr, 8, runtime.memcpyDeviceToHost, stream.ptr)
+            runtime.memcpyAsync(taken.ptr, memory.ptr, 8, runtime.memcpyDefault, stream.ptr)
             stream.synchronize()
         found = int.from_bytes(memoryview(taken).cast("B")[:8], "little")
         if found != _PROBED:

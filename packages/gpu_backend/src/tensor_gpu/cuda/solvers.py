@@ -25,11 +25,15 @@ ARRAYS: Final[Mapping[str, str]] = {
     "orgqr": "aa",
     "gesvd": "araa",
     "gesvdj": "araa",
+    "gesvdjBatched": "araa",
+    "gesvda": "araa",
     "syevd": "ar",
+    "syevj": "ar",
+    "syevjBatched": "ar",
     "trsm": "aa",
 }
 """What the arrays of each routine hold: numbers of its type (a), real ones (r) or int32 (i)."""
-_OF_COMPLEX: Final = {"orgqr": "ungqr", "syevd": "heevd", "syevjBatched": "heevjBatched"}
+_OF_COMPLEX: Final = {"orgqr": "ungqr", "syevd": "heevd", "syevj": "heevj", "syevjBatched": "heevjBatched"}
 MOST_AT_ONCE: Final = 256
 """Rows of matrices of which a stack is one call, of a routine for small ones; larger ones come one by one."""
 _CONSTANTS: Final = {dtype: np.array([1, 0], dtype.numpy_name) for dtype in LETTERS}
@@ -194,33 +198,72 @@ def _gesvdj(on: Libraries, call: Solver) -> None:
         on.cusolver.destroyGesvdjInfo(options)
 
 
+def _gesvdj_batched(on: Libraries, call: Solver) -> None:
+    """All of a stack at once; matrices, values and vectors lie without gaps."""
+    (m, n), (a, s, u, v) = call.sizes, call.arrays
+    handle, vectors = on.lapack(), on.cusolver.CUSOLVER_EIG_MODE_VECTOR
+    lie = m, n, a.address, a.leading, s.address, u.address, u.leading, v.address, v.leading
+    options = on.cusolver.createGesvdjInfo()
+    try:
+        size = _named(on.cusolver, call, "gesvdjBatched_bufferSize")(handle, vectors, *lie, options, call.matrices)
+        work = on.scratch(size * call.dtype.itemsize)
+        run = _named(on.cusolver, call, "gesvdjBatched")
+        run(handle, vectors, *lie, work, size, call.info, options, call.matrices)
+    finally:
+        on.cusolver.destroyGesvdjInfo(options)
+
+
+def _gesvda(on: Libraries, call: Solver) -> None:
+    """All of a stack at once."""
+    (m, n), (a, s, u, v) = call.sizes, call.arrays
+    handle, vectors = on.lapack(), on.cusolver.CUSOLVER_EIG_MODE_VECTOR
+    lie = n, m, n, *a, s.address, s.stride, *u, *v  # of full rank
+    size = _named(on.cusolver, call, "gesvdaStridedBatched_bufferSize")(handle, vectors, *lie, call.matrices)
+    work = on.scratch(size * call.dtype.itemsize)
+    residuals = np.empty(call.matrices)  # which the library wants to tell the host
+    run = _named(on.cusolver, call, "gesvdaStridedBatched")
+    run(handle, vectors, *lie, work, size, call.info, residuals.ctypes.data, call.matrices)
+
+
 def _syevd(on: Libraries, call: Solver) -> None:
     (n,), (a, w) = call.sizes, call.arrays
-    handle, run = on.lapack(), _named(on.cusolver, call, "syevd")
-    how = on.cusolver.CUSOLVER_EIG_MODE_VECTOR, on.cublas.CUBLAS_FILL_MODE_LOWER
-    if call.matrices > 1 and n <= MOST_AT_ONCE:
-        _syevj(on, call, how)
-        return
+    handle, how, run = on.lapack(), _eigen(on), _named(on.cusolver, call, "syevd")
     size = _named(on.cusolver, call, "syevd_bufferSize")(handle, *how, n, a.address, a.leading, w.address)
     work = on.scratch(size * call.dtype.itemsize)
     for matrix, values, info in _each(call):
         run(handle, *how, n, matrix, a.leading, values, work, size, info)
 
 
-def _syevj(on: Libraries, call: Solver, how: tuple[int, int]) -> None:
-    """All of a stack at once, by Jacobi rotations, ascending; matrices and values lie without gaps."""
+def _syevj(on: Libraries, call: Solver) -> None:
+    """By Jacobi rotations, ascending."""
     (n,), (a, w) = call.sizes, call.arrays
-    handle, options = on.lapack(), on.cusolver.createSyevjInfo()
+    handle, how, run = on.lapack(), _eigen(on), _named(on.cusolver, call, "syevj")
+    options = on.cusolver.createSyevjInfo()
     try:
-        size = _named(on.cusolver, call, "syevjBatched_bufferSize")(
-            handle, *how, n, a.address, a.leading, w.address, options, call.matrices
-        )
+        size = _named(on.cusolver, call, "syevj_bufferSize")(handle, *how, n, a.address, a.leading, w.address, options)
         work = on.scratch(size * call.dtype.itemsize)
-        _named(on.cusolver, call, "syevjBatched")(
-            *(handle, *how, n, a.address, a.leading, w.address, work, size, call.info, options, call.matrices)
-        )
+        for matrix, values, info in _each(call):
+            run(handle, *how, n, matrix, a.leading, values, work, size, info, options)
     finally:
         on.cusolver.destroySyevjInfo(options)
+
+
+def _syevj_batched(on: Libraries, call: Solver) -> None:
+    """The same of all of a stack at once; matrices and values lie without gaps."""
+    (n,), (a, w) = call.sizes, call.arrays
+    handle, how, options = on.lapack(), _eigen(on), on.cusolver.createSyevjInfo()
+    lie = n, a.address, a.leading, w.address
+    try:
+        size = _named(on.cusolver, call, "syevjBatched_bufferSize")(handle, *how, *lie, options, call.matrices)
+        work = on.scratch(size * call.dtype.itemsize)
+        run = _named(on.cusolver, call, "syevjBatched")
+        run(handle, *how, *lie, work, size, call.info, options, call.matrices)
+    finally:
+        on.cusolver.destroySyevjInfo(options)
+
+
+def _eigen(on: Libraries) -> tuple[int, int]:
+    return on.cusolver.CUSOLVER_EIG_MODE_VECTOR, on.cublas.CUBLAS_FILL_MODE_LOWER
 
 
 def _trsm(on: Libraries, call: Solver) -> None:
@@ -250,6 +293,10 @@ _ROUTINES: Final[Mapping[str, Callable[[Libraries, Solver], None]]] = {
     "orgqr": _orgqr,
     "gesvd": _gesvd,
     "gesvdj": _gesvdj,
+    "gesvdjBatched": _gesvdj_batched,
+    "gesvda": _gesvda,
     "syevd": _syevd,
+    "syevj": _syevj,
+    "syevjBatched": _syevj_batched,
     "trsm": _trsm,
 }

@@ -7,11 +7,14 @@ on the host, with memory and streams that find mistakes; a driver's library is a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from tensor_core.dtypes import DType
 from tensor_gpu.device.program import Argument, Program
 from tensor_runtime.placement import MemoryKind
+
+if TYPE_CHECKING:
+    from tensor_gpu.device.provider import Provider
 
 Stream = Hashable
 """A queue of work on one device, as the device names it; what is in one queue runs in its order."""
@@ -130,7 +133,11 @@ ROUTINES: Final[Mapping[str, str]] = {
     "orgqr": "a [m, n] with reflectors and tau [k] becomes the first n columns of q; sizes (m, n, k)",
     "gesvd": "of a [m, n], which is lost, s [n], u [m, n] and vh [n, n]; m is n or more",
     "gesvdj": "by Jacobi rotations, of a [m, n], which is lost, s [k], u [m, k] and vh [k, n]; k is the smaller",
+    "gesvdjBatched": "the same of matrices of up to 32 rows and columns, u [m, m], and v [n, n] with the right vectors",
+    "gesvda": "by an approximation, of a [m, n], s [n], u [m, n], and v [n, n] with the right vectors; m is n or more",
     "syevd": "a [n, n], whose lower triangle is read, becomes the eigenvectors, w [n] the ascending eigenvalues",
+    "syevj": "the same by Jacobi rotations",
+    "syevjBatched": "the same of all matrices at once",
     "trsm": "of a [m, m] and b [m, k], b becomes x with op(a) x = b; options: L or U, N, T or C, N or U for ones",
 }
 """Routines by their LAPACK names: arrays in order, with their sizes."""
@@ -162,6 +169,10 @@ class DeviceApi(Protocol):
 
     def memory(self, ordinal: int, /) -> MemoryFacts:
         """What is in use, of how much."""
+        ...
+
+    def free(self, ordinal: int, /) -> int:
+        """Bytes of memory that nobody has, whoever else takes some; the device may be opened for it."""
         ...
 
     def capacity(self, ordinal: int, /) -> int:
@@ -230,6 +241,10 @@ class DeviceApi(Protocol):
 
     def solver(self, stream: Stream, call: Solver, scratch: Scratch, /) -> None:
         """Submit a routine of linear algebra, whose workspaces come from ``scratch``."""
+        ...
+
+    def providers(self) -> Sequence[Provider]:
+        """Libraries that contract tensors as they lie, and may be there, the best first; none is imported or opened."""
         ...
 
     def allocate_in(self, kind: MemoryKind, ordinal: int, nbytes: int, /) -> int:

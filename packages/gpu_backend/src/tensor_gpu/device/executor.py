@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -18,6 +18,9 @@ from tensor_gpu.device.arrays import Allocation, DeviceArray, ForeignAllocation
 from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
 from tensor_gpu.device.program import Argument, Program
+from tensor_gpu.device.provider import Contract, Provider
+from tensor_gpu.device.providers import Providers
+from tensor_gpu.tables.drivers import DriverTable, shipped
 from tensor_runtime.form import Form
 from tensor_runtime.placement import MemoryKind
 from tensor_runtime.protocols import DEFERRED, RETOLD
@@ -63,9 +66,19 @@ class Executor:
     True
     """
 
-    def __init__(self, api: DeviceApi, ordinal: int, process: int | None = None, notes: Notes | None = None) -> None:
+    def __init__(
+        self,
+        api: DeviceApi,
+        ordinal: int,
+        process: int | None = None,
+        notes: Notes | None = None,
+        providers: Providers | None = None,
+        drivers: Mapping[int, DriverTable] | None = None,
+    ) -> None:
         self.api = api
         self.ordinal = ordinal
+        self.providers = providers or Providers(api.providers)
+        self._drivers: Mapping[int, DriverTable] = {} if drivers is None else drivers  # that the user gave, by devices
         self._usual = api.new_stream(ordinal)
         self._pools: dict[MemoryKind, Pool] = {}
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
@@ -88,6 +101,11 @@ class Executor:
         if self.ordinal >= len(devices):
             raise PlacementError(f"{self.api.name}:{self.ordinal}: there are {len(devices)} such devices now")
         return devices[self.ordinal]
+
+    @property
+    def drivers(self) -> DriverTable:
+        """Which routine decomposes which matrices: as the user said, else as shipped for devices like this one."""
+        return self._drivers.get(self.ordinal) or shipped(self.properties().compute_capability)
 
     def check_process(self) -> None:
         """Refuse a process that is a fork of the one that opened the device: nothing of it can be used there.
@@ -122,8 +140,7 @@ class Executor:
     def _first_limit(self, kind: MemoryKind) -> int | None:
         if kind is not MemoryKind.Managed:
             return None
-        used, total = self.api.memory(self.ordinal)
-        return (total - used) // MANAGED_PART
+        return self.api.free(self.ordinal) // MANAGED_PART
 
     @contextmanager
     def using(self, stream: Stream, /) -> Iterator[None]:
@@ -195,6 +212,20 @@ class Executor:
         for part in (call,) if call.matrices <= most else parts.solvers(call, most):
             workspaces: list[DeviceArray] = []
             self.api.solver(stream, part, partial(self._workspace, workspaces))
+
+    def contract(
+        self,
+        provider: Provider,
+        call: Contract,
+        a: DeviceArray,
+        b: DeviceArray,
+        c: DeviceArray,
+        /,
+    ) -> None:
+        """Submit a contraction of a and b into c; its workspace is from the pool."""
+        stream, workspaces = self._ordered((a, b), (c,)), list[DeviceArray]()
+        addresses = a.address, b.address, c.address
+        provider.contract(stream, call, addresses, partial(self._workspace, workspaces))
 
     def _workspace(self, held: list[DeviceArray], nbytes: int) -> int:
         held.append(self.scratch(nbytes, 1))

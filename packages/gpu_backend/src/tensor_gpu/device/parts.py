@@ -9,7 +9,8 @@ from tensor_core.dtypes import I32, DType
 from tensor_gpu.device.api import Gemm, Solver
 
 _SECOND: Final[Mapping[str, str]] = {
-    "getrf": "pivots", "getrs": "pivots", "gesvd": "values", "gesvdj": "values", "syevd": "values",
+    "getrf": "pivots", "getrs": "pivots", "gesvd": "values", "gesvdj": "values", "gesvdjBatched": "values",
+    "gesvda": "values", "syevd": "values", "syevj": "values", "syevjBatched": "values",
 }  # fmt: skip
 """What the second array of a routine holds, where it is not of the type of the call."""
 

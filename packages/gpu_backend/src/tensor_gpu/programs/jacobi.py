@@ -34,17 +34,19 @@ MOST_SWEEPS: Final = 40
 _FUNCTIONS = """
 /* Makes two columns orthogonal, by a rotation that two other ones take as well; false where they are already. */
 template <class T, class C> __device__ bool rotate(T* x, T* y, long long rows, T* v, T* w, long long others, C most,
-    C nothing) {
+    C nothing, C lift) {
     const C first = column_square(x, rows), second = column_square(y, rows);
     const T product = column_product(x, y, rows);
-    const C size = sqrt(square(product));
+    const C up = square(product) < nothing ? lift : (C)1; // small squares lose digits, and turns their length
+    const T lifted = times(up, product);
+    const C long_one = sqrt(square(lifted)), size = long_one / up;
     if (first < nothing || second < nothing || size <= most * sqrt(first) * sqrt(second)) return false;
     const C apart = (second - first) / ((C)2 * size), far = fabs(apart);
     const C slope = far > limits<C>::large() ? (C)0.5 / far : (C)1 / (far + sqrt((C)1 + far * far));
     const C tangent = apart < (C)0 ? -slope : slope;
     const C cosine = (C)1 / sqrt((C)1 + tangent * tangent), sine = tangent * cosine;
     const C half = sine / ((C)1 + cosine); // so written, the errors of many small turns do not add up
-    const T phase = f_conj(over(product, size));
+    const T phase = f_conj(over(lifted, long_one));
     for (int turn = 0; turn < 2; ++turn) {
         for (long long row = row_from(0); row < rows; row += 32) {
             const T a = x[row], b = f_multiply(phase, y[row]);
@@ -100,7 +102,7 @@ def jacobi_program(dtype: DType, /) -> Program:
     'jacobi'
     """
     number, part = TYPES[dtype], TYPES[dtype.component]
-    nothing = _nothing(dtype)
+    nothing, lift = _nothing(dtype), _lift(dtype)
     source = f"""{header("columns.cuh")}{_FUNCTIONS}
 extern "C" __global__ void jacobi({number}* us, {part}* values, {number}* vhs, int* info, {number}* as, {number}* vs,
     long long rows, long long columns, long long count) {{
@@ -108,7 +110,7 @@ extern "C" __global__ void jacobi({number}* us, {part}* values, {number}* vhs, i
     __shared__ bool turned[{MOST_THREADS // 32}];
     const long long warp = threadIdx.x / 32, warps = blockDim.x / 32, even = columns + columns % 2;
     const {part} most = ({part}){float(np.finfo(dtype.component.numpy_name).eps)!r} * sqrt(({part})(rows + 16));
-    const {part} nothing = ({part}){nothing!r};
+    const {part} nothing = ({part}){nothing!r}, lift = ({part}){lift!r};
     for (long long matrix = blockIdx.x; matrix < count; matrix += gridDim.x) {{
         {number}* a = as + matrix * rows * columns;
         {number}* v = vs + matrix * columns * columns;
@@ -145,7 +147,7 @@ extern "C" __global__ void jacobi({number}* us, {part}* values, {number}* vhs, i
                     const long long p = one < other ? one : other, q = one < other ? other : one;
                     if (q < columns)
                         any |= rotate(a + p * rows, a + q * rows, rows, v + p * columns, v + q * columns, columns, most,
-                            nothing);
+                            nothing, lift);
                 }}
             }}
             if (threadIdx.x % 32 == 0) turned[warp] = any;
@@ -193,7 +195,7 @@ extern "C" __global__ void jacobi({number}* us, {part}* values, {number}* vhs, i
             x /= scale[:, None, None]
             y = np.zeros((len(x), count, columns, columns), x.dtype)
             y[0, :, range(columns), range(columns)] = 1
-            memory.view(info, I32, (count,), (1,))[...] = _sweeps(x, y, nothing)
+            memory.view(info, I32, (count,), (1,))[...] = _sweeps(x, y, nothing, lift)
             put_parts(given, x)
             put_parts(room, y)
             squares = total(square(x))
@@ -214,8 +216,13 @@ extern "C" __global__ void jacobi({number}* us, {part}* values, {number}* vhs, i
 
 
 def _nothing(dtype: DType) -> float:
-    """The square of a length that is none beside an element between 1 and 2."""
-    return 1e-34 if dtype.component is F32 else 1e-280
+    """The square of a length that is none beside an element between 1 and 2: less has squares that lose digits."""
+    return 1e-30 if dtype.component is F32 else 1e-280
+
+
+def _lift(dtype: DType) -> float:
+    """A power of two by which products of columns become numbers that have a square."""
+    return 2.0**80 if dtype.component is F32 else 2.0**700
 
 
 def _rounds(columns: int) -> list[tuple[list[int], list[int]]]:
@@ -230,7 +237,7 @@ def _rounds(columns: int) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _sweeps(x: Array, y: Array, nothing: float) -> Array:
+def _sweeps(x: Array, y: Array, nothing: float, lift: float) -> Array:
     """Rotate columns [part, matrix, column, row] of two stacks until no two of the first want it; the infos."""
     eps = np.finfo(x.dtype).eps
     most = eps * np.sqrt(x.dtype.type(x.shape[-1] + 16))
@@ -239,18 +246,21 @@ def _sweeps(x: Array, y: Array, nothing: float) -> Array:
     for _ in range(MOST_SWEEPS):
         turned[:] = False
         for firsts, seconds in rounds:
-            turned |= _rotate(x, y, firsts, seconds, most, nothing)
+            turned |= _rotate(x, y, firsts, seconds, most, nothing, lift)
         if not turned.any():
             break
     return turned.astype(np.int32)
 
 
-def _rotate(x: Array, y: Array, firsts: list[int], seconds: list[int], most: Any, nothing: float) -> Array:
+def _rotate(x: Array, y: Array, firsts: list[int], seconds: list[int], most: Any, nothing: float, lift: float) -> Array:
     one, other = x[:, :, firsts], x[:, :, seconds]
     first, second = total(square(one)), total(square(other))
     terms = multiply(conjugate(one), other)
     product = np.stack([total(part) for part in terms])
-    size = np.sqrt(square(product))
+    up = np.where(square(product) < nothing, x.dtype.type(lift), x.dtype.type(1))
+    lifted = product * up
+    long_one = np.sqrt(square(lifted))
+    size = long_one / up
     still = (first < nothing) | (second < nothing) | (size <= most * np.sqrt(first) * np.sqrt(second))
     apart = (second - first) / (2 * size)
     far = np.abs(apart)
@@ -260,7 +270,7 @@ def _rotate(x: Array, y: Array, firsts: list[int], seconds: list[int], most: Any
     cosine = 1 / np.sqrt(1 + tangent * tangent)
     sine = tangent * cosine
     sine, half = (np.where(still, 0, part)[..., None] for part in (sine, sine / (1 + cosine)))
-    phase = conjugate(product / size)[..., None]
+    phase = conjugate(lifted / long_one)[..., None]
     for columns in (x, y):
         a, b = columns[:, :, firsts], columns[:, :, seconds]
         turned = multiply(np.broadcast_to(phase, b.shape), b)

@@ -17,12 +17,13 @@ from tensor_gpu.sim.flops import Kind, of_launch, of_solver
 from tensor_gpu.sim.lapack import run_solver
 from tensor_gpu.sim.memory import SimulatedMemory, device_of
 from tensor_gpu.sim.streams import Scheduler, SimulatedEvent, SimulatedStream
+from tensor_gpu.sim.tensors import SimulatedProvider
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.placement import MemoryKind
 
 COUNTED: Final = (
-    "launches", "gemms", "flops", "solvers", "uploads", "bytes up", "downloads", "bytes down", "copies", "bytes copied",
-    "fills",
+    "launches", "gemms", "flops", "contractions", "solvers", "uploads", "bytes up", "downloads", "bytes down", "copies",
+    "bytes copied", "fills",
 )  # fmt: skip
 """What :attr:`SimulatedApi.counts` counts. ``flops`` are those of gemms, additions and multiplications of elements as
 plans of ``tensor_einsum`` count them; ``copies`` are those within a device and from one to another."""
@@ -131,6 +132,10 @@ class SimulatedApi:
         )
         return [properties] * limits.devices
 
+    def providers(self) -> Sequence[SimulatedProvider]:
+        """Those that the limits name."""
+        return [SimulatedProvider(self, name) for name in self.limits.providers]
+
     def allocate(self, ordinal: int, nbytes: int, /) -> int:
         """Memory of a device; waits for what is about to be released rather than fail."""
         return self.allocate_in(MemoryKind.Device, ordinal, nbytes)
@@ -175,6 +180,11 @@ class SimulatedApi:
                 if device == ordinal and self._kinds[address] is MemoryKind.Device
             )
             return MemoryFacts(self._used[ordinal, MemoryKind.Device] - leaving, self.capacity(ordinal))
+
+    def free(self, ordinal: int, /) -> int:
+        """What live arrays leave."""
+        used, total = self.memory(ordinal)
+        return total - used
 
     def capacity(self, ordinal: int, /) -> int:
         """What the limits say; it is the same for all."""
@@ -236,7 +246,7 @@ class SimulatedApi:
         def work(memory: SimulatedMemory) -> None:
             memory.bytes_at(target, len(taken))[...] = memoryview(taken)
 
-        self._submit("uploads", stream, work)
+        self.submit("uploads", stream, work)
         self.counts["bytes up"] += len(taken)
 
     def download(self, stream: Any, source: int, target: bytearray, /) -> None:
@@ -245,7 +255,7 @@ class SimulatedApi:
         def work(memory: SimulatedMemory) -> None:
             target[:] = memory.bytes_at(source, len(target)).data
 
-        self._submit("downloads", stream, work)
+        self.submit("downloads", stream, work)
         self.counts["bytes down"] += len(target)
 
     def copy(self, stream: Any, target: int, source: int, nbytes: int, /) -> None:
@@ -256,7 +266,7 @@ class SimulatedApi:
         def work(memory: SimulatedMemory) -> None:
             self._memory_of(target).bytes_at(target, nbytes)[...] = self._memory_of(source).bytes_at(source, nbytes)
 
-        self._submit("copies", stream, work)
+        self.submit("copies", stream, work)
         self.counts["bytes copied"] += nbytes
 
     def fill(self, stream: Any, target: int, byte: int, nbytes: int, /) -> None:
@@ -265,11 +275,11 @@ class SimulatedApi:
         def work(memory: SimulatedMemory) -> None:
             memory.bytes_at(target, nbytes)[...] = byte
 
-        self._submit("fills", stream, work)
+        self.submit("fills", stream, work)
 
     def launch(self, stream: Any, launch: Launch, /) -> None:
         """Submit what the program means."""
-        self._submit("launches", stream, lambda memory: launch.program.meaning(memory, launch.arguments))
+        self.submit("launches", stream, lambda memory: launch.program.meaning(memory, launch.arguments))
         kind, flops = of_launch(launch)
         if flops:
             self.flops[kind] += flops
@@ -278,7 +288,7 @@ class SimulatedApi:
         """Submit matrix products; what the libraries of devices refuse is refused."""
         self._takes("gemm", max(call.m, call.n, call.k, call.a_leading, call.b_leading, call.c_leading), call.matrices)
         check_gemm(call)
-        self._submit("gemms", stream, lambda memory: multiply(memory, call))
+        self.submit("gemms", stream, lambda memory: multiply(memory, call))
         flops = 2 * call.m * call.n * call.k * call.matrices
         self.counts["flops"] += flops
         self.flops["products"] += flops
@@ -287,7 +297,7 @@ class SimulatedApi:
         """Submit a routine of linear algebra; NumPy finds its workspaces itself."""
         self._takes("solver", 0, call.matrices)
         infos = self._watch.faults.info.get(call.routine, {})
-        self._submit("solvers", stream, lambda memory: run_solver(memory, call, infos))
+        self.submit("solvers", stream, lambda memory: run_solver(memory, call, infos))
         self.flops["solvers"] += of_solver(call)
 
     def rest(self, ordinal: int, address: int, users: Sequence[Any], /) -> None:
@@ -335,7 +345,8 @@ class SimulatedApi:
                 raise PlacementError(f"sim:{ordinal}: there are {self.limits.devices} such devices now")
             self._watch.call(kind, ordinal)
 
-    def _submit(self, counted: str, stream: SimulatedStream, work: Callable[[SimulatedMemory], None]) -> None:
+    def submit(self, counted: str, stream: SimulatedStream, work: Callable[[SimulatedMemory], None]) -> None:
+        """Submit work of a kind of calls, which are counted, and may be made to fail."""
         with self._lock:
             self._call(counted, stream.ordinal)
             self.counts[counted] += 1

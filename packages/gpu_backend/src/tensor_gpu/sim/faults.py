@@ -13,7 +13,7 @@ from tensor_gpu.sim.errors import CallFailedError
 from tensor_runtime.placement import MemoryKind
 
 KINDS: Final = (
-    "allocations", "launches", "gemms", "solvers", "uploads", "downloads", "copies", "fills", "waits",
+    "allocations", "launches", "gemms", "contractions", "solvers", "uploads", "downloads", "copies", "fills", "waits",
 )  # fmt: skip
 """Kinds of calls that can be made to fail; ``waits`` are those in which the host waits for a stream."""
 _LIBRARIES: Final = ("gemm", "solver")
@@ -40,6 +40,8 @@ class Limits:
     """Matrices of one call of a library."""
     missing: Collection[str] = ()
     """Libraries that are not there: ``gemm``, ``solver``."""
+    providers: Collection[str] = ()
+    """Names of libraries that contract tensors as they lie; there is one such library under each."""
     memory_kinds: tuple[MemoryKind, ...] = (MemoryKind.Device,)
     """There may be ``PinnedHost`` and ``Managed`` as well, which ``sim`` has. Of others no tensor can be made."""
 
@@ -49,6 +51,7 @@ class Limits:
         _accept("Limits: compute_capability", self.compute_capability, _is_capability, "a tuple of two ints")
         _accept("Limits: peer_access", self.peer_access, lambda value: type(value) is bool, "True and False")
         _accept("Limits: missing", self.missing, _are_libraries, "a collection of 'gemm' and 'solver'")
+        _accept("Limits: providers", self.providers, _are_names, "a collection of str")
         kinds = "a tuple of MemoryKind.Device and, as wanted, PinnedHost and Managed"
         _accept("Limits: memory_kinds", self.memory_kinds, _are_kinds, kinds)
 
@@ -114,6 +117,10 @@ def _is_capability(value: Any) -> bool:
 
 def _are_libraries(value: Any) -> bool:
     return isinstance(value, Collection) and not isinstance(value, str) and all(one in _LIBRARIES for one in value)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
 
 
 def _are_kinds(value: Any) -> bool:

@@ -15,6 +15,8 @@ from tensor_gpu.sim.errors import SimulationError
 Array = np.ndarray[Any, Any]
 Routine = Callable[[Solver, "Matrices"], int]
 """Runs on one matrix of each array; gives info."""
+MOST_ROTATED: Final = 32
+"""Rows and columns that ``gesvdjBatched`` takes."""
 _NOTHING: Final[Mapping[int, int]] = {}
 
 
@@ -31,6 +33,11 @@ class Matrices:
 
     def __init__(self, memory: HostMemory, call: Solver, number: int) -> None:
         self._memory, self._call, self._number = memory, call, number
+
+    @property
+    def real(self) -> DType:
+        """The type of singular values and eigenvalues."""
+        return self._call.dtype.component
 
     def matrix(self, place: int, rows: int, columns: int, dtype: DType | None = None) -> Array:
         """The array of a place as a matrix."""
@@ -150,6 +157,36 @@ def _gesvd(call: Solver, of: Matrices) -> int:
     return 0
 
 
+def _gesvdj_batched(call: Solver, of: Matrices) -> int:
+    m, n = call.sizes
+    if max(m, n) > MOST_ROTATED:
+        raise SimulationError(f"gesvdjBatched: {m} rows and {n} columns; the library takes {MOST_ROTATED}")
+    return _by_columns(of, m, n, square=True)
+
+
+def _gesvda(call: Solver, of: Matrices) -> int:
+    m, n = call.sizes
+    if m < n:
+        raise SimulationError(f"gesvda: {m} rows are less than {n} columns, which the library does not take")
+    if not np.any(of.matrix(0, m, n)):  # of which the library makes NaN
+        for place, extents in ((2, (m, n)), (3, (n, n))):
+            of.matrix(place, *extents)[...] = np.nan
+        of.vector(1, n, call.dtype.component)[...] = np.nan
+        return 0
+    return _by_columns(of, m, n, square=False)
+
+
+def _by_columns(of: Matrices, m: int, n: int, *, square: bool) -> int:
+    a, k = of.matrix(0, m, n), min(m, n)
+    try:
+        u, s, vh = np.linalg.svd(a, full_matrices=square)
+    except np.linalg.LinAlgError:
+        return 1
+    of.matrix(2, *u.shape)[...], of.vector(1, k, of.real)[...], of.matrix(3, *vh.T.shape)[...] = u, s, vh.conj().T
+    a[...] = np.nan
+    return 0
+
+
 def _syevd(call: Solver, of: Matrices) -> int:
     (n,) = call.sizes
     a = of.matrix(0, n, n)
@@ -182,6 +219,10 @@ _ROUTINES: Final[Mapping[str, Routine]] = {
     "orgqr": _orgqr,
     "gesvd": _gesvd,
     "gesvdj": _gesvd,
+    "gesvdjBatched": _gesvdj_batched,
+    "gesvda": _gesvda,
     "syevd": _syevd,
+    "syevj": _syevd,
+    "syevjBatched": _syevd,
     "trsm": _trsm,
 }

@@ -7,7 +7,7 @@ decided when the kernel is bound, from the forms alone:
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_runtime.backends.shared.axes``);
 3. the rest is a (stacked) matrix product (``gemm`` decides what it is and calls BLAS; ``numpy_products`` is for what it
    cannot take), a stack of small ones in C (``stack``), or a sum of products in C (``native``) or by NumPy
-   (``broadcast_sum``), whichever is estimated to be cheapest (``cost``).
+   (``broadcast_sum``), whichever is estimated to be cheapest (``cost``): ``tensor_runtime.backends.shared`` chooses.
 
 The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
 """
@@ -31,7 +31,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
     bind_broadcast_sum,
     plan_broadcast_sum,
 )
-from tensor_cpu.kernels.contraction.gemm import MatrixProduct, plan_product
+from tensor_cpu.kernels.contraction.gemm import plan_product
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
     ScatterProduct,
@@ -48,17 +48,17 @@ from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.shared.axes import (
     FIRST,
     RESULT,
-    SECOND,
     Axis,
     FormLike,
     Labels,
     Operand,
-    by_occurrence,
     extent_of,
     join,
     native,
     row_major,
 )
+from tensor_runtime.backends.shared.choice import Way, after_sums, cheapest, may_be_square
+from tensor_runtime.backends.shared.products import MatrixProduct
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
@@ -158,11 +158,8 @@ def _after_sums(kernel: Kernel, first: Sum | None, second: Sum | None) -> Kernel
 
 def _summed(operand: Operand, needed: set[int], dtype: str) -> tuple[Operand, Sum | None]:
     """The operand without the labels that nothing else has, and the kernel that sums over them."""
-    if needed.issuperset(operand.labels):
-        return operand, None
-    kept = [(label, extent) for label, extent in zip(operand.labels, operand.shape, strict=True) if label in needed]
-    rest = row_major(tuple(label for label, _ in kept), tuple(extent for _, extent in kept), dtype)
-    return rest, bind_rearrangement(operand, rest)
+    rest = after_sums(operand, needed, dtype)
+    return (operand, None) if rest is None else (rest, bind_rearrangement(operand, rest))
 
 
 def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
@@ -207,43 +204,26 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     True
     """
     axes = join(x, y, result)
-    terms = extent_of(axes)
     if not AVAILABLE:
         return plan_numpy(axes, x, y, result)
-    native_plan: Plan | None = plan_stack(axes, x, y, result)
-    below = inf if native_plan is None else native_plan.cost
-    if terms <= _FEW_TERMS:
-        native_plan = _cheaper(native_plan, plan_native(axes, x, y, result, below))
-        if native_plan is not None and native_plan.cost <= cost.least_numpy(terms, result.dtype) + _TOO_LITTLE:
-            return native_plan  # NumPy's need not be worked out
-    plan = plan_numpy(axes, x, y, result, inf if native_plan is None else native_plan.cost)
-    if terms > _FEW_TERMS and cost.least_native(terms, result.dtype) < min(plan.cost, below):  # nor ours
-        native_plan = _cheaper(native_plan, plan_native(axes, x, y, result, min(plan.cost, below)))
-    if native_plan is None or native_plan.cost >= plan.cost * (0.5 if _may_be_square(axes, x, y) else 1.0):
-        return plan
-    return native_plan
+    return cheapest(_WAYS_OF_FEW if extent_of(axes) <= _FEW_TERMS else _WAYS_OF_MANY, axes, x, y, result)
 
 
-def _cheaper(one: Plan | None, other: Plan | None) -> Plan | None:
-    if one is None or other is None:
-        return one or other
-    return other if other.cost < one.cost else one
+def _plan_stack(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand, below: float) -> Plan | None:
+    return plan_stack(axes, x, y, result)
 
 
-def _may_be_square(axes: Sequence[Axis], x: Operand, y: Operand) -> bool:
-    """Whether the factors may turn out to be one large matrix and its transpose, of which BLAS computes half.
+def _nothing(terms: int, dtype: str) -> float:
+    return 0.0
 
-    >>> x, y = row_major((0, 1), (99, 99), "float64"), row_major((2, 1), (99, 99), "float64")
-    >>> axes = join(x, y, row_major((0, 2), (99, 99), "float64"))
-    >>> _may_be_square(axes, x, y), _may_be_square(axes, x, y._replace(strides=(1, 99)))
-    (True, False)
-    """
-    stack, contracted, free_x, free_y = by_occurrence(axes)
-    return (
-        (x.shape, x.strides) == (y.shape, y.strides)
-        and extent_of((*contracted, *free_x, *free_y)) > _LEAST_SQUARE
-        and all(axis.strides[FIRST] == axis.strides[SECOND] for axis in (*stack, *contracted))
-    )
+
+def _least_worth(terms: int, dtype: str) -> float:
+    return cost.least_numpy(terms, dtype) + _TOO_LITTLE
+
+
+def _half_of_squares(axes: Sequence[Axis], x: Operand, y: Operand) -> float:
+    """BLAS computes half of the product of a large matrix and its transpose."""
+    return 0.5 if may_be_square(axes, x, y, _LEAST_SQUARE) else 1.0
 
 
 def plan_numpy(
@@ -283,5 +263,17 @@ def _with_memory(plan: Accumulation, x: Operand, y: Operand, result: Operand) ->
     time = memory.with_traffic(plan.cost, (x.size + y.size + 2 * result.size) * memory.ITEMSIZE[result.dtype])
     return plan._replace(cost=time + memory.fetched_again(again(walk, large, x, y, result), "pair"))
 
+
+_STACKS: Final[Way[Plan]] = Way(_plan_stack, _nothing)
+_WAYS_OF_FEW: Final[tuple[Way[Plan], ...]] = (
+    _STACKS,
+    Way(plan_native, _nothing),
+    Way(plan_numpy, _least_worth, _half_of_squares),
+)
+_WAYS_OF_MANY: Final[tuple[Way[Plan], ...]] = (
+    _STACKS,
+    Way(plan_numpy, _nothing, _half_of_squares),
+    Way(plan_native, cost.least_native),
+)
 
 BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}

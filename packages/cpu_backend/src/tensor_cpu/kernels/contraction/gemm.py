@@ -1,17 +1,14 @@
-"""Contractions as matrix products: which axes are rows, columns and inner, what is copied for it, and the call of BLAS.
+"""Contractions as matrix products of BLAS: the copies and the calls of what ``shared.products`` of the runtime decides.
 
-C[n, m] = Y[n, k] X[k, m] for every index of the stacked axes, X from the first operand, Y from the second. The stack
-takes the batch axes, and axes of one operand only where that saves a copy: ``x[A, k, B] w[k, t] -> [A, t, B]`` is a
-stack of A products and copies nothing. BLAS takes a matrix whose rows or columns are contiguous, any distance apart;
-what it cannot take is copied first, and a result that it cannot write is permuted once, unless all is so small that
-NumPy's own loop, into which it falls without a word, is faster than the copies.
+BLAS takes a matrix whose rows or columns are contiguous, any distance apart. Where all is so small that NumPy's own
+loop, into which it falls without a word, is faster than the copies for it, nothing is copied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,64 +25,19 @@ from tensor_cpu.kernels.copy.matrix_copies import (
 from tensor_cpu.system.blas import blas_limit, open_blas
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.shared.axes import (
-    FIRST,
-    RESULT,
-    SECOND,
-    Axis,
-    Line,
-    Operand,
-    by_occurrence,
-    by_stride,
-    extent_of,
-    line,
-)
+from tensor_runtime.backends.shared import products
+from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, extent_of
+from tensor_runtime.backends.shared.products import Group, Matrix, MatrixProduct
 
-Group = tuple[Axis, ...]
 Kernel = Callable[..., Any]
-Matrix = tuple[Line, Line]  # outer and inner axis
 Steps = tuple[int, int]
 
 BLAS_TYPES: Final = ("float32", "float64", "complex64", "complex128")
 _OPENBLAS: Final = ("own", "numpy")
-_SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns) of a stack, longest first
-
-
-class MatrixProduct(NamedTuple):
-    """One decision: the part of every axis, and what has to be copied."""
-
-    stack: Group
-    rows: Group  # of the second operand
-    inner: Group
-    columns: Group  # of the first operand
-    copies_first: bool
-    copies_second: bool
-    permutes_result: bool
-    matrices: tuple[Matrix | None, Matrix | None, Matrix | None]  # by role, as BLAS takes them; None if it does not
-    cost: float  # estimated nanoseconds
-
-    @property
-    def copies(self) -> bool:
-        """Whether anything passes through a workspace."""
-        return self.copies_first or self.copies_second or self.permutes_result
-
-    def workspace_bytes(self, x: Operand, y: Operand, result: Operand) -> int:
-        """Bytes taken at once besides the result: the copies, which are gone when the product is permuted.
-
-        >>> from tensor_runtime.backends.shared.axes import join, row_major
-        >>> x, y, result = (row_major(labels, (99, 99), "float64") for labels in ((1, 0), (2, 1), (2, 0)))
-        >>> x = Operand(x.labels, x.shape, (0, 0), x.dtype)  # one element, repeated
-        >>> plan_product(join(x, y, result), x, y, result).workspace_bytes(x, y, result) == 99 * 99 * 8
-        True
-        """
-        copied = (x.size if self.copies_first else 0) + (y.size if self.copies_second else 0)
-        return max(copied, result.size if self.permutes_result else 0) * np.dtype(result.dtype).itemsize
 
 
 def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, below: float = inf) -> MatrixProduct:
-    """The cheapest matrix product; ``axes`` as from ``join``, at least one of them contracted.
-
-    Where none costs less than ``below``, it need not be the cheapest.
+    """The cheapest matrix product here, as ``tensor_runtime.backends.shared.products`` plans it.
 
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, w = row_major((0, 1, 2), (5, 40, 30), "float64"), row_major((3, 1), (20, 40), "float64")
@@ -94,96 +46,7 @@ def plan_product(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, 
     >>> [[axis.labels for axis in group] for group in (plan.stack, plan.rows, plan.inner, plan.columns)], plan.copies
     ([[(0,)], [(3,)], [(1,)], [(2,)]], False)
     """
-    _, contracted, free_x, free_y = by_occurrence(axes)
-    best: MatrixProduct | None = None
-    terms = extent_of(axes)
-    for inner in _orders(contracted, FIRST, SECOND):
-        for columns in _choices(free_x, FIRST):
-            for rows in _choices(free_y, SECOND):
-                taken = (*inner, *columns, *rows)
-                stack = tuple([axis for axis in axes if axis not in taken]) if len(taken) < len(axes) else ()
-                if best is not None:
-                    dots = not (rows or columns)
-                    least = cost.least_products(extent_of(stack), terms, result.dtype, dots=dots)
-                    if least >= min(best.cost, below):
-                        continue
-                candidate = _judge(stack, rows, inner, columns, x, y, result)
-                if best is None or candidate.cost < best.cost:
-                    best = candidate
-                if len(columns) == len(free_x) and len(rows) == len(free_y) and not candidate.copies:
-                    return candidate
-    assert best is not None  # every generator yields at least once
-    return best
-
-
-def _orders(group: Sequence[Axis], *roles: int) -> list[Group]:
-    """The orders in which these roles have the axes, without repetition."""
-    if len(group) < 2:
-        return [tuple(group)]
-    return list(dict.fromkeys(by_stride(group, role) for role in roles))
-
-
-def _choices(group: Sequence[Axis], role: int) -> list[Group]:
-    """All axes, in the result's order and in the operand's; then, the rest being stacked, the longest ones alone."""
-    choices = _orders(group, RESULT, role)
-    if len(group) > 1:
-        choices += [(axis,) for axis in sorted(group, key=lambda axis: -axis.extent)[:_SINGLE_AXES]]
-    return choices
-
-
-def _judge(
-    stack: Group, rows: Group, inner: Group, columns: Group, x: Operand, y: Operand, result: Operand
-) -> MatrixProduct:
-    first, second, product = matrices = (
-        blas_matrix(inner, columns, FIRST),
-        blas_matrix(rows, inner, SECOND),
-        blas_matrix(rows, columns, RESULT),
-    )
-    copies_first, copies_second = x.dtype != result.dtype or first is None, y.dtype != result.dtype or second is None
-    permutes_result = product is None
-    m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
-    count = extent_of(stack)
-    time = cost.products(count, m, n, k, result.dtype)
-    loop_time = cost.loops(count, m, n, k)
-    if first and second and first[0].stride == 1 == second[1].stride and k > 1:
-        time += cost.along(count, m, n, k, result.dtype)
-    if stack and product and min(m, n) > 1:
-        slow, fast = sorted(product, key=lambda one: -one.stride)
-        if any((axis.strides[RESULT] or 0) < slow.stride for axis in stack):
-            time += cost.interleaved(result.size, fast.extent, result.dtype)
-    if copies_first:
-        time += cost.copy(x.size, _contiguous_run((*columns, *inner), FIRST))
-    if copies_second:
-        time += cost.copy(y.size, _contiguous_run((*rows, *inner), SECOND))
-    if permutes_result:
-        time += cost.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT))
-    if loop_time < time and x.dtype == y.dtype == result.dtype:
-        roles = ((FIRST, inner, columns), (SECOND, rows, inner), (RESULT, rows, columns))
-        if all(line(outer, role) and line(fast, role) for role, outer, fast in roles):  # views exist, for NumPy's loop
-            return MatrixProduct(stack, rows, inner, columns, False, False, False, matrices, loop_time)
-    return MatrixProduct(stack, rows, inner, columns, copies_first, copies_second, permutes_result, matrices, time)
-
-
-def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
-    """Neighbours that a copy keeps together when one of these axes is its last."""
-    return max((axis.extent for axis in axes if axis.strides[role] == 1), default=1)
-
-
-def blas_matrix(outer: Group, inner: Group, role: int, *, gaps: bool = True) -> Matrix | None:
-    """The groups as the two axes of a matrix (or a vector) that BLAS takes as it is; None if it does not.
-
-    >>> rows, columns = Axis((0,), 4, (9, None, 1)), Axis((1,), 8, (1, None, 4))
-    >>> blas_matrix((rows,), (columns,), FIRST), blas_matrix((rows,), (columns,), FIRST, gaps=False)
-    ((Line(extent=4, stride=9), Line(extent=8, stride=1)), None)
-    """
-    row, column = line(outer, role), line(inner, role)
-    if row is None or column is None:
-        return None
-    if 1 in (row.extent, column.extent):
-        return (row, column) if (column if row.extent == 1 else row).stride > 0 else None
-    slow, fast = (row, column) if column.stride == 1 else (column, row)
-    suits = fast.stride == 1 and (slow.stride >= fast.extent if gaps else slow.stride == fast.extent)
-    return (row, column) if suits else None
+    return products.plan_product(axes, x, y, result, cost, below)
 
 
 def bind_product(

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.kernels.contraction.gemm import MatrixProduct, blas_matrix
 from tensor_cpu.kernels.copy.matrix_copies import bind_rearranged, look_at
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS, ignoring_fp_errors
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, line, look
+from tensor_runtime.backends.shared.products import MatrixProduct, matrix_of
 
 Group = tuple[Axis, ...]
 Kernel = Callable[[Any, Any], Any]
@@ -31,8 +31,8 @@ def bind_product(plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -
     """
     if not plan.stack and not plan.permutes_result:
         # ndarray.dot has the least overhead, but copies matrices with gaps; np.matmul does not.
-        whole_x = plan.copies_first or blas_matrix(plan.inner, plan.columns, FIRST, gaps=False) is not None
-        whole_y = plan.copies_second or blas_matrix(plan.rows, plan.inner, SECOND, gaps=False) is not None
+        whole_x = plan.copies_first or matrix_of(plan.inner, plan.columns, FIRST, gaps=False) is not None
+        whole_y = plan.copies_second or matrix_of(plan.rows, plan.inner, SECOND, gaps=False) is not None
         if whole_x and whole_y:
             return _bind_dot(plan, x, y, result)
     stack = [(axis,) for axis in plan.stack]

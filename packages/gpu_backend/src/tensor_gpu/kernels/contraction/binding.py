@@ -1,4 +1,4 @@
-"""The kernels of contractions, by what computes them: the library's matrix product, or sums of our own."""
+"""The kernels of contractions, by what ``choice`` decides: the library, a provider, or a program of our own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tensor_gpu.device.executor import Executor
-from tensor_gpu.kernels.contraction.direct import bind_sum
-from tensor_gpu.kernels.contraction.products import bind_product
+from tensor_gpu.kernels.contraction.choice import OuterProduct, ProviderProduct, contraction_of, plan_contraction
+from tensor_gpu.kernels.contraction.direct import bind_outer, bind_sum
+from tensor_gpu.kernels.contraction.products import bind_by_provider, bind_product
+from tensor_gpu.kernels.contraction.unary import bind_unary_sum
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.kernels.planning import Binder, compact
+from tensor_runtime.backends.shared.products import MatrixProduct
 from tensor_runtime.protocols import Kernel
 
 
@@ -23,9 +26,28 @@ def bind_contract(executor: Executor, operands: tuple[Any, ...], result: Any, pa
     >>> bench.run("contract", x, y, params=ContractParams((0, 1), (1, 2), (0, 2)))
     [[2.0, 1.0], [4.0, 3.0]]
     """
+    kernel = _bind(executor, operands, result, params, conjugated=False)
+    assert kernel is not None
+    return kernel
+
+
+def _bind(
+    executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, *, conjugated: bool
+) -> Kernel | None:
+    """The kernel that is chosen; None where the first operand's conjugates have to be written for it."""
     a, b, kept = params
-    product = bind_product(executor, operands, (a, b), result, kept, conjugated=False)
-    return product or bind_sum(executor, operands, (a, b), result, kept)
+    outer = False
+    if 0 not in (result.size, *(form.size for form in operands)):
+        found = contraction_of(operands, (a, b), result, kept)
+        plan = plan_contraction(executor, found, result, conjugated=conjugated)
+        if isinstance(plan, ProviderProduct):
+            return bind_by_provider(executor, plan, found, operands, (a, b), result)
+        if isinstance(plan, MatrixProduct):
+            return bind_product(executor, plan, found, operands, (a, b), result, conjugated=conjugated)
+        outer = isinstance(plan, OuterProduct)
+    if conjugated:
+        return None
+    return (bind_outer if outer else bind_sum)(executor, operands, (a, b), result, kept)
 
 
 def bind_conj_contract(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
@@ -38,8 +60,7 @@ def bind_conj_contract(executor: Executor, operands: tuple[Any, ...], result: An
     >>> bench.run("conj_contract", x, x, result=bench.form((), x.form.dtype), params=ContractParams((0,), (0,), ()))
     (5+0j)
     """
-    a, b, kept = params
-    product = bind_product(executor, operands, (a, b), result, kept, conjugated=True)
+    product = _bind(executor, operands, result, params, conjugated=True)
     if product is not None:
         return product
     first, second = operands
@@ -60,7 +81,7 @@ def bind_unary_einsum(executor: Executor, operands: tuple[Any, ...], result: Any
     [[1.0, 0.0], [0.0, 2.0]]
     """
     labels, kept = params
-    return bind_sum(executor, operands, (labels,), result, kept)
+    return bind_unary_sum(executor, operands[0], labels, result, kept)
 
 
 def bind_semiring_contract(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:

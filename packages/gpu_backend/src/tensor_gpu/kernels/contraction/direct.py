@@ -12,10 +12,11 @@ from tensor_core.shapes import compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.creation import submit_full
+from tensor_gpu.kernels.expressions import bind_expression, one_step
 from tensor_gpu.kernels.walks import walk
 from tensor_gpu.programs.contraction import SummedArguments, SumOfProducts, sum_of_products
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
 Labels = tuple[int, ...]
@@ -63,6 +64,28 @@ def bind_sum(
         return out
 
     return kernel
+
+
+def bind_outer(
+    executor: Executor, operands: Sequence[Form], labels: Sequence[Labels], result: Form, kept: Labels, /
+) -> Kernel:
+    """The kernel of products of two operands' elements, where every label is the result's.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> x, y = bench.put([1.0, 2.0]), bench.put([3.0, 4.0])
+    >>> kernel = bind_outer(bench.executor, [x.form, y.form], [(0,), (1,)], bench.form((2, 2)), (0, 1))
+    >>> bench.get((kernel(x.array, y.array), bench.form((2, 2))))
+    [[3.0, 4.0], [6.0, 8.0]]
+    """
+    extents = extents_of(operands, labels)
+    seen = []
+    for form, own in zip(operands, labels, strict=True):
+        steps = dict(zip(own, steps_of(form, own, extents), strict=True))
+        strides = tuple(steps.get(label, 0) for label in kept)
+        seen.append(form_of(form.dtype, result.shape, form.placement, strides))
+    product = one_step("multiply", [form.dtype for form in operands], result.dtype)
+    return bind_expression(executor, product, seen, result, "contract")
 
 
 def extents_of(operands: Sequence[Form], labels: Sequence[Labels], /) -> dict[int, int]:

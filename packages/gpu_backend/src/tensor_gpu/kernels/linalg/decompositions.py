@@ -7,24 +7,20 @@ from functools import partial
 from typing import Any, Final
 
 from tensor_core.dtypes import I32, DType
-from tensor_core.errors import UnsupportedOperationError
 from tensor_gpu.device.api import MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
-from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, place, reader, turner
+from tensor_gpu.kernels.linalg.drivers import NO_SUCH_DRIVER, driver_of
+from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, not_converged, place, reader
 from tensor_gpu.kernels.planning import Binder
-from tensor_gpu.programs.columns import MOST_COLUMNS
 from tensor_gpu.programs.householder import householder_program
-from tensor_gpu.programs.jacobi import jacobi_program
 from tensor_gpu.programs.linalg import permutation_of_pivots, triangle
-from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError
+from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
-DRIVERS: Final[Mapping[str, str]] = {"auto": "gesvd", "gesvd": "gesvd", "jacobi": "gesvdj"}
-"""Routines of singular values by the names of drivers."""
 UNSUPPORTED: Final[Mapping[str, str]] = {
-    "svd.gesdd": "libraries of devices do not divide and conquer; the drivers 'auto', 'gesvd' and 'jacobi' are there",
+    "svd.gesdd": NO_SUCH_DRIVER,
     **dict.fromkeys(
         ("eig", "hessenberg", "ldl", "lu_complete", "qr_pivoted", "schur"),
         "libraries of devices have no such routine for stacks; to() the tensor to the host first",
@@ -63,17 +59,6 @@ def _not_positive_definite(batch: tuple[int, ...], order: int) -> LinalgError:
         batch_index=batch,
         element_index=(order - 1, order - 1),
     )
-
-
-def by_blocks(rows: int, columns: int, count: int, /) -> bool:
-    """Whether each of so many matrices is the work of one block of threads, all in one launch.
-
-    The routines of the library that are asked otherwise take one matrix after the other.
-
-    >>> by_blocks(32, 16, 8192), by_blocks(32, 16, 1), by_blocks(2000, 2000, 8)
-    (True, False, False)
-    """
-    return count > 1 and min(rows, columns) > 0 and max(rows, columns) <= MOST_COLUMNS
 
 
 def copied_triangle(
@@ -148,7 +133,7 @@ def bind_qr(executor: Executor, operands: tuple[Any, ...], result: Any, params: 
     factors = compact_of(form, None, (k, routines.count))
     upper = copied_triangle(executor, dtype, result[1], upper=True)
     lower = copied_triangle(executor, dtype, result[0], upper=False)
-    if by_blocks(m, n, routines.count):
+    if driver_of(executor, "qr", dtype, m, n, routines.count) == "reflectors":
         program, sizes = householder_program(dtype), (m, n, routines.count)
 
         def qr_of_all(array: Any) -> tuple[DeviceArray, DeviceArray]:
@@ -169,83 +154,6 @@ def bind_qr(executor: Executor, operands: tuple[Any, ...], result: Any, params: 
     return qr
 
 
-def bind_svd(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
-    """Thin singular value decompositions.
-
-    The library's ``gesvd`` takes no matrix with more columns than rows: its transpose is decomposed then, whose vectors
-    are those of the matrix, transposed.
-
-    >>> from tensor_gpu.sim.bench import Bench
-    >>> bench = Bench()
-    >>> x, forms = bench.put([[3.0], [4.0]]), tuple(map(bench.form, ((2, 1), (1,), (1, 1))))
-    >>> u, s, vh = bind_svd(bench.executor, (x.form,), forms, (True, "auto"))(x.array)
-    >>> bench.get((s, forms[1]))
-    [5.0]
-    """
-    check, driver = params
-    if driver not in DRIVERS:
-        operation = f"svd.{driver}"
-        raise UnsupportedOperationError(f"{operation}: {UNSUPPORTED[operation]}", operation=operation)
-    (form,) = operands
-    (m, n), dtype = form.shape[:2], form.dtype
-    k = min(m, n)
-    read, routines = reader(executor, "svd", "a", form, dtype, check), Routines(executor, form)
-    rotated = driver != "gesvd" and by_blocks(m, n, routines.count)
-    wide = m < n and (rotated or DRIVERS[driver] == "gesvd")
-    rows, columns = (n, m) if wide else (m, n)
-    of_u, of_vh = (compact_of(form, None, (*shape, *routines.batch)) for shape in ((rows, k), (k, columns)))
-    turn_a, turn_u, turn_vh = (turner(executor, one) if wide else None for one in (compact_of(form), of_u, of_vh))
-    if rotated:
-        decompose = _rotated(executor, routines, of_vh, rows, columns)
-    else:
-        decompose = partial(_decomposed, routines, DRIVERS[driver], dtype, rows, columns)
-
-    def svd(array: Any) -> tuple[DeviceArray, ...]:
-        a = read(array)
-        if turn_a is not None:
-            a = turn_a(a)
-        u, s, vh = map(executor.empty, (of_u, result[1], of_vh))
-        routines.refuse(decompose(a, u, s, vh), partial(_not_converged, "svd"))
-        return (u, s, vh) if turn_u is None or turn_vh is None else (turn_vh(vh), s, turn_u(u))
-
-    return svd
-
-
-def _decomposed(
-    routines: Routines, routine: str, dtype: DType, m: int, n: int,
-    a: DeviceArray, u: DeviceArray, s: DeviceArray, vh: DeviceArray, /,
-) -> DeviceArray:  # fmt: skip
-    """The infos of singular value decompositions by the library."""
-    k = min(m, n)
-    stacks = matrices_of(a, m, n), matrices_of(s, k, 1), matrices_of(u, m, k), matrices_of(vh, k, n)
-    return routines.run(routine, (m, n), dtype, stacks, a, s, u, vh)
-
-
-def _rotated(
-    executor: Executor, routines: Routines, of_vh: Form, rows: int, columns: int, /
-) -> Callable[[DeviceArray, DeviceArray, DeviceArray, DeviceArray], DeviceArray]:
-    """What decomposes all matrices in one launch, and gives their infos."""
-    program, count = jacobi_program(of_vh.dtype), routines.count
-
-    def decompose(a: DeviceArray, u: DeviceArray, s: DeviceArray, vh: DeviceArray) -> DeviceArray:
-        infos, v = routines.infos(), executor.empty(of_vh)
-        written = u, s, vh, infos, a, v
-        arguments = (*(one.address for one in written), rows, columns, count)
-        executor.launch(program, count * MOST_THREADS, arguments, reads=(a,), writes=written)
-        return infos
-
-    return decompose
-
-
-def _not_converged(operation: str, batch: tuple[int, ...], info: int) -> LinalgError:
-    return NotConvergedError(
-        f"{operation}: the iteration{place(batch)} did not converge",
-        operation=operation,
-        batch_index=batch,
-        element_index=None,
-    )
-
-
 def bind_eigh(executor: Executor, operands: tuple[Any, ...], result: Any, params: Any, /) -> Kernel:
     """Eigenvalues and eigenvectors of Hermitian matrices.
 
@@ -260,11 +168,12 @@ def bind_eigh(executor: Executor, operands: tuple[Any, ...], result: Any, params
     n, dtype = form.shape[0], form.dtype
     read, routines = reader(executor, "eigh", "a", form, dtype, params[0]), Routines(executor, form)
     values = result[0]
+    driver = driver_of(executor, "eigh", dtype, n, n, routines.count)
 
     def eigh(array: Any) -> tuple[DeviceArray, DeviceArray]:
         a, w = read(array), executor.empty(values)
-        infos = routines.run("syevd", (n,), dtype, (matrices_of(a, n, n), matrices_of(w, n, 1)), a, w)
-        routines.refuse(infos, partial(_not_converged, "eigh"))
+        infos = routines.run(driver, (n,), dtype, (matrices_of(a, n, n), matrices_of(w, n, 1)), a, w)
+        routines.refuse(infos, partial(not_converged, "eigh"))
         return w, a
 
     return eigh
@@ -275,5 +184,4 @@ BINDERS: Final[Mapping[str, Binder]] = {
     "eigh": bind_eigh,
     "lu_factor": bind_lu_factor,
     "qr": bind_qr,
-    "svd": bind_svd,
 }

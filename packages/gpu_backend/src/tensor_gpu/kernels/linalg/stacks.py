@@ -17,7 +17,7 @@ from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.programs.linalg import first_failed, not_finite
 from tensor_runtime.backends.shared.value_errors import index_at
-from tensor_runtime.errors import LinalgError, NonFiniteError
+from tensor_runtime.errors import LinalgError, NonFiniteError, NotConvergedError
 from tensor_runtime.form import Form, Shape, form_of
 
 Explain = Callable[[tuple[int, ...], int], LinalgError]
@@ -117,6 +117,20 @@ def turner(executor: Executor, form: Form, /) -> Callable[[DeviceArray], DeviceA
     shape = (n, m, *form.shape[2:])
     seen = form_of(form.dtype, shape, form.placement, (across, down, *form.strides[2:]))
     return bind_step(executor, "copy", (seen,), compact_of(form, None, shape), None)
+
+
+def not_converged(operation: str, batch: tuple[int, ...], info: int, /) -> LinalgError:
+    """What is raised for a matrix whose iteration did not end.
+
+    >>> not_converged("svd", (3,), 1)
+    NotConvergedError('svd: the iteration of the matrix at batch index (3,) did not converge')
+    """
+    return NotConvergedError(
+        f"{operation}: the iteration{place(batch)} did not converge",
+        operation=operation,
+        batch_index=batch,
+        element_index=None,
+    )
 
 
 class Routines:

@@ -1,0 +1,264 @@
+"""Measures which driver decomposes which matrices fastest on a device, and makes the table that says so.
+
+``python -m tensor_gpu.sweep cuda:0 -o drivers.json`` writes one; ``tr.backend("cuda").use_drivers("drivers.json")``
+takes it. A driver that is not accurate on awkward matrices, of zeros or of rank 1, wins nothing. Simulated devices are
+swept, too: that shows that it runs, and nothing about speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby, pairwise, product
+from math import isqrt
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from tensor_core.dtypes import C32, C64, F32, F64, DType
+from tensor_core.errors import ArgumentError, TensorError
+from tensor_core.files.atomic_write import write_atomically
+from tensor_core.host.tensor import HostTensor
+from tensor_gpu.backend import DeviceBackend
+from tensor_gpu.kernels.linalg.drivers import takes
+from tensor_gpu.tables.drivers import DRIVERS, Bounds, DriverTable, Rule
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.form import Form, form_of
+from tensor_runtime.placement import Placement, as_placement
+
+Array = np.ndarray[Any, Any]
+SIZES: Final = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
+COUNTS: Final = (1, 4, 32, 256, 4096)
+DTYPES: Final = (F32, F64, C32, C64)
+MOST_BYTES: Final = 1 << 28
+"""Of a stack; larger ones are left out, and count as the largest one that is measured."""
+MOST_UNITS: Final = 40.0
+"""Rounding units times extent by which residuals and orthogonality may be off."""
+CALLS: Final = 3
+
+
+class Case(NamedTuple):
+    """Square matrices of one kind."""
+
+    operation: str
+    dtype: DType
+    extent: int
+    matrices: int
+
+
+def sweep(
+    place: str | Placement,
+    /,
+    *,
+    operations: Sequence[str] = tuple(DRIVERS),
+    dtypes: Sequence[DType] = DTYPES,
+    sizes: Sequence[int] = SIZES,
+    counts: Sequence[int] = COUNTS,
+    on_case: Callable[[int, int], object] | None = None,
+) -> DriverTable:
+    """The table of the fastest drivers of a device that are accurate.
+
+    Args:
+        place: the device, such as "cuda:0".
+        operations: which to measure: "svd", "eigh", "qr".
+        dtypes: of which types.
+        sizes: rows and columns, ascending.
+        counts: matrices of a stack, ascending.
+        on_case: called as ``on_case(done, total)`` after each case.
+
+    Returns:
+        Rules whose bounds are the geometric means of the measured extents and counts; the last ones have no end.
+
+    Raises:
+        ArgumentError: a device of another backend, or nothing to measure.
+
+    >>> sweep("sim:0", operations=["qr"], dtypes=[F64], sizes=[4], counts=[1, 3]).rules[0].operation
+    'qr'
+    """
+    where = as_placement(place)
+    backend: Any = registry.backend_for(where)
+    cases = [Case(*one) for one in product(operations, dtypes, sizes, counts)]
+    if not isinstance(backend, DeviceBackend) or not cases or not {*operations} <= DRIVERS.keys():
+        raise ArgumentError(
+            f"sweep: found {place} and {len(cases)} cases of {', '.join(operations)}; accepted: a device of this "
+            f"package, and sizes, counts and dtypes of {', '.join(DRIVERS)}",
+            operation="sweep",
+        )
+    fastest: dict[Case, str | None] = {}
+    accurate: dict[tuple[str, DType, int, bool, str], bool] = {}
+    for done, case in enumerate(cases, 1):
+        fastest[case] = _fastest(backend, where, case, accurate)
+        if on_case is not None:
+            on_case(done, len(cases))
+    rules = [
+        rule
+        for operation, dtype in product(operations, dtypes)
+        for rule in _rules(operation, dtype, sizes, counts, fastest)
+    ]
+    return DriverTable(rules, backend.describe()[f"{backend.name}:{where.device.ordinal if where.device else 0}"])
+
+
+def _fastest(
+    backend: DeviceBackend, where: Placement, case: Case, accurate: dict[tuple[str, DType, int, bool, str], bool]
+) -> str | None:
+    """The driver of a case; None where the stack is too large, or no driver is accurate."""
+    operation, dtype, extent, count = case
+    if extent * extent * count * dtype.itemsize > MOST_BYTES:
+        return None
+    best: tuple[float, str] | None = None
+    for driver in DRIVERS[operation]:
+        if not takes(extent, extent, count, driver):
+            continue
+        key = operation, dtype, extent, count > 1, driver
+        if key not in accurate:
+            accurate[key] = _is_accurate(backend, where, case, driver)
+        if accurate[key]:
+            seconds = _seconds(backend, where, case, driver)
+            if best is None or seconds < best[0]:
+                best = seconds, driver
+    return None if best is None else best[1]
+
+
+def matrices(operation: str, dtype: DType, extent: int, count: int, /) -> Array:
+    """Drawn matrices [extent, extent, count]; the first is zero, the second of rank 1. Hermitian ones for "eigh".
+
+    >>> x = matrices("eigh", C64, 3, 4)
+    >>> bool(np.all(x == x.conj().swapaxes(0, 1))), bool(x[:, :, 0].any())
+    (True, False)
+    """
+    draw = np.random.default_rng(extent * 10007 + count)
+    x = draw.standard_normal((extent, extent, count))
+    if dtype.kind == "complex":
+        x = x + 1j * draw.standard_normal(x.shape)
+    if count > 1:
+        x[:, :, 0] = 0
+        x[:, :, 1] = x[:, :1, 1] * x[:1, :, 1]
+    if operation == "eigh":
+        x = x + x.conj().swapaxes(0, 1)
+    return x.astype(dtype.numpy_name)
+
+
+def _bound(
+    backend: DeviceBackend, where: Placement, case: Case, driver: str
+) -> tuple[Callable[[Any], Any], Form, tuple[Form, ...]]:
+    """The kernel by one driver, and the forms that it takes and makes."""
+    operation, dtype, extent, count = case
+    real, square, line = dtype.component, (extent, extent, count), (extent, count)
+    made = {"svd": (square, line, square), "eigh": (line, square), "qr": (square, square)}[operation]
+    form = form_of(dtype, square, where)
+    forms = tuple(form_of(real if len(shape) == 2 else dtype, shape, where) for shape in made)
+    params = (False, "auto") if operation == "svd" else (False,)
+    with backend.use_drivers(DriverTable([Rule(operation, driver)]), where):
+        return backend.bind(operation, (form,), forms, params), form, forms
+
+
+def _up(backend: DeviceBackend, given: Array, form: Form) -> Any:
+    return backend.upload(HostTensor.wrap_bytes(bytearray(given.tobytes(order="F")), form.shape, form.dtype), form)
+
+
+def _seconds(backend: DeviceBackend, where: Placement, case: Case, driver: str) -> float:
+    """The shortest of some calls, waited for; the first one, which compiles, is not counted."""
+    kernel, form, _ = _bound(backend, where, case, driver)
+    x = _up(backend, matrices(*case), form)
+    best = float("inf")
+    for call in range(CALLS + 1):
+        begun = perf_counter()
+        kernel(x)
+        backend.wait_for(where)
+        if call:
+            best = min(best, perf_counter() - begun)
+    return best
+
+
+def _is_accurate(backend: DeviceBackend, where: Placement, case: Case, driver: str) -> bool:
+    """Whether awkward matrices are decomposed to a few rounding units: one after the other where stacks are of one."""
+    given = matrices(case.operation, case.dtype, case.extent, 3)
+    stacks = [given] if case.matrices > 1 else [given[:, :, place : place + 1] for place in range(3)]
+    try:
+        return all(_is_right(backend, where, case._replace(matrices=one.shape[2]), driver, one) for one in stacks)
+    except TensorError:
+        return False
+
+
+def _is_right(backend: DeviceBackend, where: Placement, case: Case, driver: str, given: Array) -> bool:
+    kernel, form, forms = _bound(backend, where, case, driver)
+    made = kernel(_up(backend, given, form))
+    parts = [_down(backend, one, kind) for one, kind in zip(made, forms, strict=True)]
+    x = _first(given)
+    if case.operation == "svd":
+        u, s, vh = parts
+        again, bases = (u * s[:, None, :]) @ vh, [u, vh.conj().swapaxes(1, 2)]
+    elif case.operation == "eigh":
+        w, v = parts
+        again, bases = (v * w[:, None, :]) @ v.conj().swapaxes(1, 2), [v]
+    else:
+        q, r = parts
+        again, bases = q @ r, [q]
+    most = MOST_UNITS * case.extent * float(np.finfo(case.dtype.numpy_name).eps)
+    off = [np.abs(again - x).max() / (np.abs(x).max() or 1.0)]
+    off += [np.abs(one.conj().swapaxes(1, 2) @ one - np.eye(case.extent)).max() for one in bases]
+    return all(one <= most for one in off)  # of NaN it is not
+
+
+def _down(backend: DeviceBackend, array: Any, form: Form) -> Array:
+    raw = np.frombuffer(bytes(backend.download(array, form).raw), form.dtype.numpy_name)
+    return _first(raw.reshape(form.shape, order="F"))
+
+
+def _first(x: Array) -> Array:
+    """With its batch axis first, in double precision."""
+    return np.moveaxis(x.astype(np.result_type(x, np.float64)), -1, 0)
+
+
+def _rules(
+    operation: str, dtype: DType, sizes: Sequence[int], counts: Sequence[int], fastest: dict[Case, str | None]
+) -> Iterator[Rule]:
+    """Rules for one type: for each extent, counts of the same driver joined."""
+    for extent, extents in zip(sizes, _bounds(sizes, 0), strict=True):
+        cells: list[tuple[str, Bounds]] = []
+        for count, bounds in zip(counts, _bounds(counts, 1), strict=True):
+            driver = fastest[Case(operation, dtype, extent, count)]
+            if driver is not None:
+                cells.append((driver, bounds))
+            elif cells:
+                cells.append((cells[-1][0], bounds))
+        for driver, group in groupby(cells, key=lambda cell: cell[0]):
+            joined = [bounds for _, bounds in group]
+            yield Rule(operation, driver, (dtype.name,), extents, (joined[0][0], joined[-1][1]))
+
+
+def _bounds(points: Sequence[int], least: int) -> list[Bounds]:
+    """What belongs to each of some ascending numbers: up to the geometric mean of it and the next one.
+
+    >>> _bounds((8, 32, 128), 0)
+    [(0, 16), (17, 64), (65, None)]
+    """
+    ends = [isqrt(one * other) for one, other in pairwise(points)]
+    return list(zip([least, *(end + 1 for end in ends)], [*ends, None], strict=True))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Sweep one device, and write its table."""
+    parser = argparse.ArgumentParser(prog="python -m tensor_gpu.sweep", description=__doc__)
+    parser.add_argument("device", help="such as cuda:0")
+    parser.add_argument("-o", "--output", type=Path, default=Path("drivers.json"))
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--counts", type=int, nargs="+", default=COUNTS)
+    options = parser.parse_args(arguments)
+    tell = partial(print, end="\r", flush=True)
+    table = sweep(
+        options.device,
+        sizes=sorted(options.sizes),
+        counts=sorted(options.counts),
+        on_case=lambda done, total: tell(f"{done} of {total}"),
+    )
+    write_atomically(str(options.output), [table.to_json().encode()])
+    print(f"saved {options.output}, {len(table.rules)} rules, digest {table.digest}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

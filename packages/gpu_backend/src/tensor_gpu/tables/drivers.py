@@ -1,0 +1,232 @@
+"""Which routine decomposes which matrices: rules by operation, type, extent and count, a table for each kind of device.
+
+Every published rule of thumb is wrong on some device, so a table may be measured (``tensor_gpu.sweep``) and handed to
+the backend. Nothing is measured or read behind a caller's back: without one, the tables shipped with this package hold.
+The digest tells which rules were in force. A rule never changes what is accepted, only what computes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from tensor_core.dtypes import DType, as_dtype
+from tensor_core.errors import FormatError, LoadError, TensorError, shortened
+from tensor_runtime.dispatch.arguments import file_name
+
+MOST_BYTES: Final = 1 << 20
+FORMAT: Final = "tensor_gpu.tables.drivers/1"
+DRIVERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "svd": ("rotations", "gesvd", "gesvdj", "gesvdjBatched", "gesvda"),
+    "eigh": ("syevd", "syevj", "syevjBatched"),
+    "qr": ("reflectors", "geqrf"),
+}
+"""By operations; ``rotations`` and ``reflectors`` are programs of our own, one launch for all matrices, the others
+routines of the library. The first one, with those that take anything, comes where no rule does."""
+ANYTHING: Final = ("gesvd", "syevd", "geqrf")
+"""Routines that take every matrix."""
+Bounds = tuple[int, int | None]
+
+
+class Rule(NamedTuple):
+    """What computes matrices within bounds, both ends included; None is no bound."""
+
+    operation: str
+    driver: str
+    dtypes: tuple[str, ...] = ()  # by our names; none for all
+    extents: Bounds = (0, None)  # of the longer side
+    counts: Bounds = (1, None)  # matrices of a stack
+
+    def holds(self, operation: str, dtype: DType, extent: int, count: int, /) -> bool:
+        """Whether it is about these matrices.
+
+        >>> from tensor_core import F32, F64
+        >>> rule = Rule("svd", "gesvdj", ("F64",), (0, 256))
+        >>> rule.holds("svd", F64, 256, 9), rule.holds("svd", F64, 257, 9), rule.holds("svd", F32, 3, 9)
+        (True, False, False)
+        """
+        return (
+            operation == self.operation
+            and (not self.dtypes or dtype.name in self.dtypes)
+            and _within(extent, self.extents)
+            and _within(count, self.counts)
+        )
+
+
+def _within(number: int, bounds: Bounds) -> bool:
+    least, most = bounds
+    return least <= number and (most is None or number <= most)
+
+
+class DriverTable:
+    """Rules, of which the first that holds decides. Immutable; equal when the rules are.
+
+    >>> table = DriverTable([Rule("qr", "geqrf", counts=(1, 1)), Rule("qr", "reflectors")], "one card")
+    >>> DriverTable.from_json(table.to_json()) == table
+    True
+    """
+
+    __slots__ = ("digest", "machine", "rules")
+
+    digest: str
+    """Sixteen characters that stand for the rules."""
+    machine: str
+    rules: tuple[Rule, ...]
+
+    def __init__(self, rules: Iterable[Rule], machine: str = "") -> None:
+        """Of rules, and a line that says where they were measured.
+
+        Raises:
+            FormatError: a rule of no operation or driver, or bounds that are none.
+        """
+        kept = tuple(map(_checked, rules))
+        object.__setattr__(self, "rules", kept)
+        object.__setattr__(self, "machine", machine)
+        object.__setattr__(self, "digest", sha256(repr([tuple(rule) for rule in kept]).encode()).hexdigest()[:16])
+
+    def driver(self, operation: str, dtype: DType, extent: int, count: int, takes: Callable[[str], bool], /) -> str:
+        """What computes matrices: of the first rule that holds, and whose driver takes them.
+
+        Args:
+            operation: of :data:`DRIVERS`.
+            dtype: of the matrices.
+            extent: of their longer side.
+            count: of them.
+            takes: whether a driver takes them.
+
+        >>> from tensor_core import F64
+        >>> table = DriverTable([Rule("svd", "gesvdjBatched", counts=(2, None))])
+        >>> table.driver("svd", F64, 9, 5, lambda driver: True), table.driver("svd", F64, 9, 1, lambda driver: True)
+        ('gesvdjBatched', 'gesvd')
+        """
+        for rule in self.rules:
+            if rule.holds(operation, dtype, extent, count) and takes(rule.driver):
+                return rule.driver
+        return next(one for one in DRIVERS[operation] if one in ANYTHING)
+
+    def to_json(self) -> str:
+        """The table as JSON text."""
+        rules = [rule._asdict() for rule in self.rules]
+        content = {"format": FORMAT, "machine": self.machine, "digest": self.digest, "rules": rules}
+        return json.dumps(content, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes, /) -> DriverTable:
+        """The table that :meth:`to_json` wrote.
+
+        Raises:
+            FormatError: not such a text, or rules that its digest is not of.
+        """
+        try:
+            content = json.loads(text)
+            if not isinstance(content, dict) or content.get("format") != FORMAT:
+                found = content.get("format") if isinstance(content, dict) else type(content).__name__
+                raise FormatError(f"drivers: no text of format {FORMAT!r}; found {shortened(found)}")
+            rules = [
+                Rule(one["operation"], one["driver"], *(tuple(one[name]) for name in Rule._fields[2:]))
+                for one in content["rules"]
+            ]
+            read = cls(rules, str(content.get("machine", "")))
+        except FormatError:
+            raise
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise FormatError(f"drivers: not a table: {type(error).__name__}: {error}") from error
+        if content.get("digest") not in (None, read.digest):
+            raise FormatError(
+                f"drivers: the digest is {shortened(content['digest'])}, but that of its rules is {read.digest!r}; "
+                "sweep again, or leave the digest out"
+            )
+        return read
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a table of drivers is immutable; make another one instead of setting {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a table of drivers is immutable; {name!r} cannot be deleted")
+
+    def __eq__(self, other: object) -> bool:
+        return self.rules == other.rules if isinstance(other, DriverTable) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.rules)
+
+    def __repr__(self) -> str:
+        return f"<DriverTable {self.digest} of {len(self.rules)} rules>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return DriverTable.from_json, (self.to_json(),)
+
+
+def _checked(rule: Rule) -> Rule:
+    if rule.driver not in DRIVERS.get(rule.operation, ()):
+        accepted = "; ".join(f"{name}: {', '.join(drivers)}" for name, drivers in DRIVERS.items())
+        what = f"{shortened(rule.operation)} by {shortened(rule.driver)}"
+        raise FormatError(f"drivers: a rule of {what}; accepted: {accepted}")
+    for bounds in (rule.extents, rule.counts):
+        given: tuple[Any, ...] = bounds
+        if len(given) != 2 or type(given[0]) is not int or type(given[1]) not in (int, type(None)):
+            raise FormatError(f"drivers: bounds are {shortened(bounds)}; accepted: an int, and an int or None")
+    for name in rule.dtypes:
+        try:
+            as_dtype(name)
+        except TensorError as error:
+            raise FormatError(f"drivers: {error}") from error
+    return rule
+
+
+def read_drivers(path: str | os.PathLike[str], /) -> DriverTable:
+    """The table in a file.
+
+    Raises:
+        LoadError: the file cannot be read.
+        FormatError: it holds no table.
+
+    >>> read_drivers("missing.json")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.LoadError: drivers: missing.json: No such file ...; `python -m tensor_gpu.sweep` writes one
+    """
+    file = file_name("drivers", "path", path)
+    try:
+        with open(file, "rb") as stream:
+            text = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise LoadError(
+            f"drivers: {file}: {error.strerror or error}; `python -m tensor_gpu.sweep` writes one",
+            errno=error.errno,
+            path=file,
+        ) from error
+    if len(text) > MOST_BYTES:
+        raise FormatError(f"drivers: {file} has more than {MOST_BYTES:,} bytes")
+    try:
+        return DriverTable.from_json(text)
+    except FormatError as error:
+        raise FormatError(f"drivers: {file}: {error}") from None
+
+
+_SMALL: Final = 256  # rows and columns of matrices of which a stack is worth a routine or program of its own
+_USUAL: Final = (
+    Rule("svd", "rotations", extents=(1, _SMALL), counts=(2, None)),
+    Rule("svd", "gesvd"),
+    Rule("eigh", "syevjBatched", extents=(1, _SMALL), counts=(2, None)),
+    Rule("eigh", "syevd"),
+    Rule("qr", "reflectors", extents=(1, _SMALL), counts=(2, None)),
+    Rule("qr", "geqrf"),
+)
+_TABLES: Final[Mapping[tuple[int, int], DriverTable]] = {
+    (0, 0): DriverTable(_USUAL, "shipped"),
+    # One matrix of F64, 256 by 256, on an A100: 12.2 ms by gesvdj, 23.3 by gesvd, as others published; of C64, 400 by
+    # 400, 207 and 47.6, and on cards without fast F64 gesvdj takes three times as long as gesvd.
+    (8, 0): DriverTable([Rule("svd", "gesvdj", ("F64",), (1, _SMALL), (1, 1)), *_USUAL], "shipped for 8.0"),
+}
+
+
+def shipped(capability: tuple[int, int], /) -> DriverTable:
+    """The table that comes with this package for devices of a compute capability.
+
+    >>> shipped((8, 0)) == shipped((8, 6)), shipped((9, 0)).machine
+    (False, 'shipped')
+    """
+    return _TABLES.get(capability, _TABLES[0, 0])

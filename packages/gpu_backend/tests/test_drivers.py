@@ -1,0 +1,327 @@
+"""Which driver decomposes which matrices: tables and their files, what each driver gives, and the sweep."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+from fake_cupy.driver import Machine
+from fake_cupy.libraries import modules
+from tensor_core.dtypes import C64, F32, F64
+from tensor_core.errors import ArgumentError, FormatError, LoadError, UnsupportedOperationError
+from tensor_gpu.backend import DeviceBackend
+from tensor_gpu.cuda.cupy_api import CupyApi
+from tensor_gpu.cuda.exchange import CudaBackend
+from tensor_gpu.kernels.linalg.drivers import takes
+from tensor_gpu.sim.api import SimulatedApi
+from tensor_gpu.sim.errors import SimulationError
+from tensor_gpu.sim.faults import Faults, Limits
+from tensor_gpu.sweep import main, matrices, sweep
+from tensor_gpu.tables.drivers import DRIVERS, DriverTable, Rule, read_drivers, shipped
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.errors import NotConvergedError
+from tensor_runtime.placement import DeviceKind
+
+Array = np.ndarray[Any, Any]
+ONE_OF_EACH = [(operation, driver) for operation, drivers in DRIVERS.items() for driver in drivers]
+
+
+@pytest.fixture
+def api() -> Iterator[SimulatedApi]:
+    """Devices ``driven:0`` and ``driven:1``."""
+    found = SimulatedApi(devices=2, memory_bytes=1 << 24)
+    tr.register_backend("driven", DeviceBackend(found, DeviceKind.other("driven")))
+    yield found
+    registry.unregister("driven")
+
+
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    """Device ``drivenfake:0``, on what stands for CuPy."""
+    found = Machine()
+    tr.register_backend(
+        "drivenfake", CudaBackend(CupyApi(modules(found)), DeviceKind.other("drivenfake"), device_type=97)
+    )
+    yield found
+    registry.unregister("drivenfake")
+
+
+def first(x: Any) -> Array:
+    found = tr.to(x, "cpu").to_numpy()
+    return np.moveaxis(found, -1, 0).astype(np.result_type(found, np.float64))
+
+
+def decomposed(operation: str, x: tr.Tensor) -> tuple[Array, list[Array]]:
+    """The product of what a decomposition gives, and what has orthonormal columns."""
+    if operation == "svd":
+        u, s, vh = map(first, tl.svd(x))
+        assert (np.diff(s) <= 0).all()
+        return (u * s[:, None, :]) @ vh, [u, vh.conj().swapaxes(1, 2)]
+    if operation == "eigh":
+        w, v = map(first, tl.eigh(x))
+        return (v * w[:, None, :]) @ v.conj().swapaxes(1, 2), [v]
+    q, r = map(first, tl.qr(x))
+    return q @ r, [q]
+
+
+@pytest.mark.parametrize("place", ["driven:1", "drivenfake:0"])
+@pytest.mark.parametrize("shape", [(7, 7, 4), (9, 4, 3), (4, 9, 3), (6, 6, 1)])
+@pytest.mark.parametrize(("operation", "driver"), ONE_OF_EACH)
+@pytest.mark.parametrize("dtype", [F32, C64])
+def test_every_driver_decomposes(
+    operation: str,
+    driver: str,
+    shape: tuple[int, int, int],
+    dtype: Any,
+    place: str,
+    api: SimulatedApi,
+    machine: Machine,
+) -> None:
+    rows, columns, count = shape
+    if operation == "eigh" and rows != columns:
+        columns = rows
+    given = matrices(operation, dtype, max(rows, columns), count + 1)[:rows, :columns, 1:]  # none of zeros
+    x = tr.to(tr.asarray(np.asfortranarray(given)), place)
+
+    with tr.backend(place.partition(":")[0]).use_drivers(DriverTable([Rule(operation, driver)])):  # type: ignore[attr-defined]
+        assert tr.backend(place.partition(":")[0]).executor(x.placement).drivers.rules[0].driver == driver  # type: ignore[attr-defined]
+        again, bases = decomposed(operation, x)
+
+    most = 100 * float(np.finfo(dtype.numpy_name).eps)
+    assert np.abs(again - first(x)).max() <= most * np.abs(given).max()
+    for one in bases:
+        assert np.abs(one.conj().swapaxes(1, 2) @ one - np.eye(one.shape[2])).max() <= most
+
+
+def routines(machine: Machine) -> list[str]:
+    names = ("gesvd", "gesvdj", "gesvdjBatched", "gesvdaStridedBatched", "syevd", "syevj", "syevjBatched", "geqrf")
+    return [name[1:] for name, _ in machine.noted(*(f"d{one}" for one in names))]
+
+
+def test_a_table_names_the_routine_that_is_called(machine: Machine) -> None:
+    backend: Any = tr.backend("drivenfake")
+    stack = tr.to(tr.asarray(np.asfortranarray(matrices("eigh", F64, 4, 5))), "drivenfake:0")
+    for operation, driver, called in (
+        ("svd", "gesvd", ["gesvd"] * 5),
+        ("svd", "gesvdj", ["gesvdj"] * 5),
+        ("svd", "gesvdjBatched", ["gesvdjBatched"]),
+        ("svd", "gesvda", ["gesvdaStridedBatched"]),
+        ("svd", "rotations", []),
+        ("eigh", "syevd", ["syevd"] * 5),
+        ("eigh", "syevj", ["syevj"] * 5),
+        ("eigh", "syevjBatched", ["syevjBatched"]),
+        ("qr", "reflectors", []),
+        ("qr", "geqrf", ["geqrf"] * 5),
+    ):
+        machine.calls.clear()
+        with backend.use_drivers(DriverTable([Rule(operation, driver)])):
+            getattr(tl, operation)(stack)
+        assert routines(machine) == called, driver
+
+
+def test_what_a_user_asks_for_is_asked_of_no_table(machine: Machine) -> None:
+    backend: Any = tr.backend("drivenfake")
+    stack = tr.to(tr.asarray(np.asfortranarray(matrices("svd", F64, 4, 2))), "drivenfake:0")
+    with backend.use_drivers(DriverTable([Rule("svd", "gesvdjBatched")])):
+        machine.calls.clear()
+        tl.svd(stack, driver="gesvd")
+        tl.svd(stack, driver="jacobi")
+        tl.svd(stack[:, :, 0], driver="jacobi")
+        assert routines(machine) == ["gesvd", "gesvd", "gesvdj"]
+        with pytest.raises(UnsupportedOperationError, match=r"svd\.gesdd: libraries of devices do not divide"):
+            tl.svd(stack, driver="gesdd")
+
+
+def test_a_driver_that_does_not_take_a_matrix_leaves_it_to_the_next_rule(machine: Machine) -> None:
+    backend: Any = tr.backend("drivenfake")
+    large, none = np.zeros((33, 2, 2)), np.zeros((3, 0, 2))
+    rules = [Rule("svd", "gesvdjBatched"), Rule("svd", "gesvda", counts=(2, None))]
+    with backend.use_drivers(DriverTable(rules), "drivenfake:0"):
+        machine.calls.clear()
+        tl.svd(tr.to(tr.asarray(np.asfortranarray(large)), "drivenfake:0"))
+        tl.svd(tr.to(tr.asarray(np.asfortranarray(large[:, :, :1])), "drivenfake:0"))
+        assert tl.svd(tr.to(tr.asarray(np.asfortranarray(none)), "drivenfake:0"))[1].shape == (0, 2)
+        assert routines(machine) == ["gesvdaStridedBatched", "gesvd"]
+    assert [takes(256, 1, 9, one) for one in ("rotations", "reflectors")] == [True, True]
+    assert [takes(257, 1, 9, one) for one in ("rotations", "reflectors")] == [False, False]
+
+
+def test_failures_of_each_matrix_are_told_by_every_driver(api: SimulatedApi) -> None:
+    backend: Any = tr.backend("driven")
+    x = tr.to(tr.asarray(np.asfortranarray(matrices("eigh", F64, 5, 4)[:, :, 1:])), "driven:0")
+    for operation, driver in ONE_OF_EACH:
+        if operation == "qr" or driver == "rotations":
+            continue
+        limits = Limits(devices=2, memory_bytes=1 << 24, largest_batch=2)
+        with (
+            api.under(limits, Faults(info={driver: {0: 0, 1: 7}})),
+            backend.use_drivers(DriverTable([Rule(operation, driver)])),
+            pytest.raises(NotConvergedError) as caught,
+        ):
+            getattr(tl, operation)(x)
+        assert caught.value.batch_index == (1,), driver
+
+
+@pytest.mark.parametrize(("routine", "shape"), [("gesvdjBatched", (33, 3)), ("gesvda", (3, 5))])
+def test_simulated_routines_refuse_what_the_library_does_not_take(
+    routine: str, shape: tuple[int, int], api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tensor_gpu.kernels.linalg import drivers, singular_values
+
+    monkeypatch.setattr(drivers, "takes", lambda *given: True)
+    monkeypatch.setattr(singular_values, "_ANY_SHAPE", ("gesvdjBatched", "gesvda"))
+    x = tr.to(tr.ones((*shape, 2)), "driven:0")
+    with (
+        tr.backend("driven").use_drivers(DriverTable([Rule("svd", routine)])),  # type: ignore[attr-defined]
+        pytest.raises(SimulationError, match="the library"),
+    ):
+        tr.to(tl.svd(x)[1], "cpu")
+
+
+def test_the_rules_shipped_are_those_of_the_device() -> None:
+    everything = lambda driver: True  # noqa: E731
+    for capability, expected in (((8, 0), "gesvdj"), ((8, 6), "gesvd"), ((9, 0), "gesvd")):
+        assert shipped(capability).driver("svd", F64, 256, 1, everything) == expected
+        assert shipped(capability).driver("svd", F64, 257, 1, everything) == "gesvd"
+        assert shipped(capability).driver("svd", C64, 256, 1, everything) == "gesvd"
+        assert shipped(capability).driver("svd", F64, 64, 100, everything) == "rotations"
+        assert shipped(capability).driver("eigh", F64, 300, 100, everything) == "syevd"
+
+
+def test_a_table_is_read_back_as_it_was_and_its_digest_is_of_the_rules_alone(tmp_path: Path) -> None:
+    table = DriverTable([Rule("svd", "gesvda", ("F64",), (3, 9), (2, None)), Rule("qr", "geqrf")], "one card")
+    file = tmp_path / "drivers.json"
+    file.write_text(table.to_json(), encoding="utf-8")
+
+    for copy in (read_drivers(file), read_drivers(str(file)), pickle.loads(pickle.dumps(table))):
+        assert (copy, copy.digest, copy.machine, hash(copy)) == (table, table.digest, "one card", hash(table))
+    assert DriverTable(table.rules, "elsewhere").digest == table.digest
+    assert DriverTable(table.rules[:1]).digest != table.digest
+    assert table != 3
+    with pytest.raises(AttributeError, match="immutable"):
+        table.machine = "another"
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del table.rules
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": "tensor_gpu.tables.drivers/9"}, "no text of format"),
+        ({"digest": "0" * 16}, "the digest is '0000000000000000', but that of its rules is"),
+        ({"rules": [{"operation": "svd", "driver": "qdwh", "dtypes": [], "extents": [0, 1], "counts": [1, 1]}]},
+         r"a rule of 'svd' by 'qdwh'; accepted: svd: rotations, gesvd"),
+        ({"rules": [{"operation": "qr", "driver": "geqrf", "dtypes": ["F99"], "extents": [0, 1], "counts": [1, 1]}]},
+         "F99"),
+        ({"rules": [{"operation": "qr", "driver": "geqrf", "dtypes": [], "extents": [0.5, 1], "counts": [1, 1]}]},
+         "accepted: an int, and an int or None"),
+        ({"rules": [{"operation": "qr", "driver": "geqrf", "dtypes": [], "extents": [0], "counts": [1, 1]}]},
+         "accepted: an int, and an int or None"),
+        ({"rules": [{"operation": "qr"}]}, "KeyError"),
+        ({"rules": 3}, "TypeError"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_table_is_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+    text = json.dumps({**json.loads(DriverTable([Rule("qr", "geqrf")]).to_json()), **changes})
+    file = tmp_path / "drivers.json"
+    file.write_text(text, encoding="utf-8")
+
+    with pytest.raises(FormatError, match=message):
+        read_drivers(file)
+
+
+def test_files_that_cannot_be_read_and_texts_of_other_kinds_are_told(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"no text of format 'tensor_gpu\.tables\.drivers/1'; found 'list'"):
+        DriverTable.from_json("[]")
+    with pytest.raises(FormatError, match="not a table: JSONDecodeError"):
+        DriverTable.from_json(b"{")
+    with pytest.raises(LoadError, match=r"`python -m tensor_gpu\.sweep` writes one"):
+        read_drivers(tmp_path / "missing.json")
+    large = tmp_path / "large.json"
+    large.write_bytes(b" " * ((1 << 20) + 1))
+    with pytest.raises(FormatError, match="has more than 1,048,576 bytes"):
+        read_drivers(large)
+    with pytest.raises(ArgumentError, match="drivers: path is 3"):
+        read_drivers(3)  # type: ignore[arg-type]
+
+
+def test_tables_are_of_one_device_or_of_all_and_the_former_ones_come_back(api: SimulatedApi, tmp_path: Path) -> None:
+    backend: Any = tr.backend("driven")
+    file, one = tmp_path / "drivers.json", DriverTable([Rule("qr", "geqrf")])
+    file.write_text(one.to_json(), encoding="utf-8")
+    usual = shipped((9, 0)).digest
+
+    def digests() -> list[str]:
+        return [fact.rpartition(" ")[2] for fact in backend.describe().values()]
+
+    assert digests() == [usual, usual]
+    with backend.use_drivers(file, "driven:1"):
+        assert digests() == [usual, one.digest]
+        with backend.use_drivers(None):
+            assert digests() == [usual, usual]
+        assert digests() == [usual, one.digest]
+    assert digests() == [usual, usual]
+    backend.use_drivers(one)
+    assert digests() == [one.digest, one.digest]
+
+
+def test_the_sweep_makes_a_table_for_every_cell_of_what_is_fast_and_accurate(
+    api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = {"rotations": 3.0, "gesvd": 2.0, "gesvdj": 4.0, "gesvdjBatched": 1.0, "gesvda": 0.5}
+    monkeypatch.setattr("tensor_gpu.sweep._seconds", lambda backend, where, case, driver: times[driver])
+    done = []
+
+    table = sweep(
+        "driven:0", operations=["svd"], dtypes=[F64], sizes=[4, 36], counts=[1, 3, 9],
+        on_case=lambda number, total: done.append((number, total)),
+    )  # fmt: skip
+
+    assert table.rules == (  # gesvda makes NaN of zeros, and no other takes less for what gesvdjBatched does not take
+        Rule("svd", "gesvdjBatched", ("F64",), (0, 12), (1, None)),
+        Rule("svd", "gesvd", ("F64",), (13, None), (1, None)),
+    )
+    assert done == [(number, 6) for number in range(1, 7)]
+    assert table.machine.startswith("simulated device")
+
+
+def test_what_is_too_large_to_measure_counts_as_the_largest_that_is(
+    api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tensor_gpu.sweep.MOST_BYTES", 4 * 4 * 8 * 3)
+    table = sweep("driven:0", operations=["qr"], dtypes=[F64], sizes=[4, 64], counts=[1, 3, 100])
+
+    assert {rule.extents for rule in table.rules} == {(0, 16)}
+    assert table.rules[-1].counts[1] is None
+
+
+def test_the_sweep_runs_to_its_end_and_its_file_is_taken(
+    api: SimulatedApi, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "drivers.json"
+    assert main(["driven:0", "-o", str(file), "--sizes", "5", "3", "--counts", "2", "1"]) == 0
+
+    table = read_drivers(file)
+    assert {(rule.operation, *rule.dtypes) for rule in table.rules} == {
+        (operation, dtype) for operation in DRIVERS for dtype in ("F32", "F64", "C32", "C64")
+    }
+    assert f"digest {table.digest}" in capsys.readouterr().out
+    with tr.backend("driven").use_drivers(file):  # type: ignore[attr-defined]
+        x = tr.to(tr.asarray(np.asfortranarray(matrices("svd", F64, 4, 3))), "driven:0")
+        again, _ = decomposed("svd", x)
+        assert np.abs(again - first(x)).max() < 1e-13
+
+
+@pytest.mark.parametrize("wrong", [{"place": "cpu"}, {"sizes": []}, {"operations": ["lu"]}])
+def test_what_cannot_be_swept_is_told(wrong: dict[str, Any], api: SimulatedApi) -> None:
+    given = {"place": "driven:0", **wrong}
+    with pytest.raises(ArgumentError, match="accepted: a device of this package"):
+        sweep(given.pop("place"), **given)
