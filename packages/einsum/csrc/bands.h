@@ -7,7 +7,7 @@
 /* Cuts the network across its best direction where that is narrow, and each part again until its sweep leaves no result
    above the size; slices what crosses, and sweeps one part after the other. Fills in the children of the tree, unless the
    slices alone weigh as much as `dearest`, and returns its work in rotations, roughly. */
-int64_t banded_tree(Memory *memory, const Network *network, Log size, double dearest, Random *random, Tree *tree,
-                    Slices *slices);
+int64_t banded_tree(Memory *memory, const Network *network, Log size, double dearest, bool halves, Random *random,
+                    Tree *tree, Slices *slices);
 
 #endif
