@@ -120,6 +120,16 @@ void chain_bands(Chain *chain, Leash *leash) {
     memory_release(memory, mark);
 }
 
+/* The same tree with the slices of before. */
+static void take_back(Chain *chain, const Slices *before) {
+    const Network *network = chain->network;
+    for (int p = 0; p < network->words * 64; p++) {
+        const bool is = has(chain->slices.labels, p), was = has(before->labels, p);
+        if (is && !was) slices_take_out(&chain->memory, network, &chain->aim, &chain->tree, &chain->slices, p);
+        if (was && !is) slices_cut(network, &chain->aim, &chain->tree, &chain->slices, p);
+    }
+}
+
 /* Another choice of slices for the tree as it is: one is taken out, and what is needed then is sliced instead. */
 static void reslice(Chain *chain, double temperature) {
     Memory *memory = &chain->memory;
@@ -136,14 +146,13 @@ static void reslice(Chain *chain, double temperature) {
         Slices before = slices_take(memory, network);
         slices_copy(network, &before, &chain->slices);
         double cost = chain->cost;
-        slices_take_out(network, &chain->slices, chosen);
-        refill(chain);
+        slices_take_out(memory, network, &chain->aim, &chain->tree, &chain->slices, chosen);
         bool fits = slices_add(memory, network, &chain->aim, chain->limit.size, temperature, &chain->random,
                                &chain->tree, &chain->slices);
         chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
         if (!fits || chain->cost > cost - ONE * temperature * log(random_unit(&chain->random))) {
-            slices_copy(network, &chain->slices, &before);
-            refill(chain);
+            take_back(chain, &before);
+            chain->cost = cost;
         }
     }
     memory_release(memory, mark);

@@ -2,7 +2,7 @@
 #include "rounds.h"
 #include "team.h"
 
-enum { BANDED_FROM = 300, LARGE = 1000 }; /* terms of networks that are also cut in bands; by some chains, alone */
+enum { BANDED_FROM = 60, LARGE = 1000 }; /* terms of networks that are also cut in bands; by some chains, alone */
 enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
 
 static const double STARTS = 0.15, FRESH = 0.57,
