@@ -1,7 +1,7 @@
 /* Choosing labels to slice. */
 #include "slices.h"
 
-static const double NEARLY = 0.05; /* bits: what rounded weights may add up to */
+static const double NEARLY = 0.05, EXACTLY = 1e-10; /* bits: what rounded weights may add up to, and exact ones */
 
 Slices slices_take(Memory *memory, const Network *network) { return (Slices){ZEROS(memory, Word, network->words), 0}; }
 
@@ -124,7 +124,7 @@ bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size
 
 bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices) {
     double peak = tree_peak(memory, network, sliced_labels(slices), tree);
-    if (fabs(peak - limit->largest) > NEARLY) return peak < limit->largest;
+    if (fabs(peak - limit->largest) > (network->exact ? EXACTLY : NEARLY)) return peak < limit->largest;
     return tree_measure(memory, network, sliced_labels(slices), NULL, tree).peak <= limit->largest + 1e-9;
 }
 
