@@ -3,7 +3,7 @@
 #include "anneal.h"
 #include "bands.h"
 
-enum { LEAVES = 8, FEWEST_ROTATIONS = 1024, STEPS_PER_SLICE = 8, BANDS_DRAWN = 12 };
+enum { LEAVES = 8, FEWEST_ROTATIONS = 1024, STEPS_PER_SLICE = 2, BANDS_DRAWN = 12 };
 
 static const double HOPELESS = 16;           /* bits above the best tree, where no slice is worth being taken out */
 static const double LESS = 1.0 / 16;           /* bits that bands keep below the limit: there is the whole result, too */
