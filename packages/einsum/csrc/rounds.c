@@ -3,7 +3,7 @@
 #include "team.h"
 
 enum { BANDED_FROM = 60, LARGE = 1000 }; /* terms of networks that are also cut in bands; by some chains, alone */
-enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
+enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_CHAIN = 2000 };
 
 static const double STARTS = 0.15, FRESH = 0.57,
                     FRESH_UNSLICED = 0.3;                /* parts of the search; the rest is for warm rounds */
@@ -190,9 +190,17 @@ static void anneal_warm(Rounds *rounds) {
     }
 }
 
-/* The other chains, once there is enough to do for them. */
-static void make_chains(Rounds *rounds, int64_t work) {
-    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : rounds->wanted;
+/* As many chains as have enough to do; where only time counts, by how long rotations take, and at least one a thread. */
+static void make_chains(Rounds *rounds, double seconds) {
+    const Network *network = rounds->network;
+    double work = (double)(rounds->end_work - rounds->work);
+    int least = 1;
+    if (rounds->end_work == INT64_MAX) {
+        work = rounds->threads * seconds / seconds_of_work(network);
+        least = rounds->threads;
+    }
+    const double chains = floor(work / ((double)ROTATIONS_FOR_CHAIN * network->terms));
+    rounds->active = (int)fmin(rounds->wanted, fmax(least, chains));
     if (rounds->active <= rounds->made) return;
     all_do(rounds, MAKE, 0);
     rounds->made = rounds->active;
@@ -208,7 +216,7 @@ void rounds_run(Rounds *rounds, int64_t work, double seconds) {
         all_do(rounds, START, 0);
     }
     if (clock_over(rounds->clock)) return;
-    make_chains(rounds, work);
+    make_chains(rounds, seconds);
     all_do(rounds, START, STARTS);
     deal_starts(rounds);
     anneal_fresh(rounds);
