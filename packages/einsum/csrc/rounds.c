@@ -2,7 +2,7 @@
 #include "rounds.h"
 #include "team.h"
 
-enum { BANDED_FROM = 60, LARGE = 1000 }; /* terms of networks that are also cut in bands; by some chains, alone */
+enum { BANDED_FROM = 60 }; /* terms of networks that are also cut in bands */
 enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_CHAIN = 2000 };
 
 static const double STARTS = 0.15, FRESH = 0.57,
@@ -11,6 +11,7 @@ static const double SLICING = 0.1;                       /* drawing bands and sl
 static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
 static const double PLAIN_BITS = 20, MORE_BITS = 40; /* by what a tree costs: once as hot for each of these, above */
 static const double MOST_BYTES = 256e6;              /* of all trees; with larger ones there are fewer chains */
+static const double SLOWER = 4; /* than rotations alone: slices take time, and other programs */
 static const double BEHIND = 1.0;                    /* bits, at which a chain gives up and follows the best */
 
 bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {
@@ -31,8 +32,7 @@ void rounds_free(Rounds *rounds) {
 }
 
 /* From the first chain on, trees are compared as they are when sliced: the annealed one, and the starts that are no
-   sweeps, as these need slices all along. Large networks are cut in bands first, and of the largest every other chain goes
-   on from those alone, as slicing the others takes long. */
+   sweeps, as these need slices all along. Large networks are cut in bands first. */
 static void begin_limited(Rounds *rounds, Chain *chain, int number, Leash *leash) {
     static const StartKind KINDS[] = {GREEDY, BISECTION};
     const bool best_of_all = !number && rounds->standing == WITHOUT_LIMIT; /* else that one has slices already */
@@ -41,11 +41,9 @@ static void begin_limited(Rounds *rounds, Chain *chain, int number, Leash *leash
     tree_copy(&annealed, best_of_all ? &rounds->best : &chain->best);
     chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
     if (rounds->network->terms >= BANDED_FROM) chain_bands(chain, leash);
-    if (chain->best_cost == INFINITY || number % 2 || rounds->network->terms < LARGE) {
-        chain_begin(chain, &annealed, NULL);
-        for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
-            if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
-    }
+    chain_begin(chain, &annealed, NULL);
+    for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
+        if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
     memory_release(&chain->memory, mark);
     if (chain->best_cost < INFINITY) chain_begin(chain, &chain->best, &chain->best_slices);
 }
@@ -196,7 +194,7 @@ static void make_chains(Rounds *rounds, double seconds) {
     double work = (double)(rounds->end_work - rounds->work);
     int least = 1;
     if (rounds->end_work == INT64_MAX) {
-        work = rounds->threads * seconds / seconds_of_work(network);
+        work = rounds->threads * seconds / (SLOWER * seconds_of_work(network));
         least = rounds->threads;
     }
     const double chains = floor(work / ((double)ROTATIONS_FOR_CHAIN * network->terms));
