@@ -2,11 +2,11 @@
 #include "bands.h"
 #include "directions.h"
 
-enum { FEWEST_TERMS = 8, MOST_PARTS = 8 };
-enum { TRIED = PIVOTS * (PIVOTS - 1) }; /* directions for each part: all sums and differences */
+enum { FEWEST_TERMS = 8, MOST_PARTS = 8 }; /* that are cut, and at once */
+enum { TRIED = PIVOTS * (PIVOTS - 1) };    /* directions for each part: all sums and differences */
 
-static const double NEAR = 0.4;     /* of the share that is cut off: so much less of it, or more */
-static const double UNLIKE = 0.15;  /* two directions are across each other if their first halves share so nearly a half */
+static const double NEAR = 0.4;    /* of the share that is cut off: so much less of it, or more */
+static const double UNLIKE = 0.15; /* directions are across each other if first halves share so nearly a half */
 static const double SECONDS_OF_TERM = 1.5e-6; /* that a cut takes, to measure a part and to try all directions */
 
 typedef struct {
@@ -15,15 +15,15 @@ typedef struct {
     Parts parts;
     Directions directions; /* of the part at hand */
     Slices *slices;
-    Log size;              /* that may live at once */
-    double dearest;        /* weight of slices at which it is given up */
-    bool halves;           /* parts are cut in the middle of their narrowest direction, as suits networks without any */
-    int *order, ordered;   /* terms of the parts that are done */
-    int *starts, *labels;  /* of each term */
-    Log *weights;          /* of each label; 0 once it is sliced */
-    double seconds;
-    bool *first_half; /* of each term */
-    int *total, *before;   /* of each label: terms of a part that have it; those before a place */
+    Log size;             /* that may live at once */
+    double dearest;       /* weight of slices at which it is given up */
+    bool halves;          /* parts are cut in the middle of their narrowest direction, as suits networks without any */
+    int *order, ordered;  /* terms of the parts that are done */
+    int *starts, *labels; /* of each term */
+    Log *weights;         /* of each label; 0 once it is sliced */
+    double seconds;       /* that all cuts take */
+    bool *first_half;     /* of each term */
+    int *total, *before;  /* of each label: terms of a part that have it; those before a place */
 } Bands;
 
 /* The most that lives at once when terms are joined in their order; how many come before its narrowest place near a share

@@ -6,7 +6,7 @@
 enum { LEAVES = 8, FEWEST_ROTATIONS = 1024, STEPS_PER_SLICE = 2, BANDS_DRAWN = 12 };
 
 static const double HOPELESS = 16;           /* bits above the best tree, where no slice is worth being taken out */
-static const double LESS = 1.0 / 16;           /* bits that bands keep below the limit: there is the whole result, too */
+static const double LESS = 1.0 / 16;         /* bits that bands keep below the limit: there is the whole result, too */
 static const double MORE_THAN_LARGEST = 2.5; /* bits by which the peak may be above the largest result */
 
 bool chain_make(Chain *chain, const Network *network, const Aim *aim, uint64_t seed) {
@@ -102,7 +102,8 @@ void chain_bands(Chain *chain, Leash *leash) {
     slices_copy(chain->network, &best_slices, &chain->slices);
     bool halves = random_below(&chain->random, 2);
     for (int i = 0; i < BANDS_DRAWN && (!i || leash_progress(leash) < 1); i++, halves = !halves) {
-        leash->work += banded_tree(memory, chain->network, size, least, halves, &chain->random, &chain->tree, &chain->slices);
+        leash->work +=
+            banded_tree(memory, chain->network, size, least, halves, &chain->random, &chain->tree, &chain->slices);
         if (chain->slices.weight >= least) continue;
         refill(chain);
         if (chain->cost >= least) continue;

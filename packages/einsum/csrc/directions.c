@@ -4,7 +4,8 @@
 enum { DRAWN = 12, TURNED = 6 };
 
 /* Steps from one of the terms to every other; those that cannot be reached are farther than any. Returns a farthest one. */
-static int measure_from(Memory *memory, Parts *parts, const Word *without, const int *terms, int count, int first, int *distances) {
+static int measure_from(Memory *memory, Parts *parts, const Word *without, const int *terms, int count, int first,
+                        int *distances) {
     Mark mark = memory_mark(memory);
     const Network *network = parts->network;
     int *queue = TAKE(memory, int, count), head = 0, tail = 0;
@@ -38,7 +39,8 @@ Directions directions_take(Memory *memory, const Network *network) {
     return directions;
 }
 
-void directions_measure(Directions *directions, Memory *memory, Parts *parts, const Word *without, const int *terms, int count) {
+void directions_measure(Directions *directions, Memory *memory, Parts *parts, const Word *without, const int *terms,
+                        int count) {
     int **distances = directions->distances, middle = terms[0], least = -1;
     const int first = terms[random_below(parts->random, count)];
     const int end = measure_from(memory, parts, without, terms, count, first, distances[0]);

@@ -25,7 +25,8 @@ typedef struct {
 Directions directions_take(Memory *memory, const Network *network);
 
 /* Measures a part of the terms anew, from some that are far apart in it; the parts' holders are those of `sets`. */
-void directions_measure(Directions *directions, Memory *memory, Parts *parts, const Word *without, const int *terms, int count);
+void directions_measure(Directions *directions, Memory *memory, Parts *parts, const Word *without, const int *terms,
+                        int count);
 
 /* The first are sums and differences of two distances, later ones are any. */
 Direction direction_draw(Directions *directions, Random *random);

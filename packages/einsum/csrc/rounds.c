@@ -11,7 +11,7 @@ static const double SLICING = 0.1;                       /* drawing bands and sl
 static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
 static const double PLAIN_BITS = 20, MORE_BITS = 40; /* by what a tree costs: once as hot for each of these, above */
 static const double MOST_BYTES = 256e6;              /* of all trees; with larger ones there are fewer chains */
-static const double SLOWER = 4; /* than rotations alone: slices take time, and other programs */
+static const double SLOWER = 4;                      /* than rotations alone: slices take time, and other programs */
 static const double BEHIND = 1.0;                    /* bits, at which a chain gives up and follows the best */
 
 bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {

@@ -57,7 +57,8 @@ void slices_cut(const Network *network, const Aim *aim, Tree *tree, Slices *slic
 /* Whether each node has a label that is sliced, if it were not. */
 static bool *nodes_with(Memory *memory, const Network *network, const Tree *tree, int position) {
     const int terms = network->terms, words = network->words;
-    int *order = TAKE(memory, int, terms), *inside = TAKE(memory, int, 2 * terms), total = has(network->output, position);
+    int *order = TAKE(memory, int, terms), *inside = TAKE(memory, int, 2 * terms),
+        total = has(network->output, position);
     bool *with = TAKE(memory, bool, 2 * terms);
     for (int term = 0; term < terms; term++) {
         with[term] = has(row(network->sets, term, words), position);
@@ -175,8 +176,7 @@ void slices_drop(Memory *memory, const Network *network, const Aim *aim, const L
         if (heaviest < 0 || (limit->clock && clock_over(limit->clock))) break;
         tried[heaviest >> 6] |= bit(heaviest);
         slices_take_out(memory, network, aim, tree, slices, heaviest);
-        if (slices_keep(memory, network, limit, tree, slices))
-            largest_with(network, tree, uncut.legs, slices, largest);
+        if (slices_keep(memory, network, limit, tree, slices)) largest_with(network, tree, uncut.legs, slices, largest);
         else slices_cut(network, aim, tree, slices, heaviest);
     }
     memory_release(memory, mark);
