@@ -11,15 +11,18 @@ static __attribute__((constructor)) void surprise_make(void) {
 
 #define SUFFIXED(name) name##_plain
 #define TARGET
+#define COUNT_BITS count_bits
 #include "anneal_loop.h"
 
 #ifdef __x86_64__
 #define SUFFIXED(name) name##_popcnt
 #define TARGET __attribute__((target("popcnt,bmi,bmi2,avx2")))
+#define COUNT_BITS __builtin_popcountll
 #include "anneal_loop.h"
 
 #define SUFFIXED(name) name##_avx512
 #define TARGET __attribute__((target("popcnt,bmi,bmi2,avx2,avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq")))
+#define COUNT_BITS __builtin_popcountll
 #include "anneal_loop.h"
 #endif
 

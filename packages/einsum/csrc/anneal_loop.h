@@ -1,4 +1,5 @@
-/* The loop over rotations, included once for each instruction set: SUFFIXED(name) names it, TARGET marks it. */
+/* The loop over rotations, included once for each instruction set: SUFFIXED(name) names it, TARGET marks it, and
+   COUNT_BITS is how bits of a word are counted. */
 
 /* Sizes and unions of sets; for a fixed number of words the compiler unrolls. */
 static inline __attribute__((always_inline)) TARGET Log SUFFIXED(new_legs)(const Network *network, const int words,
@@ -21,9 +22,9 @@ static inline __attribute__((always_inline)) TARGET Log SUFFIXED(new_legs)(const
             }
         } else {
             const Log weight = weighing == ONE_WEIGHT ? 1 : weights[w];
-            inner_sum += weight * count_bits(joined);
-            outer_sum += weight * count_bits(all);
-            size += weight * count_bits(kept);
+            inner_sum += weight * COUNT_BITS(joined);
+            outer_sum += weight * COUNT_BITS(all);
+            size += weight * COUNT_BITS(kept);
         }
     }
     const Log weight = weighing == ONE_WEIGHT ? network->weight : 1;
@@ -116,4 +117,5 @@ static TARGET void SUFFIXED(rotate)(const Network *network, const Aim *aim, Tree
 #undef FOR_WORDS
 #undef ROTATIONS
 #undef TARGET
+#undef COUNT_BITS
 #undef SUFFIXED

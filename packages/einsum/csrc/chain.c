@@ -3,9 +3,10 @@
 #include "anneal.h"
 #include "bands.h"
 
-enum { LEAVES = 8, FEWEST_ROTATIONS = 1024, STEPS_PER_SLICE = 8, BANDS_DRAWN = 12 };
+enum { LEAVES = 8, FEWEST_ROTATIONS = 1024, STEPS_PER_SLICE = 2, BANDS_DRAWN = 12 };
 
 static const double HOPELESS = 16;           /* bits above the best tree, where no slice is worth being taken out */
+static const double LESS = 1.0 / 16;         /* bits that bands keep below the limit: there is the whole result, too */
 static const double MORE_THAN_LARGEST = 2.5; /* bits by which the peak may be above the largest result */
 
 bool chain_make(Chain *chain, const Network *network, const Aim *aim, uint64_t seed) {
@@ -93,14 +94,16 @@ void chain_begin(Chain *chain, const Tree *tree, const Slices *slices) {
 void chain_bands(Chain *chain, Leash *leash) {
     Memory *memory = &chain->memory;
     Mark mark = memory_mark(memory);
-    const Log size = (Log)(ONE * chain->limit.largest);
+    const Log size = (Log)(ONE * (chain->limit.largest - LESS));
     Tree best = tree_take(memory, chain->network);
     Slices best_slices = slices_take(memory, chain->network);
     double least = chain->best_cost;
     tree_copy(&best, &chain->tree); /* to go on from where no draw is cheaper */
     slices_copy(chain->network, &best_slices, &chain->slices);
-    for (int i = 0; i < BANDS_DRAWN && (!i || leash_progress(leash) < 1); i++) {
-        leash->work += banded_tree(memory, chain->network, size, least, &chain->random, &chain->tree, &chain->slices);
+    bool halves = random_below(&chain->random, 2);
+    for (int i = 0; i < BANDS_DRAWN && (!i || leash_progress(leash) < 1); i++, halves = !halves) {
+        leash->work +=
+            banded_tree(memory, chain->network, size, least, halves, &chain->random, &chain->tree, &chain->slices);
         if (chain->slices.weight >= least) continue;
         refill(chain);
         if (chain->cost >= least) continue;
@@ -116,6 +119,16 @@ void chain_bands(Chain *chain, Leash *leash) {
         refill(chain);
     }
     memory_release(memory, mark);
+}
+
+/* The same tree with the slices of before. */
+static void take_back(Chain *chain, const Slices *before) {
+    const Network *network = chain->network;
+    for (int p = 0; p < network->words * 64; p++) {
+        const bool is = has(chain->slices.labels, p), was = has(before->labels, p);
+        if (is && !was) slices_take_out(&chain->memory, network, &chain->aim, &chain->tree, &chain->slices, p);
+        if (was && !is) slices_cut(network, &chain->aim, &chain->tree, &chain->slices, p);
+    }
 }
 
 /* Another choice of slices for the tree as it is: one is taken out, and what is needed then is sliced instead. */
@@ -134,14 +147,13 @@ static void reslice(Chain *chain, double temperature) {
         Slices before = slices_take(memory, network);
         slices_copy(network, &before, &chain->slices);
         double cost = chain->cost;
-        slices_take_out(network, &chain->slices, chosen);
-        refill(chain);
+        slices_take_out(memory, network, &chain->aim, &chain->tree, &chain->slices, chosen);
         bool fits = slices_add(memory, network, &chain->aim, chain->limit.size, temperature, &chain->random,
                                &chain->tree, &chain->slices);
         chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
         if (!fits || chain->cost > cost - ONE * temperature * log(random_unit(&chain->random))) {
-            slices_copy(network, &chain->slices, &before);
-            refill(chain);
+            take_back(chain, &before);
+            chain->cost = cost;
         }
     }
     memory_release(memory, mark);

@@ -23,7 +23,13 @@ static inline double seconds_now(void) {
 }
 
 static inline int lowest(Word word) { return __builtin_ctzll(word); }
-static inline int count_bits(Word word) { return __builtin_popcountll(word); }
+/* As sums of ever wider fields: without an instruction for it the compiler would call a function. */
+static inline int count_bits(Word word) {
+    word -= word >> 1 & 0x5555555555555555;
+    word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+    return (int)(word * 0x0101010101010101 >> 56);
+}
 static inline Word bit(int position) { return (Word)1 << (position & 63); }
 static inline bool has(const Word *set, int position) { return set[position >> 6] >> (position & 63) & 1; }
 static inline const Word *row(const Word *sets, int number, int words) { return sets + (size_t)number * (size_t)words; }

@@ -3,49 +3,64 @@
 
 enum { DRAWN = 12, TURNED = 6 };
 
-/* Steps from one term to every other; terms that cannot be reached are farther than any. Returns a farthest one. */
-static int measure_from(Memory *memory, Parts *parts, int first, int *distances) {
+/* Steps from one of the terms to every other; those that cannot be reached are farther than any. Returns a farthest one. */
+static int measure_from(Memory *memory, Parts *parts, const Word *without, const int *terms, int count, int first,
+                        int *distances) {
     Mark mark = memory_mark(memory);
     const Network *network = parts->network;
-    int terms = network->terms, *queue = TAKE(memory, int, terms), head = 0, tail = 0;
+    int *queue = TAKE(memory, int, count), head = 0, tail = 0;
     bool *seen = ZEROS(memory, bool, network->words * 64);
-    for (int i = 0; i < terms; i++) distances[i] = terms;
+    for (int i = 0; i < network->terms; i++) distances[i] = -1;
+    for (int i = 0; i < count; i++) distances[terms[i]] = count;
     distances[first] = 0;
     queue[tail++] = first;
     while (head < tail) {
         int term = queue[head++];
         Positions each = positions(row(network->sets, term, network->words), network->words);
         for (int p; (p = next_position(&each)) >= 0;) {
-            if (seen[p]) continue;
+            if (seen[p] || (without && has(without, p))) continue;
             seen[p] = true;
             for (int i = 0; i < parts->holders[p].count; i++) {
                 int other = parts->holders[p].items[i];
-                if (distances[other] < terms) continue;
+                if (distances[other] < count) continue;
                 distances[other] = distances[term] + 1;
                 queue[tail++] = other;
             }
         }
     }
     memory_release(memory, mark);
-    parts->work += 4 * terms;
+    parts->work += 4 * count;
     return queue[tail - 1];
 }
 
-Directions directions_take(Memory *memory, Parts *parts) {
-    int terms = parts->network->terms, *nearest = TAKE(memory, int, terms);
-    Directions directions = {.keyed = TAKE(memory, Keyed, terms)};
-    for (int i = 0; i < PIVOTS; i++) directions.distances[i] = TAKE(memory, int, terms);
-    int pivot = measure_from(memory, parts, random_below(parts->random, terms), directions.distances[0]);
-    for (int i = 0; i < terms; i++) nearest[i] = terms;
-    for (int k = 0; k < PIVOTS; k++) { /* each as far as can be from those before */
-        measure_from(memory, parts, pivot, directions.distances[k]);
-        pivot = 0;
-        for (int i = 0; i < terms; i++) {
-            if (directions.distances[k][i] < nearest[i]) nearest[i] = directions.distances[k][i];
-            if (nearest[i] < terms && nearest[i] > nearest[pivot]) pivot = i;
+Directions directions_take(Memory *memory, const Network *network) {
+    Directions directions = {.keyed = TAKE(memory, Keyed, network->terms)};
+    for (int i = 0; i < PIVOTS; i++) directions.distances[i] = TAKE(memory, int, network->terms);
+    return directions;
+}
+
+void directions_measure(Directions *directions, Memory *memory, Parts *parts, const Word *without, const int *terms,
+                        int count) {
+    int **distances = directions->distances, middle = terms[0], least = -1;
+    const int first = terms[random_below(parts->random, count)];
+    const int end = measure_from(memory, parts, without, terms, count, first, distances[0]);
+    const int other_end = measure_from(memory, parts, without, terms, count, end, distances[0]);
+    measure_from(memory, parts, without, terms, count, other_end, distances[1]);
+    directions->farthest = distances[0][other_end];
+    for (int i = 0; i < count; i++) {
+        const int *to_end = &distances[0][terms[i]], *to_other = &distances[1][terms[i]];
+        const int nearest = *to_end < *to_other ? *to_end : *to_other;
+        if (nearest > least && nearest < count) {
+            least = nearest;
+            middle = terms[i];
         }
     }
-    return directions;
+    /* Across from the middle between two opposite corners is a third one, and across from that a fourth. */
+    int third = measure_from(memory, parts, without, terms, count, middle, distances[2]);
+    if (third == end || third == other_end) third = middle;
+    const int fourth = measure_from(memory, parts, without, terms, count, third, distances[2]);
+    measure_from(memory, parts, without, terms, count, fourth, distances[3]);
+    directions->drawn = 0;
 }
 
 static double bell(Random *random) { /* about a normal distribution */
@@ -57,7 +72,7 @@ static double bell(Random *random) { /* about a normal distribution */
 Direction direction_draw(Directions *directions, Random *random) {
     Direction direction;
     int pairs = PIVOTS * (PIVOTS - 1), number = directions->drawn++ % (2 * pairs);
-    double small = number < pairs ? 0.02 : 1;
+    double small = number < pairs ? 0.25 / (1 + directions->farthest) : 1;
     for (int k = 0; k < PIVOTS; k++) direction.along[k] = small * bell(random);
     if (number < pairs) {
         int pair = number / 2, a = 0;
@@ -113,11 +128,12 @@ static double cost_of_order(Parts *parts, const int *terms) {
 int64_t direction_tree(Memory *memory, const Network *network, Random *random, Tree *tree) {
     Mark mark = memory_mark(memory);
     Parts parts = parts_take(memory, network, random);
-    Directions directions = directions_take(memory, &parts);
+    Directions directions = directions_take(memory, network);
     int count = network->terms, *terms = TAKE(memory, int, count), *best_terms = TAKE(memory, int, count);
     Direction best = {{0}};
     double least = INFINITY;
     for (int i = 0; i < count; i++) terms[i] = i;
+    directions_measure(&directions, memory, &parts, NULL, terms, count);
     for (int i = 0; i < DRAWN + TURNED; i++) {
         Direction direction = best;
         double turn = 0.5 * pow(0.05, (i - DRAWN) / (double)TURNED);

@@ -19,10 +19,14 @@ typedef struct {
 typedef struct {
     int *distances[PIVOTS]; /* in steps from term to term */
     Keyed *keyed;
-    int drawn;
+    int farthest, drawn;
 } Directions;
 
-Directions directions_take(Memory *memory, Parts *parts);
+Directions directions_take(Memory *memory, const Network *network);
+
+/* Measures a part of the terms anew, from some that are far apart in it; the parts' holders are those of `sets`. */
+void directions_measure(Directions *directions, Memory *memory, Parts *parts, const Word *without, const int *terms,
+                        int count);
 
 /* The first are sums and differences of two distances, later ones are any. */
 Direction direction_draw(Directions *directions, Random *random);

@@ -100,9 +100,11 @@ Network network_make(Memory *memory, const Description *from) {
             if (p >= 0) own_row(sets, term, words)[p >> 6] |= bit(p);
         }
     }
-    Network network = {from->terms, words, weighing, 0, NULL, sets, output, labels, bits};
     double unit = ONE;
     while (total * unit > (double)(1 << 28)) unit /= 2; /* coarser, where sums would not fit */
+    bool exact = unit == ONE;
+    for (int p = 0; p < words * 64; p++) exact &= ONE * bits[p] == rint(ONE * bits[p]);
+    Network network = {from->terms, words, weighing, 0, NULL, sets, output, labels, bits, exact};
     if (weighing == WEIGHT_PER_LABEL) weigh_bytes(memory, &network, unit);
     else weigh_words(memory, &network, unit);
     network.weight = weighing == ONE_WEIGHT ? network.weights[0] : 0;

@@ -18,6 +18,7 @@ typedef struct {
     const Word *output;
     const int *labels;  /* number of the label at each position, or -1 */
     const double *bits; /* log2 of the extent at each position */
+    bool exact;         /* whether weights are these bits exactly, as those of powers of 2 */
 } Network;
 
 /* What a network is made from. Term i has numbers[starts[i]] up to numbers[starts[i + 1]]. */

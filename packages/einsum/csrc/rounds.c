@@ -2,15 +2,16 @@
 #include "rounds.h"
 #include "team.h"
 
-enum { BANDED_FROM = 300, LARGE = 1000 }; /* terms of networks that are also cut in bands; by some chains, alone */
-enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_ALL = 2000 };
+enum { BANDED_FROM = 60 }; /* terms of networks that are also cut in bands */
+enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_CHAIN = 2000 };
 
 static const double STARTS = 0.15, FRESH = 0.57,
                     FRESH_UNSLICED = 0.3;                /* parts of the search; the rest is for warm rounds */
-static const double SLICING = 0.1;                       /* beside those: drawing bands */
+static const double SLICING = 0.1;                       /* drawing bands and slicing: beside those */
 static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
 static const double PLAIN_BITS = 20, MORE_BITS = 40; /* by what a tree costs: once as hot for each of these, above */
 static const double MOST_BYTES = 256e6;              /* of all trees; with larger ones there are fewer chains */
+static const double SLOWER = 4;                      /* than rotations alone: slices take time, and other programs */
 static const double BEHIND = 1.0;                    /* bits, at which a chain gives up and follows the best */
 
 bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {
@@ -31,8 +32,7 @@ void rounds_free(Rounds *rounds) {
 }
 
 /* From the first chain on, trees are compared as they are when sliced: the annealed one, and the starts that are no
-   sweeps, as these need slices all along. Large networks are cut in bands first, and of the largest every other chain goes
-   on from those alone, as slicing the others takes long. */
+   sweeps, as these need slices all along. Large networks are cut in bands first. */
 static void begin_limited(Rounds *rounds, Chain *chain, int number, Leash *leash) {
     static const StartKind KINDS[] = {GREEDY, BISECTION};
     const bool best_of_all = !number && rounds->standing == WITHOUT_LIMIT; /* else that one has slices already */
@@ -41,11 +41,9 @@ static void begin_limited(Rounds *rounds, Chain *chain, int number, Leash *leash
     tree_copy(&annealed, best_of_all ? &rounds->best : &chain->best);
     chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
     if (rounds->network->terms >= BANDED_FROM) chain_bands(chain, leash);
-    if (chain->best_cost == INFINITY || number % 2 || rounds->network->terms < LARGE) {
-        chain_begin(chain, &annealed, NULL);
-        for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
-            if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
-    }
+    chain_begin(chain, &annealed, NULL);
+    for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
+        if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
     memory_release(&chain->memory, mark);
     if (chain->best_cost < INFINITY) chain_begin(chain, &chain->best, &chain->best_slices);
 }
@@ -98,18 +96,19 @@ static void keep_best(Rounds *rounds) {
     if (changed) rounds->note(rounds->data, rounds);
 }
 
-typedef struct {
-    int64_t work; /* INT64_MAX where only time counts */
-    double seconds;
-} Whole;
-
-/* All chains do a task that takes this part of the search. */
-static void all_do(Rounds *rounds, Task task, double part, Whole whole) {
-    int turns = (rounds->active + rounds->threads - 1) / rounds->threads;
-    int64_t work = whole.work == INT64_MAX ? INT64_MAX : (int64_t)(part * (double)whole.work / rounds->active);
+/* All chains do a task that takes this part of the search: of what is left, as what was done before may have taken more. */
+static void all_do(Rounds *rounds, Task task, double part) {
+    const int turns = (rounds->active + rounds->threads - 1) / rounds->threads;
+    const double fraction = part / fmax(rounds->parts_left, part);
+    int64_t work = INT64_MAX;
+    if (rounds->end_work < INT64_MAX) {
+        const int64_t left = rounds->end_work > rounds->work ? rounds->end_work - rounds->work : 0;
+        work = (int64_t)(fraction * (double)left / rounds->active);
+    }
+    rounds->parts_left -= part;
     rounds->task = task;
-    rounds->leash = (Leash){.clock = rounds->clock, .allowed = work};
-    rounds->seconds = part * whole.seconds / turns;
+    rounds->leash = (Leash){.clock = rounds->clock, .allowed = part > 0 ? work : 0};
+    rounds->seconds = rounds->until < INFINITY ? fraction * fmax(0, rounds->until - seconds_now()) / turns : INFINITY;
     team_run(rounds->active, rounds->threads, run_task, rounds);
     for (int i = 0; i < rounds->active; i++) rounds->work += rounds->done[i];
     if (task == ANNEAL) rounds->anneals += rounds->active;
@@ -160,20 +159,20 @@ static double warmth(const Rounds *rounds) {
     return least < INFINITY ? fmax(1, (least / ONE - PLAIN_BITS) / MORE_BITS) : 1;
 }
 
-static void anneal_fresh(Rounds *rounds, Whole whole) {
+static void anneal_fresh(Rounds *rounds) {
     for (int epoch = 0; epoch < EPOCHS && !clock_over(rounds->clock); epoch++) {
         const double scale = warmth(rounds);
         for (int i = 0; i < rounds->active; i++) {
             rounds->hot[i] = scale * HOT * pow(COLD / HOT, (double)epoch / EPOCHS);
             rounds->cold[i] = scale * HOT * pow(COLD / HOT, (epoch + 1.0) / EPOCHS);
         }
-        all_do(rounds, ANNEAL, 0.95 * fresh_part(rounds) / EPOCHS, whole);
+        all_do(rounds, ANNEAL, 0.95 * fresh_part(rounds) / EPOCHS);
         if (rounds->largest == INFINITY) exchange(rounds); /* what is cheap unsliced may be dear when it is sliced */
     }
-    all_do(rounds, FINISH, 0.05 * fresh_part(rounds), whole);
+    all_do(rounds, FINISH, 0.05 * fresh_part(rounds));
 }
 
-static void anneal_warm(Rounds *rounds, Whole whole) {
+static void anneal_warm(Rounds *rounds) {
     const double part = (1 - STARTS - fresh_part(rounds)) / WARM_ROUNDS, scale = warmth(rounds);
     for (int round = 0; round < WARM_ROUNDS && !clock_over(rounds->clock); round++) {
         for (int i = 0; i < rounds->active; i++) {
@@ -184,31 +183,41 @@ static void anneal_warm(Rounds *rounds, Whole whole) {
             if (follows || chain->best_cost == INFINITY) chain_begin(chain, &rounds->best, &rounds->best_slices);
             else chain_begin(chain, &chain->best, &chain->best_slices);
         }
-        all_do(rounds, ANNEAL, 0.9 * part, whole);
-        all_do(rounds, FINISH, 0.1 * part, whole);
+        all_do(rounds, ANNEAL, 0.9 * part);
+        all_do(rounds, FINISH, 0.1 * part);
     }
 }
 
-/* The other chains, once there is enough to do for them. */
-static void make_chains(Rounds *rounds, int64_t work, Whole whole) {
-    rounds->active = work < (int64_t)ROTATIONS_FOR_ALL * rounds->network->terms ? 1 : rounds->wanted;
+/* As many chains as have enough to do; where only time counts, by how long rotations take, and at least one a thread. */
+static void make_chains(Rounds *rounds, double seconds) {
+    const Network *network = rounds->network;
+    double work = (double)(rounds->end_work - rounds->work);
+    int least = 1;
+    if (rounds->end_work == INT64_MAX) {
+        work = rounds->threads * seconds / (SLOWER * seconds_of_work(network));
+        least = rounds->threads;
+    }
+    const double chains = floor(work / ((double)ROTATIONS_FOR_CHAIN * network->terms));
+    rounds->active = (int)fmin(rounds->wanted, fmax(least, chains));
     if (rounds->active <= rounds->made) return;
-    all_do(rounds, MAKE, 0, whole);
+    all_do(rounds, MAKE, 0);
     rounds->made = rounds->active;
 }
 
 void rounds_run(Rounds *rounds, int64_t work, double seconds) {
-    Whole whole = {work, seconds};
+    rounds->end_work = work < INT64_MAX ? rounds->work + work : INT64_MAX;
+    rounds->until = seconds < INFINITY ? seconds_now() + seconds : INFINITY;
+    rounds->parts_left = rounds->largest < INFINITY ? 1 + SLICING : 1;
     for (int i = 0; i < rounds->made; i++) chain_limit(&rounds->chains[i], &(Limit){INFINITY, INT32_MAX, NULL});
     if (rounds->standing == NOTHING) { /* the greedy tree of one chain, which may be all that there is time for */
         rounds->active = 1;
-        all_do(rounds, START, 0, (Whole){0, INFINITY});
+        all_do(rounds, START, 0);
     }
     if (clock_over(rounds->clock)) return;
-    make_chains(rounds, work, whole);
-    all_do(rounds, START, STARTS, whole);
+    make_chains(rounds, seconds);
+    all_do(rounds, START, STARTS);
     deal_starts(rounds);
-    anneal_fresh(rounds, whole);
-    if (rounds->largest < INFINITY) all_do(rounds, LIMIT, SLICING, whole);
-    anneal_warm(rounds, whole);
+    anneal_fresh(rounds);
+    if (rounds->largest < INFINITY) all_do(rounds, LIMIT, SLICING);
+    anneal_warm(rounds);
 }

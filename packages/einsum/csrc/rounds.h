@@ -32,6 +32,8 @@ typedef struct Rounds {
     void (*note)(void *data, struct Rounds *rounds); /* called when the best one has changed */
     void *data;
     /* what the tasks at hand do */
+    int64_t end_work; /* INT64_MAX where only time counts */
+    double until, parts_left;
     Task task;
     Leash leash;
     double seconds; /* of each task; INFINITY where only work counts */

@@ -3,6 +3,7 @@
 
 enum { EXACT_TERMS = 12, FREE_WORK = 2000, LEAST_WORK = 20000, SETTLED_AFTER = 2, FEWEST_PER_TERM = 5000 };
 
+static const double LONGER = 3;                           /* than all before, each round of a search by share */
 static const double WHOLE = 0.04;                         /* part of the search for the network as it was given */
 static const double WHOLE_HOT = 0.12, WHOLE_COLD = 0.024; /* temperatures there, in bits */
 
@@ -75,7 +76,8 @@ static double work_of_share(const Search *search, const Measure *found) {
     return fmin(request->share * seconds / seconds_of_work(&search->reduced), request->most_rotations);
 }
 
-/* Searches as long as the share allows, each time twice as long, as the best tree decides how long that is. */
+/* Searches as long as the share allows, each time longer than all before, as the best tree decides how long that is. The
+   last time takes all that is left. */
 static void search_by_share(Search *search) {
     Rounds *rounds = &search->rounds;
     double next = 0;
@@ -88,7 +90,8 @@ static void search_by_share(Search *search) {
         assemble(search, &rounds->best, &rounds->best_slices);
         Measure found = measure(search);
         double allowed = (1 - WHOLE) * work_of_share(search, &found) - (double)rounds->work;
-        next = fmin(fmax(2 * (double)rounds->work, (double)LEAST_WORK), allowed);
+        next = fmax(LONGER * (double)rounds->work, (double)LEAST_WORK);
+        if (allowed < 2 * next) next = allowed;
         if (allowed < LEAST_WORK) return;
         bool better = rounds->standing > standing || rounds->best_cost < before - ONE / 64;
         bool enough = rounds->work > (int64_t)FEWEST_PER_TERM * rounds->network->terms;

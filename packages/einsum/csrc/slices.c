@@ -1,7 +1,7 @@
 /* Choosing labels to slice. */
 #include "slices.h"
 
-static const double NEARLY = 0.05; /* bits: what rounded weights may add up to */
+static const double NEARLY = 0.05, EXACTLY = 1e-10; /* bits: what rounded weights may add up to, and exact ones */
 
 Slices slices_take(Memory *memory, const Network *network) { return (Slices){ZEROS(memory, Word, network->words), 0}; }
 
@@ -36,7 +36,7 @@ static int largest_node(const Tree *tree) {
     return largest;
 }
 
-static void cut(const Network *network, const Aim *aim, Tree *tree, Slices *slices, int position) {
+void slices_cut(const Network *network, const Aim *aim, Tree *tree, Slices *slices, int position) {
     int words = network->words;
     for (int node = tree->terms; node < 2 * tree->terms - 1; node++) { /* prices first: children still have the label */
         const Word *a = row(tree->legs, tree->left[node], words), *b = row(tree->legs, tree->right[node], words);
@@ -52,6 +52,46 @@ static void cut(const Network *network, const Aim *aim, Tree *tree, Slices *slic
     }
     slices->labels[position >> 6] |= bit(position);
     slices->weight += label_weight(network, position);
+}
+
+/* Whether each node has a label that is sliced, if it were not. */
+static bool *nodes_with(Memory *memory, const Network *network, const Tree *tree, int position) {
+    const int terms = network->terms, words = network->words;
+    int *order = TAKE(memory, int, terms), *inside = TAKE(memory, int, 2 * terms),
+        total = has(network->output, position);
+    bool *with = TAKE(memory, bool, 2 * terms);
+    for (int term = 0; term < terms; term++) {
+        with[term] = has(row(network->sets, term, words), position);
+        inside[term] = with[term];
+        total += with[term];
+    }
+    tree_order(memory, tree, order);
+    for (int i = 0; i < terms - 1; i++) {
+        const int node = order[i];
+        inside[node] = inside[tree->left[node]] + inside[tree->right[node]];
+        with[node] = inside[node] && inside[node] < total;
+    }
+    return with;
+}
+
+void slices_take_out(Memory *memory, const Network *network, const Aim *aim, Tree *tree, Slices *slices, int position) {
+    Mark mark = memory_mark(memory);
+    const bool *with = nodes_with(memory, network, tree, position);
+    const Log weight = label_weight(network, position);
+    const int words = network->words;
+    for (int node = 0; node < 2 * tree->terms - 1; node++) {
+        if (!with[node]) continue;
+        own_row(tree->legs, node, words)[position >> 6] |= bit(position);
+        tree->size[node] += weight;
+    }
+    for (int node = tree->terms; node < 2 * tree->terms - 1; node++) {
+        if (!with[tree->left[node]] && !with[tree->right[node]]) continue;
+        const Word *a = row(tree->legs, tree->left[node], words), *b = row(tree->legs, tree->right[node], words);
+        tree->cost[node] = cost_of(aim, weigh_either(network, a, b), tree->size[node]);
+    }
+    slices->labels[position >> 6] &= ~bit(position);
+    slices->weight -= weight;
+    memory_release(memory, mark);
 }
 
 /* The label of the largest result that costs least to slice, for each bit; -1 where it has none. */
@@ -78,14 +118,14 @@ bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size
     while (tree_size(tree) > size) {
         int position = cheapest(memory, network, tree, noise, random);
         if (position < 0) return false;
-        cut(network, aim, tree, slices, position);
+        slices_cut(network, aim, tree, slices, position);
     }
     return true;
 }
 
 bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices) {
     double peak = tree_peak(memory, network, sliced_labels(slices), tree);
-    if (fabs(peak - limit->largest) > NEARLY) return peak < limit->largest;
+    if (fabs(peak - limit->largest) > (network->exact ? EXACTLY : NEARLY)) return peak < limit->largest;
     return tree_measure(memory, network, sliced_labels(slices), NULL, tree).peak <= limit->largest + 1e-9;
 }
 
@@ -98,11 +138,6 @@ bool slices_fit(Memory *memory, const Network *network, const Aim *aim, const Li
         more = slices_add(memory, network, aim, tree_size(tree) - 1, 0, random, tree, slices);
     }
     return true;
-}
-
-void slices_take_out(const Network *network, Slices *slices, int position) {
-    slices->labels[position >> 6] &= ~bit(position);
-    slices->weight -= label_weight(network, position);
 }
 
 /* For each label that is sliced, the largest result that would have it. */
@@ -118,21 +153,6 @@ static void largest_with(const Network *network, const Tree *tree, const Word *u
             }
         }
     }
-}
-
-static void grow_sizes(Tree *tree, const Word *uncut, int position, Log weight) {
-    for (int node = tree->terms; node < 2 * tree->terms - 1; node++)
-        if (has(row(uncut, node, tree->words), position)) tree->size[node] += weight;
-}
-
-/* Whether the limit is far from being kept once a label, taken out already, is in the results again. */
-static bool exceeds_without(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Word *uncut,
-                            const Slices *slices, int position) {
-    const Log weight = label_weight(network, position);
-    grow_sizes(tree, uncut, position, weight);
-    const double peak = tree_peak(memory, network, sliced_labels(slices), tree);
-    grow_sizes(tree, uncut, position, -weight);
-    return peak > limit->largest + NEARLY;
 }
 
 void slices_drop(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Tree *tree,
@@ -155,18 +175,9 @@ void slices_drop(Memory *memory, const Network *network, const Aim *aim, const L
         }
         if (heaviest < 0 || (limit->clock && clock_over(limit->clock))) break;
         tried[heaviest >> 6] |= bit(heaviest);
-        slices_take_out(network, slices, heaviest);
-        bool filled = !exceeds_without(memory, network, limit, tree, uncut.legs, slices, heaviest);
-        if (filled) {
-            tree_fill(memory, network, aim, sliced_labels(slices), tree);
-            if (slices_keep(memory, network, limit, tree, slices)) {
-                largest_with(network, tree, uncut.legs, slices, largest);
-                continue;
-            }
-        }
-        slices->labels[heaviest >> 6] |= bit(heaviest);
-        slices->weight += label_weight(network, heaviest);
-        if (filled) tree_fill(memory, network, aim, sliced_labels(slices), tree);
+        slices_take_out(memory, network, aim, tree, slices, heaviest);
+        if (slices_keep(memory, network, limit, tree, slices)) largest_with(network, tree, uncut.legs, slices, largest);
+        else slices_cut(network, aim, tree, slices, heaviest);
     }
     memory_release(memory, mark);
 }

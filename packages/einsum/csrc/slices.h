@@ -34,7 +34,10 @@ void slices_drop(Memory *memory, const Network *network, const Aim *aim, const L
                  Slices *slices);
 
 bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices);
-void slices_take_out(const Network *network, Slices *slices, int position); /* the tree is filled in afterwards */
+
+/* One label more, and one less, of a tree that is filled in: only what has it is counted anew. */
+void slices_cut(const Network *network, const Aim *aim, Tree *tree, Slices *slices, int position);
+void slices_take_out(Memory *memory, const Network *network, const Aim *aim, Tree *tree, Slices *slices, int position);
 
 static inline const Word *sliced_labels(const Slices *slices) { return slices->weight ? slices->labels : NULL; }
 
