@@ -69,15 +69,18 @@ void fuzz_elementwise(void) {
     const bool whole = one_in(2) || operation >= TO_F32; /* a float beyond an integer has no counterpart there */
     const int bytes = ELEMENT_BYTES[type], out = ELEMENT_BYTES[operation_result(operation, type)];
     const bool chooses = operation == WHERE;
-    const ElementType types[3] = {chooses ? BOOL : type, type, type};
-    char *operands[3];
-    for (int k = 0; k < 3; k++) operands[k] = operand_drawn(types[k], n, whole);
+    const ElementType types[4] = {chooses ? BOOL : type, type, type, type};
+    char *operands[4];
+    for (int k = 0; k < 4; k++) operands[k] = operand_drawn(types[k], n, whole);
+    const void *both[] = {operands[2], operands[3]};
+    const bool four = OPERATION_OPERANDS[operation] == 4;
     char *result = room_for(n * out), *alone = room_for(out);
-    loop(n, result, operands[0], operands[1], (Third){.elements = operands[2]});
+    loop(n, result, operands[0], operands[1], four ? (Third){.both = both} : (Third){.elements = operands[2]});
     for (Index i = 0; i < n; i++) {
         const char *x = operands[0] + i * ELEMENT_BYTES[types[0]], *y = operands[1] + i * bytes;
         const char *z = operands[2] + i * bytes, *found = result + i * out;
-        loop(1, alone, x, y, (Third){.elements = z});
+        const void *beside[] = {z, operands[3] + i * bytes};
+        loop(1, alone, x, y, four ? (Third){.both = beside} : (Third){.elements = z});
         CHECK(same(found, alone, out) || (!whole && (type == C32 || type == C64)));
         if (chooses) CHECK(memcmp(found, *x ? y : z, (size_t)bytes) == 0);
         Number expected;

@@ -61,7 +61,7 @@ void copy_run(const CopyPlan *plan, const void *source, void *target) {
     if (plan->method == NOTHING) return;
     Job job = {plan, (const char *)source + plan->source_start, (char *)target + plan->target_start, false, false};
     bool by_lines = plan->whole_lines && (uintptr_t)job.target % CACHE_LINE == 0;
-    job.stream = plan->bytes >= STREAM_BYTES && (by_lines || plan->long_runs);
+    job.stream = plan->large && (by_lines || plan->long_runs);
     job.staged = plan->row_buffer != NULL && !job.stream;
     if (plan->bytes < LONG_COPY) copy_tiles(&job, 0, plan->tiles);
     else parallel_for(plan->tiles, plan->grain, copy_tiles, &job);

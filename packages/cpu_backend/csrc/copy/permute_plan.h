@@ -5,10 +5,6 @@
 
 #include "copy/permute.h"
 
-enum {
-    STREAM_BYTES = 4 << 20 /* of a target that is written past the cache */
-};
-
 typedef struct {                  /* a record of strided_walk.h */
     Index extent, source, target; /* strides in bytes */
 } CopyAxis;
@@ -27,6 +23,7 @@ struct CopyPlan {
     CopyAxis loops[MAX_RANK];
     Index tiles, grain; /* grain: tiles worth waking a thread for */
     bool whole_lines;   /* rows of tiles are whole cache lines of a target that begins with one */
+    bool large;         /* written past the cache, where it can be */
     bool long_runs;     /* rows are so long that a part of a line at each end does not matter */
     /* A large target whose rows are no whole lines gets them through a buffer, group by group of rows that are
      * neighbours in it, so that all lines but those at the ends of a group are written past the cache. */

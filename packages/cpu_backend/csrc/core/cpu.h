@@ -27,9 +27,17 @@ bool cpu_is_amd(void);
 /* Bytes of the last cache before main memory; 0 where the system does not tell. */
 size_t cpu_last_level_cache_bytes(void);
 
-/* Bytes from which on results of contractions are written past the caches; cpu_stream_from() sets another number, for
- * tests, for kernels made afterwards. */
+/* The same where it is so small that one has it for oneself; else 0: in a virtual machine, others whom nobody sees have
+ * most of a large one. */
+size_t cpu_own_cache_bytes(void);
+
+/* Bytes from which on results are written past the caches: those of contractions; copies; and those of elementwise
+ * operations, if all that they touch lies in main memory, as so many bytes and more do. cpu_stream_from() sets one other
+ * number for all, for tests, for kernels made afterwards; with what is usual for contractions, all are as usual. */
 size_t cpu_streamed_bytes(void);
+size_t cpu_streamed_copy_bytes(void);
+size_t cpu_streamed_elementwise_bytes(void);
+size_t cpu_far_bytes(void);
 void cpu_stream_from(size_t bytes);
 
 #define SIMD_JOIN2(name, set) name##_##set

@@ -90,14 +90,15 @@ static void run_program(State *state, Index n, char *result, Index row) {
     int last = plan->instruction_count - 1;
     for (int k = 0; k <= last; k++) {
         const Instruction *instruction = &plan->instructions[k];
-        const char *operands[3];
-        for (int j = 0; j < 3; j++) {
+        const void *operands[MOST_READ_AT_ONCE];
+        for (int j = 0; j < MOST_READ_AT_ONCE; j++) {
             int which = instruction->operands[j];
             operands[j] = state->registers[which] + row * state->row_steps[which];
         }
         char *target = k < last || plan->streamed ? state->spaces[instruction->target] : result;
-        const Third third =
-            instruction->function ? (Third){.function = instruction->function} : (Third){.elements = operands[2]};
+        const Third third = instruction->function ? (Third){.function = instruction->function}
+                            : instruction->operand_count == MOST_READ_AT_ONCE ? (Third){.both = operands + 2}
+                                                                              : (Third){.elements = operands[2]};
         instruction->loop(n, target, operands[0], operands[1], third);
     }
     if (plan->streamed)

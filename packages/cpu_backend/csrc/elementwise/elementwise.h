@@ -14,14 +14,15 @@
 
 typedef void (*AnyFunction)(void);
 
-/* What a loop takes beside two operands: the elements of a third one, or the function that it applies (vectormath.h).
- * */
+/* What a loop takes beside two operands: the elements of a third one, those of a third and a fourth, or the function that
+ * it applies (vectormath.h). */
 typedef union {
     const void *elements;
+    const void *const *both;
     AnyFunction function;
 } Third;
 
-/* Sets n elements of the result from those of up to three operands. The result may lie where an operand of elements
+/* Sets n elements of the result from those of up to four operands. The result may lie where an operand of elements
  * of the same size lies, or apart from it. */
 typedef void (*Loop)(Index n, void *result, const void *first, const void *second, Third third);
 

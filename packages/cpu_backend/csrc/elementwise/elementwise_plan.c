@@ -1,7 +1,7 @@
 /* Plans of the elementwise machine: reads and checks programs, and cuts results into blocks.
  *
- * Python gives the program as tuples (operation, type of the operands, target, first, second, third) over numbered
- * registers: first the operands, then the constants, then blocks of workspace. The target of the last instruction is
+ * Python gives the program as tuples (operation, type of the operands, target, first, second, third[, fourth]) over
+ * numbered registers: first the operands, then the constants, then blocks of workspace. The target of the last instruction is
  * the result. Whatever an instruction reads must hold elements of its type, or at least of their size.
  */
 #include "elementwise/elementwise_plan.h"
@@ -18,20 +18,8 @@ enum {
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
     LARGEST_TILE = 1024,
-    FUNCTION_COST = 4,   /* of a function of vectormath.h, in other operations */
-    FAR_BYTES = 1 << 24, /* data from main memory: short blocks, and while one is computed, a later one is fetched */
+    FUNCTION_COST = 4, /* of a function of vectormath.h, in other operations */
 };
-/* Larger results are written past the cache: those of which the last-level cache holds no three. Where it is shared with
- * others that nobody sees, as in a virtual machine, no more than this of it is one's own: measured with 260 MiB that are
- * shared, chains of single operations are faster through the cache at 8 MB (2.5 ms beside 3.3) and past it at 16 MB (6.7
- * ms beside 8.4); with 32 MiB of one's own the two are equal at 15 MB. */
-static const size_t MOST_THROUGH_CACHE = (size_t)12 << 20;
-
-static size_t streamed_bytes(void) {
-    const size_t third = cpu_last_level_cache_bytes() / 3;
-    return third == 0 || third > MOST_THROUGH_CACHE ? MOST_THROUGH_CACHE : third;
-}
-
 /* Each function that reads returns 0, or -1 with an exception set. */
 
 static int refuse(const char *what) {
@@ -145,12 +133,14 @@ static int check_registers(const Instruction *instruction, int type, int *held) 
 }
 
 static int read_instruction(ElementwisePlan *plan, Instruction *instruction, PyObject *tuple, int *held) {
-    static const char *const FORM = "an instruction is (operation, type, target, first, second, third)";
+    static const char *const FORM = "an instruction is (operation, type, target, first, second, third[, fourth])";
     if (!is_tuple(tuple, FORM)) return -1;
-    if (PyTuple_GET_SIZE(tuple) != 6) return refuse(FORM);
+    const int count = (int)PyTuple_GET_SIZE(tuple);
+    if (count != 6 && count != 7) return refuse(FORM);
     int type = element_type_read(PyTuple_GET_ITEM(tuple, 1));
     if (type < 0 || find_loop(instruction, PyTuple_GET_ITEM(tuple, 0), (ElementType)type) < 0) return -1;
-    for (int k = 0; k < 4; k++) {
+    if (instruction->operand_count > count - 3) return refuse(FORM);
+    for (int k = 0; k < count - 2; k++) {
         long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, 2 + k));
         if (number == -1 && PyErr_Occurred()) return -1;
         if (number < 0 || number >= MOST_REGISTERS) return refuse("there is no such register");
@@ -193,15 +183,15 @@ static int widest_element(const ElementwisePlan *plan, PyObject *program) {
     return widest;
 }
 
-/* Bytes of the result and of operands of its size. */
+/* Bytes of the result and of the elements of operands. */
 static size_t bytes_touched(const ElementwisePlan *plan) {
     size_t bytes = plan->result.bytes;
-    for (int k = 0; k < plan->blocks.operand_count; k++)
+    for (int k = 0; k < plan->blocks.operand_count; k++) {
+        size_t elements = 1;
         for (int axis = 0; axis < plan->result.rank; axis++)
-            if (plan->blocks.operands[k].strides[axis] != 0) {
-                bytes += (size_t)plan->result.size * (size_t)plan->blocks.operands[k].item_bytes;
-                break;
-            }
+            if (plan->blocks.operands[k].strides[axis] != 0) elements *= (size_t)plan->result.shape[axis];
+        bytes += elements * (size_t)plan->blocks.operands[k].item_bytes;
+    }
     return bytes;
 }
 
@@ -229,7 +219,8 @@ static void cut(ElementwisePlan *plan, int item_bytes) {
     Index fitting = MOST_WORKSPACE / (plan->register_count * item_bytes); /* into the workspace; half: the cache */
     Index most = fitting / 2 < LEAST_BLOCK_ELEMENTS ? LEAST_BLOCK_ELEMENTS : fitting / 2;
     if (most > MOST_BLOCK_ELEMENTS) most = MOST_BLOCK_ELEMENTS;
-    plan->far = bytes_touched(plan) >= FAR_BYTES;
+    /* data from main memory: short blocks, and while one is computed, a later one is fetched */
+    plan->far = bytes_touched(plan) >= cpu_far_bytes();
     if (plan->far) most = FAR_BLOCK_BYTES / item_bytes;
     if (most > fitting) most = fitting;
     Index largest_tile = fitting < LARGEST_TILE ? fitting : LARGEST_TILE;
@@ -238,7 +229,7 @@ static void cut(ElementwisePlan *plan, int item_bytes) {
     plan->flat = blocks->rank == 1;
     for (int k = 0; k < blocks->operand_count; k++) plan->flat = plan->flat && blocks->operands[k].access != COPIED;
     plan->block_kernels = SIMD_CHOICE(block_kernels);
-    plan->streamed = plan->result.bytes >= streamed_bytes();
+    plan->streamed = plan->far && plan->result.bytes >= cpu_streamed_elementwise_bytes();
     give_spaces(plan);
 }
 

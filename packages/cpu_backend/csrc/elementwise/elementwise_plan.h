@@ -7,13 +7,13 @@
 #include "elementwise/elementwise.h"
 #include "elementwise/numbers.h"
 
-enum { MOST_REGISTERS = 48, MOST_INSTRUCTIONS = 128 };
+enum { MOST_REGISTERS = 48, MOST_INSTRUCTIONS = 128, MOST_READ_AT_ONCE = 4 };
 enum { FAR_BLOCK_BYTES = 1 << 10 }; /* of a register, where data comes from main memory */
 
 typedef struct {
     Loop loop;
     AnyFunction function; /* that the loop applies (vectormath.h), or NULL */
-    int target, operands[3];
+    int target, operands[MOST_READ_AT_ONCE];
     bool widens;  /* its result may have wider elements than its operands */
     Index cost;   /* beside that of an addition */
     bool chooses; /* where(), whose first operand is Bool */

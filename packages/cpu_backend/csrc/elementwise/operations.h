@@ -27,6 +27,7 @@ typedef enum {
     ROW(HYPOT, "hypot", 2, OF_OPERANDS)                                                                                \
     ROW(MAXIMUM, "maximum", 2, OF_OPERANDS)                                                                            \
     ROW(MINIMUM, "minimum", 2, OF_OPERANDS)                                                                            \
+    ROW(CLIP, "clip", 3, OF_OPERANDS)                                                                                  \
     ROW(EQUAL, "equal", 2, OF_TRUTH)                                                                                   \
     ROW(NOT_EQUAL, "not_equal", 2, OF_TRUTH)                                                                           \
     ROW(LESS, "less", 2, OF_TRUTH)                                                                                     \
@@ -42,6 +43,7 @@ typedef enum {
     ROW(LEFT_SHIFT, "bitwise_left_shift", 2, OF_OPERANDS)                                                              \
     ROW(RIGHT_SHIFT, "bitwise_right_shift", 2, OF_OPERANDS)                                                            \
     ROW(WHERE, "where", 3, OF_OPERANDS)                                                                                \
+    ROW(NEAR, "near", 4, OF_TRUTH)                                                                                     \
     ROW(NEGATIVE, "negative", 1, OF_OPERANDS)                                                                          \
     ROW(ABSOLUTE, "abs", 1, OF_PARTS)                                                                                  \
     ROW(CONJUGATE, "conj", 1, OF_OPERANDS)                                                                             \

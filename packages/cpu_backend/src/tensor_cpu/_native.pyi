@@ -256,7 +256,7 @@ def bind_elementwise(
     shape: tuple[int, ...],
     dtype: str,
     operands: tuple[tuple[tuple[int, ...], str], ...],
-    program: tuple[tuple[str, str, int, int, int, int], ...],
+    program: tuple[tuple[str, str, *tuple[int, ...]], ...],
     constants: tuple[bytes, ...],
     arguments: tuple[tuple[int, bool], ...] = ...,
     argument_count: int = ...,

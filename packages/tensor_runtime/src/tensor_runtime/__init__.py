@@ -31,6 +31,7 @@ from tensor_runtime.dispatch import lowering as _lowering  # says how rules beco
 from tensor_runtime.dispatch.conversion import cast, convert, typed
 from tensor_runtime.dispatch.infer import infer
 from tensor_runtime.explain import explain
+from tensor_runtime.fusion.closeness import allclose, isclose
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.io.files import load, load_all, load_raw, save, save_raw
 from tensor_runtime.operations import einsum
@@ -105,7 +106,7 @@ from tensor_runtime.ops.ranges import arange, linspace
 from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
 from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
 from tensor_runtime.ops.scan import cumprod, cumsum, fold, scan
-from tensor_runtime.ops.selecting import allclose, array_equal, count_nonzero, delete, diff, isclose, isin
+from tensor_runtime.ops.selecting import array_equal, count_nonzero, delete, diff, isin
 from tensor_runtime.ops.selection import clip, maximum, minimum, where
 from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.ops.sort import (

@@ -13,6 +13,27 @@
 #define MAX_PROPAGATE_NAN(x, y) ((((x) > (y)) | ((x) != (x))) ? (x) : (y))
 #define MIN_PROPAGATE_NAN(x, y) ((((x) < (y)) | ((x) != (x))) ? (x) : (y))
 
+/* The same in two steps, of which GCC makes a maximum under a mask. */
+static inline float max_or_second_f32(float x, float y) {
+    float chosen = x > y ? x : y;
+    return x != x ? x : chosen;
+}
+
+static inline float min_or_second_f32(float x, float y) {
+    float chosen = x < y ? x : y;
+    return x != x ? x : chosen;
+}
+
+static inline double max_or_second_f64(double x, double y) {
+    double chosen = x > y ? x : y;
+    return x != x ? x : chosen;
+}
+
+static inline double min_or_second_f64(double x, double y) {
+    double chosen = x < y ? x : y;
+    return x != x ? x : chosen;
+}
+
 /* Of two equal numbers, the first. In two steps each, which GCC turns into a maximum and a blend. */
 static inline float max_propagate_nan_f32(float x, float y) {
     float chosen = x < y ? y : x;

@@ -30,12 +30,14 @@ enum { FEW_AT_ONCE = 256 };
 
 #define T float
 #define SUFFIX c32
+#define BITS uint32_t
 #define FUNCTION(name) name##f
 #define REAL_NAME(name) name##_f32
 #include "elementwise/simd/elementwise_complex_body.h"
 
 #define T double
 #define SUFFIX c64
+#define BITS uint64_t
 #define FUNCTION(name) name
 #define REAL_NAME(name) name##_f64
 #include "elementwise/simd/elementwise_complex_body.h"
@@ -58,14 +60,44 @@ typedef struct {
     double real, imaginary;
 } Pair;
 
+#if defined(__AVX512F__)
+static inline Index choose_fours(uint32_t *d, const uint8_t *a, const uint32_t *b, const uint32_t *c, Index n) {
+    Index i = 0;
+    for (; i + 16 <= n; i += 16) {
+        const __m128i chosen = _mm_loadu_si128((const void *)(a + i));
+        const __m512i others = _mm512_loadu_si512(c + i);
+        _mm512_storeu_si512(d + i, _mm512_mask_loadu_epi32(others, _mm_test_epi8_mask(chosen, chosen), b + i));
+    }
+    return i;
+}
+
+static inline Index choose_eights(uint64_t *d, const uint8_t *a, const uint64_t *b, const uint64_t *c, Index n) {
+    Index i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m128i chosen = _mm_loadl_epi64((const void *)(a + i));
+        const __m512i others = _mm512_loadu_si512(c + i);
+        const __mmask8 mask = (__mmask8)_mm_test_epi8_mask(chosen, chosen);
+        _mm512_storeu_si512(d + i, _mm512_mask_loadu_epi64(others, mask, b + i));
+    }
+    return i;
+}
+#define CHOOSE_FOURS choose_fours
+#define CHOOSE_EIGHTS choose_eights
+#else
+#define CHOOSE_FOURS(d, a, b, c, n) 0
+#define CHOOSE_EIGHTS(d, a, b, c, n) 0
+#endif
+
 #define T uint8_t
 #define SUFFIX 1
 #include "elementwise/simd/elementwise_where.h"
 #define T uint32_t
 #define SUFFIX 4
+#define CHOOSE CHOOSE_FOURS
 #include "elementwise/simd/elementwise_where.h"
 #define T uint64_t
 #define SUFFIX 8
+#define CHOOSE CHOOSE_EIGHTS
 #include "elementwise/simd/elementwise_where.h"
 #define T Pair
 #define SUFFIX 16
@@ -210,6 +242,13 @@ static void roots_f32(Index n, void *result, const void *first, const void *seco
 
 #include "elementwise/simd/elementwise_magnitudes.h"
 
+#if defined(__AVX512F__)
+#include "elementwise/simd/elementwise_masks.h"
+#define TRUTHS(name, type) name##_masks_##type
+#else
+#define TRUTHS(name, type) name##_##type
+#endif
+
 COMPLEX_LOOP(sqrt_c32, float, sqrt_parts, SQRT_ORDINARY, csqrt)
 COMPLEX_LOOP(sqrt_c64, double, sqrt_parts, SQRT_ORDINARY, csqrt)
 
@@ -234,22 +273,28 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
                      [I32] = minimum_i32,
                      [I64] = minimum_i64,
                      [BOOL] = bitwise_and_truth},
-        [EQUAL] = {equal_f32, equal_f64, equal_c32, equal_c64, equal_i32, equal_i64, equal_truth},
-        [NOT_EQUAL] = {not_equal_f32, not_equal_f64, not_equal_c32, not_equal_c64, not_equal_i32, not_equal_i64,
-                       bitwise_xor_truth},
-        [LESS] = {[F32] = less_f32, [F64] = less_f64, [I32] = less_i32, [I64] = less_i64, [BOOL] = less_truth},
-        [LESS_EQUAL] = {[F32] = less_equal_f32,
-                        [F64] = less_equal_f64,
+        [CLIP] = {[F32] = clip_f32, [F64] = clip_f64, [I32] = clip_i32, [I64] = clip_i64},
+        [NEAR] = {[F32] = TRUTHS(near, f32), [F64] = TRUTHS(near, f64)},
+        [EQUAL] = {TRUTHS(equal, f32), TRUTHS(equal, f64), equal_c32, equal_c64, equal_i32, equal_i64, equal_truth},
+        [NOT_EQUAL] = {TRUTHS(not_equal, f32), TRUTHS(not_equal, f64), not_equal_c32, not_equal_c64, not_equal_i32,
+                       not_equal_i64, bitwise_xor_truth},
+        [LESS] = {[F32] = TRUTHS(less, f32),
+                  [F64] = TRUTHS(less, f64),
+                  [I32] = less_i32,
+                  [I64] = less_i64,
+                  [BOOL] = less_truth},
+        [LESS_EQUAL] = {[F32] = TRUTHS(less_equal, f32),
+                        [F64] = TRUTHS(less_equal, f64),
                         [I32] = less_equal_i32,
                         [I64] = less_equal_i64,
                         [BOOL] = less_equal_truth},
-        [GREATER] = {[F32] = greater_f32,
-                     [F64] = greater_f64,
+        [GREATER] = {[F32] = TRUTHS(greater, f32),
+                     [F64] = TRUTHS(greater, f64),
                      [I32] = greater_i32,
                      [I64] = greater_i64,
                      [BOOL] = greater_truth},
-        [GREATER_EQUAL] = {[F32] = greater_equal_f32,
-                           [F64] = greater_equal_f64,
+        [GREATER_EQUAL] = {[F32] = TRUTHS(greater_equal, f32),
+                           [F64] = TRUTHS(greater_equal, f64),
                            [I32] = greater_equal_i32,
                            [I64] = greater_equal_i64,
                            [BOOL] = greater_equal_truth},

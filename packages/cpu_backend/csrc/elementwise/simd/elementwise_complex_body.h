@@ -1,4 +1,4 @@
-/* Loops for complex elements: pairs of a T, real part first.
+/* Loops for complex elements: pairs of a T, real part first, whose bits are BITS.
  *
  * Quotients follow Robert L. Smith (Algorithm 116, Communications of the ACM 5, 1962), as NumPy's do: no overflow in
  * between, and the same infinities and NaN.
@@ -50,15 +50,25 @@ static void NAME(not_equal)(Index n, void *result, const void *first, const void
     for (Index i = 0; i < n; i++) d[i] = (a[2 * i] != b[2 * i]) | (a[2 * i + 1] != b[2 * i + 1]);
 }
 
+/* The sign of every second part, in vectors; of a loop over pairs, the compiler makes permutations. */
+typedef BITS NAME(Parts) __attribute__((vector_size(64)));
+
 static void NAME(conjugate)(Index n, void *result, const void *first, const void *second, Third third) {
+    enum { IN_VECTOR = 64 / sizeof(T) };
     T *d = result;
     const T *a = first;
+    NAME(Parts) parts, signs;
+    Index i = 0;
     (void)second, (void)third;
-    INDEPENDENT
-    for (Index i = 0; i < n; i++) {
-        T imaginary = a[2 * i + 1];
-        d[2 * i] = a[2 * i];
-        d[2 * i + 1] = -imaginary;
+    for (int k = 0; k < IN_VECTOR; k++) signs[k] = (BITS)(k % 2) << (8 * sizeof(T) - 1);
+    for (; i + IN_VECTOR <= 2 * n; i += IN_VECTOR) {
+        memcpy(&parts, a + i, sizeof parts);
+        parts ^= signs;
+        memcpy(d + i, &parts, sizeof parts);
+    }
+    for (; i < 2 * n; i += 2) {
+        d[i] = a[i];
+        d[i + 1] = -a[i + 1];
     }
 }
 
@@ -123,5 +133,6 @@ static void NAME(isnan)(Index n, void *result, const void *first, const void *se
 }
 #undef T
 #undef SUFFIX
+#undef BITS
 #undef FUNCTION
 #undef REAL_NAME

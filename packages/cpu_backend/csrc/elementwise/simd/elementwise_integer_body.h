@@ -21,6 +21,14 @@
 #define FORMULA a[i] < b[i] ? a[i] : b[i]
 #include "elementwise/simd/elementwise_loop.h"
 
+static inline T NAME(clipped)(T x, T low, T high) {
+    const T above = x > low ? x : low;
+    return above < high ? above : high;
+}
+#define OPERATION clip
+#define FORMULA NAME(clipped)(a[i], b[i], c[i])
+#include "elementwise/simd/elementwise_loop.h"
+
 #include "elementwise/simd/elementwise_comparisons.h"
 
 #define OPERATION bitwise_and

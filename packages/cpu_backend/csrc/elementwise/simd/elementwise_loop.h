@@ -1,6 +1,6 @@
 /* One loop: NAME(OPERATION) sets every d[i] to FORMULA, an expression in a[i], b[i] and c[i].
  *
- * The type of a and b is T; RESULT is that of d where it differs, and THIRD is that of c.
+ * The type of a, b and c is T; RESULT is that of d where it differs.
  */
 #ifndef RESULT
 #define RESULT T
@@ -9,7 +9,8 @@
 static void NAME(OPERATION)(Index n, void *result, const void *first, const void *second, Third third) {
     RESULT *d = result;
     const T *a = first, *b = second;
-    (void)a, (void)b, (void)third;
+    const T *c = third.elements;
+    (void)a, (void)b, (void)c;
     INDEPENDENT /* d[i] may lie at a[i] or b[i], never at another element of theirs */
         for (Index i = 0; i < n; i++) d[i] = (RESULT)(FORMULA);
 }

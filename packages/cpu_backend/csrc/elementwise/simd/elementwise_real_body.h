@@ -19,11 +19,22 @@
 #include "elementwise/simd/elementwise_loop.h"
 
 #define OPERATION maximum
-#define FORMULA MAX_PROPAGATE_NAN(a[i], b[i])
+#define FORMULA SIMD_JOIN(max_or_second, SUFFIX)(a[i], b[i])
 #include "elementwise/simd/elementwise_loop.h"
 
 #define OPERATION minimum
-#define FORMULA MIN_PROPAGATE_NAN(a[i], b[i])
+#define FORMULA SIMD_JOIN(min_or_second, SUFFIX)(a[i], b[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+/* minimum(maximum(x, low), high), with the question about NaN last: else GCC makes masks of every choice. */
+static inline T NAME(clipped)(T x, T low, T high) {
+    const T above = x > low ? x : low;
+    T chosen = above < high ? above : high;
+    chosen = low != low ? low : chosen;
+    return x != x ? x : chosen;
+}
+#define OPERATION clip
+#define FORMULA NAME(clipped)(a[i], b[i], c[i])
 #include "elementwise/simd/elementwise_loop.h"
 
 #include "elementwise/simd/elementwise_comparisons.h"
@@ -87,6 +98,16 @@
 #define OPERATION isfinite
 #define FORMULA FUNCTION(fabs)(a[i]) < (T)INFINITY
 #include "elementwise/simd/elementwise_loop.h"
+
+/* Whether x and y differ by absolute + relative |y| at most, or are one infinity. */
+static void NAME(near)(Index n, void *result, const void *first, const void *second, Third third) {
+    uint8_t *d = result;
+    const T *x = first, *y = second, *relative = third.both[0], *absolute = third.both[1];
+    for (Index i = 0; i < n; i++) {
+        const T size = FUNCTION(fabs)(y[i]), bound = size * relative[i] + absolute[i];
+        d[i] = ((FUNCTION(fabs)(x[i] - y[i]) <= bound) & (size < (T)INFINITY)) | (x[i] == y[i]);
+    }
+}
 
 #include "elementwise/simd/elementwise_remainders.h"
 

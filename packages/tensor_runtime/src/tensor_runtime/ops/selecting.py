@@ -1,31 +1,28 @@
-"""Questions about elements, composed of others: ``count_nonzero``, ``isin``, ``isclose``, ``diff``, ``delete``."""
+"""Questions about elements, composed of others: ``count_nonzero``, ``isin``, ``array_equal``, ``diff``, ``delete``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final, SupportsIndex
 
-from tensor_core.dtypes import F64, Bool
-from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
+from tensor_core.dtypes import Bool
+from tensor_core.errors import ArgumentError, AxisError, ShapeError
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import normalize_axis
-from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import as_axes, flag, whole
 from tensor_runtime.dispatch.call import execute_mixed, execute_with_params
 from tensor_runtime.dispatch.conversion import as_number, convert
 from tensor_runtime.dispatch.dtype_rules import Axes, accumulator, reduced
 from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.ops.arithmetic import abs as abs_of
-from tensor_runtime.ops.arithmetic import add, multiply, subtract
-from tensor_runtime.ops.comparison import NOT_EQUAL, equal, less_equal, not_equal
+from tensor_runtime.ops.arithmetic import subtract
+from tensor_runtime.ops.comparison import NOT_EQUAL, equal, not_equal
 from tensor_runtime.ops.creation import full, ones, tensor
 from tensor_runtime.ops.gather_scatter import nonzero, take
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.joining import concatenate
-from tensor_runtime.ops.logic import logical_and, logical_not, logical_or
+from tensor_runtime.ops.logic import logical_not, logical_or
 from tensor_runtime.ops.reduction import all as all_of
-from tensor_runtime.ops.rounding import isfinite, isnan
 from tensor_runtime.ops.selection import minimum
 from tensor_runtime.ops.sort import searchsorted, sort
 from tensor_runtime.ops.views import broadcast_to, copy, reshape
@@ -84,8 +81,8 @@ def isin(
     """
     turned = flag("isin", "invert", invert)
     if isinstance(elements, (list, tuple, range)):
-        elements = tensor(elements, placement=_as_tensors("isin", x, 0)[0].placement)
-    a, b = operands = _as_tensors("isin", x, elements)
+        elements = tensor(elements, placement=tensors_of("isin", x, 0)[0].placement)
+    a, b = operands = tensors_of("isin", x, elements)
     common = promote(a.dtype, b.dtype)
     a, b = (one if one.dtype is common else convert(one, common) for one in (a, b))
     if not b.size:
@@ -103,54 +100,6 @@ def isin(
     return found if out is None else written(out, found, *operands)
 
 
-def isclose(
-    a: Tensor | Number,
-    b: Tensor | Number,
-    /,
-    rtol: float = 1e-5,
-    atol: float = 1e-8,
-    equal_nan: bool = False,
-    *,
-    out: Out = None,
-) -> Tensor:
-    """Whether elements are nearly equal: abs(a - b) <= atol + rtol * abs(b); NumPy's function.
-
-    Equal infinities are close; NaN is to nothing, or to NaN if ``equal_nan``.
-
-    Args:
-        a, b: tensors that broadcast, of any dtypes, or one of them a number.
-        rtol: relative to ``b``; 0 or more.
-        atol: 0 or more.
-        equal_nan: whether NaN is close to NaN.
-
-    Raises:
-        ShapeError: the shapes do not broadcast.
-        PlacementError: they live in different places.
-
-    >>> isclose(tensor([1.0, 1e-9]), tensor([1.0 + 1e-7, 0.0])).to_numpy().tolist()
-    [True, True]
-    """
-    nan_too = flag("isclose", "equal_nan", equal_nan)
-    x, y = _inexact(_as_tensors("isclose", a, b))
-    bound = add(multiply(abs_of(y), _tolerance("rtol", rtol)), _tolerance("atol", atol))
-    near = logical_and(less_equal(abs_of(subtract(x, y)), bound), isfinite(y))
-    found = logical_or(near, equal(x, y))
-    if nan_too:
-        found = logical_or(found, logical_and(isnan(x), isnan(y)))
-    return found if out is None else written(out, found, a, b)
-
-
-def allclose(
-    a: Tensor | Number, b: Tensor | Number, /, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
-    """Whether all elements are nearly equal, as a Python bool: :func:`isclose` of each, which the host waits for.
-
-    >>> allclose(tensor([1.0, 2.0]), tensor([1.0, 2.0 + 1e-9])), allclose(tensor([1.0]), 2)
-    (True, False)
-    """
-    return bool(all_of(_each_close(a, b, rtol, atol, equal_nan)))
-
-
 def array_equal(a: Tensor, b: Tensor, /) -> bool:
     """Whether two tensors have one shape and equal elements, as a Python bool; NaN equals nothing. The host waits.
 
@@ -162,20 +111,6 @@ def array_equal(a: Tensor, b: Tensor, /) -> bool:
     """
     (form_a, _), (form_b, _) = unwrap("array_equal", a), unwrap("array_equal", b)
     return form_a.shape == form_b.shape and bool(all_of(equal(a, b)))
-
-
-_each_close: Final = naming("isclose", "subtract", own="allclose")(isclose)
-
-
-def _inexact(operands: tuple[Tensor, Tensor]) -> list[Tensor]:
-    return [one if one.dtype.kind in ("float", "complex") else convert(one, F64) for one in operands]
-
-
-def _tolerance(name: str, value: object) -> float:
-    number = as_number("isclose", value)
-    if isinstance(number, complex) or not number >= 0:
-        raise ArgumentError(f"isclose: {name} is {shortened(value)}; accepted: a real number of 0 or more")
-    return float(number)
 
 
 @same_dtype_into
@@ -217,15 +152,15 @@ def diff(
     place = normalize_axis(whole("diff", "axis", axis), form.rank, "diff")
     if not times:
         return copy(x) if out is None else written(out, x, x)
-    parts = [_slices(x, prepend, place), x, _slices(x, append, place)]
     if prepend is not None or append is not None:
+        parts = [_slices(x, prepend, place), x, _slices(x, append, place)]
         x = concatenate([part for part in parts if part is not None], place)
     before = (slice(None),) * place
+    later, earlier = (*before, slice(1, None)), (*before, slice(None, -1))
+    of_both = not_equal if x.dtype is Bool else subtract
     found, steps = x, max(1, min(times, x.shape[place]))  # then nothing is left
     for step in range(1, steps + 1):
-        later, earlier = found[(*before, slice(1, None))], found[(*before, slice(None, -1))]
-        of_both = not_equal if found.dtype is Bool else subtract
-        found = of_both(later, earlier, out=out if step == steps else None)
+        found = of_both(found[later], found[earlier], out=out if step == steps else None)
     return found
 
 
@@ -275,7 +210,12 @@ def delete(x: Tensor, where: object, /, axis: SupportsIndex | None = None, *, ou
     return take(x, to(nonzero(kept)[0], x.placement), place, out=out)
 
 
-def _as_tensors(operation: str, a: Any, b: Any) -> tuple[Tensor, Tensor]:
+def tensors_of(operation: str, a: Any, b: Any, /) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors, of which one at least is; a number becomes one of rank 0 where the other lives.
+
+    >>> tensors_of("isin", tensor([1, 2]), 3)[1].item()
+    3
+    """
     home = next((one for one in (a, b) if isinstance(one, Tensor)), None)
     if home is None:
         unwrap(operation, a)

@@ -41,8 +41,8 @@ _LEAST_COPIED: Final = 1 << 14  # elements
 _MOST_COPIED: Final = 1 << 28  # bytes
 _SHORT_RUN: Final = 32  # elements
 
-_OF_COMPLEX: Final = frozenset({"abs", "sqrt"})
-"""More of them, if the operand is complex."""
+_OF_COMPLEX: Final = frozenset({"abs", "imag", "real", "sqrt"})
+"""More of them, if the operand is complex; of parts, NumPy's kernels take two calls."""
 _TRUTHS: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
 _OF_PARTS: Final = frozenset({"abs", "real", "imag", "isnan", "isinf", "isfinite"})
 """Those whose operand keeps its dtype, whatever the result's is."""
@@ -168,6 +168,8 @@ class _Compiler:
             return writer.instruction("complex", result.component, tuple(parts), result)
         if name == "clip":  # in this order of operands, so that equal zeros are chosen as NumPy does
             x, low, high = (self.value(reference, name, result) for reference in references)
+            if result is not Bool:
+                return writer.instruction("clip", result, (x, low, high), result)
             above = writer.instruction("maximum", result, (x, low), result)
             return writer.instruction("minimum", result, (above, high), result)
         if name == "pow":
@@ -180,7 +182,30 @@ class _Compiler:
             raise NoInstructionError(name)  # the number is one of the other operand's dtype first, and true then
         dtype = Bool if name in _TRUTHS else self.common_dtype(references, Bool if name in _OF_PARTS else result)
         values = tuple(self.value(reference, name, dtype) for reference in references)
-        return writer.instruction(name, dtype, values, result)
+        near = self._near(*values) if name == "logical_or" else None
+        return near or writer.instruction(name, dtype, values, result)
+
+    def _near(self, within: Value, alike: Value) -> Value | None:
+        """``abs(x - y) <= abs(y) * relative + absolute and isfinite(y), or x == y`` of real numbers as one instruction.
+
+        None where the two operands of ``or`` are anything else.
+        """
+        source = self.writer.source
+        pair = source(alike, "equal")
+        less, finite = source(within, "logical_and") or (None, None)
+        if not pair or less is None or finite is None or pair[0].dtype.kind != "float":
+            return None
+        distance, bound = source(less, "less_equal") or (None, None)
+        if distance is None or bound is None or source(finite, "isfinite") != pair[1:]:
+            return None
+        apart = source(distance, "abs")
+        scaled, absolute = source(bound, "add") or (None, None)
+        if not apart or source(apart[0], "subtract") != pair or scaled is None or absolute is None:
+            return None
+        size, relative = source(scaled, "multiply") or (None, None)
+        if size is None or relative is None or source(size, "abs") != pair[1:]:
+            return None
+        return self.writer.instruction("near", pair[0].dtype, (*pair, relative, absolute), Bool)
 
     def _power(self, references: tuple[Reference, ...], result: DType) -> Value:
         """The exponents 2 and 3 are products, 1/2 of reals is a root and -1 a quotient, as of NumPy's operator."""
@@ -353,12 +378,11 @@ def _bind_pow(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Ker
     return power if known else None
 
 
-_NO_SINGLE: Final = frozenset({"sigmoid", "silu", "gelu_tanh", "half_power"})
-"""Instructions of ``kernels.activations``, which binds them, and of powers."""
+_NO_SINGLE: Final = frozenset({"sigmoid", "silu", "gelu_tanh", "half_power", "near"})
+"""Instructions of ``kernels.activations``, which binds them, of powers, and of programs alone."""
 SINGLE: Final = (
     *(name for name in OPERATIONS if not name.startswith("to_") and name not in _NO_SINGLE),
     "positive",
-    "clip",
     "logaddexp",
 )
 

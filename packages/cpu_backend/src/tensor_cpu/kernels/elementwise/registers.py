@@ -17,7 +17,7 @@ OPERATIONS: Final[dict[str, list[str]]] = LIBRARY.elementwise_operations() if AV
 """Names of the dtypes that each operation of the machine has instructions for."""
 
 Strides = tuple[int, ...]
-Instruction = tuple[str, str, int, int, int, int]
+Instruction = tuple[str, str, int, int, int, int, int]
 
 
 class Value:
@@ -44,9 +44,9 @@ class ProgramWriter:
     True
     >>> more = writer.instruction("add", F64, (square, writer.constant(1.0, F64)), F64)
     >>> writer.program(more)
-    (('multiply', 'F64', 2, 0, 0, 2), ('add', 'F64', 2, 2, 1, 2))
+    (('multiply', 'F64', 2, 0, 0, 2, 2), ('add', 'F64', 2, 2, 1, 2, 2))
     >>> writer.program(square)
-    (('multiply', 'F64', 2, 0, 0, 2),)
+    (('multiply', 'F64', 2, 0, 0, 2, 2),)
     """
 
     def __init__(self) -> None:
@@ -76,6 +76,11 @@ class ProgramWriter:
         if AVAILABLE and dtype.name not in OPERATIONS.get(operation, ()):
             raise NoInstructionError(operation)
         return self._computed.setdefault((operation, dtype, values), Value(result))
+
+    def source(self, value: Value, operation: str, /) -> tuple[Value, ...]:
+        """What the instruction of this name takes that computes a value; empty of another value."""
+        found = next((key for key, computed in self._computed.items() if computed is value), None)
+        return found[2] if found is not None and found[0] == operation else ()
 
     def converted(self, value: Value, dtype: DType, /) -> Value:
         """The same numbers in another dtype."""
@@ -108,8 +113,8 @@ class ProgramWriter:
                 target, used = used, used + 1
             free += [register[value] for value in done]
             register[computed] = target
-            first, second, third = (*[register[value] for value in values], *[target] * (3 - len(values)))
-            written.append((operation, dtype.name, target, first, second, third))
+            first, second, third, fourth = (*[register[value] for value in values], *[target] * (4 - len(values)))
+            written.append((operation, dtype.name, target, first, second, third, fourth))
         return tuple(written)
 
     def _needed(self, result: Value) -> list[tuple[str, DType, tuple[Value, ...], Value]]:

@@ -10,7 +10,8 @@ from typing import Any
 from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool
 from tensor_core.errors import AxisError, IndexingError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.ops.selecting import count_nonzero, delete, diff, isclose, isin
+from tensor_runtime.fusion.closeness import isclose
+from tensor_runtime.ops.selecting import count_nonzero, delete, diff, isin
 from tensor_runtime.tensors.tensor import Tensor
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, reduced, tabulated, whole_numbers
