@@ -56,12 +56,14 @@ static void NAME(line)(Index count, const void *source, const double *c, void *f
     (void)c;
     memset(held, 0, sizeof held);
     Index i = 0;
-    for (; i + WIDE_ROW <= count; i += WIDE_ROW)
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW) {
+        fetch_ahead(a + i, WIDE_ROW * sizeof(S));
         for (int k = 0; k < VECTORS; k++) {
             LANES x;
             memcpy(&x, a + i + k * LANE_COUNT, sizeof x);
             held[k] = JOINED(held[k], VALUES(WIDENED(x), centre));
         }
+    }
     HALVED(VECTORS, held[k] = JOINED(held[k], held[k + half]))
     for (; i + LANE_COUNT <= count; i += LANE_COUNT) {
         LANES x;
