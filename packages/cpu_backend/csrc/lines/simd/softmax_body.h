@@ -14,11 +14,10 @@ INLINE void NAME(softmax_of_columns)(Index length, Index columns, Index stride, 
     double *restrict latest = totals + MOST_COLUMNS; /* of ROWS_AT_ONCE rows, so that errors grow slowly */
     T *restrict largest = (T *)(latest + MOST_COLUMNS);
     for (Index i = 0; i < columns; i++) largest[i] = a[i], totals[i] = latest[i] = 0;
-    for (Index k = 1; k < length; k++) {
-        const T *row = a + k * stride;
-        INDEPENDENT
-        for (Index i = 0; i < columns; i++) largest[i] = MAX_PROPAGATE_NAN(row[i], largest[i]);
-    }
+    for (Index k = 1; k < length; k += ROWS_AT_ONCE)
+        SIMD_NAME(reduce_kernels)
+            .loops[LARGEST][TYPE]
+            .rows(smaller(length - k, ROWS_AT_ONCE), columns, stride, a + k * stride, largest, true);
     for (Index k = 0; k < length; k++) {
         const T *row = a + k * stride;
         T *to = d + k * stride;
@@ -32,7 +31,8 @@ INLINE void NAME(softmax_of_columns)(Index length, Index columns, Index stride, 
         INDEPENDENT
         for (Index i = 0; i < columns; i++) totals[i] += latest[i], latest[i] = 0;
     }
-    for (Index i = 0; i < columns; i++) largest[i] = (T)(logarithm ? log(totals[i]) : 1 / totals[i]);
+    INDEPENDENT
+    for (Index i = 0; i < columns; i++) largest[i] = (T)(logarithm ? logarithm_f64(totals[i]) : 1 / totals[i]);
     for (Index k = 0; k < length; k++) {
         T *to = d + k * stride;
         INDEPENDENT
