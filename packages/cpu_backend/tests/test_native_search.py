@@ -148,9 +148,9 @@ def test_binders_refuse_what_has_no_meaning() -> None:
         LIBRARY.bind_search("left", "F64", 0, (2,))
     with pytest.raises((ValueError, OverflowError)):
         LIBRARY.bind_true(-1)
-    for wrong in (("Bool", 0, (3,)), ("C64", 0, (3,)), ("F64", 1, (3,)), ("F64", -1, (3,)), ("F64", 0, (0,))):
+    for dtype, axis, extent in (("Bool", 0, 3), ("C64", 0, 3), ("F64", 1, 3), ("F64", -1, 3), ("F64", 0, 0)):
         with pytest.raises(ValueError, match="bind_sort"):
-            LIBRARY.bind_sort(*wrong)
+            LIBRARY.bind_sort(dtype, axis, (extent,))
     line = np.zeros(3)
     for sorted_line, source in ((line, line[:2]), (line, line.astype(np.float32)), (line.astype(int), line)):
         with pytest.raises(ValueError, match="settle_zeros"):

@@ -64,7 +64,9 @@ def test_an_index_out_of_range_is_named_as_ever() -> None:
         x[good]  # its form is known from here on
         numbers[axis][place] = value
         index = tuple(tr.asarray(one) for one in numbers)
-        with pytest.raises(IndexingError, match=rf"indices\[{place}\] is {value}, out of range for axis {axis}") as error:
+        with pytest.raises(
+            IndexingError, match=rf"indices\[{place}\] is {value}, out of range for axis {axis}"
+        ) as error:
             x[index]
         with pytest.raises(IndexingError) as expected:
             indexing.getitem(x, index)

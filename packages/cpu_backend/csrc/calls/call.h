@@ -41,7 +41,16 @@ typedef struct {
     int count;
 } Key;
 
-typedef enum { KEY_INDEX, KEY_REVERSED, KEY_TRANSPOSED, KEY_RESHAPED, KEY_MADE, KEY_LENT, KEY_CHOSEN, KEY_TAKEN } KeyKind;
+typedef enum {
+    KEY_INDEX,
+    KEY_REVERSED,
+    KEY_TRANSPOSED,
+    KEY_RESHAPED,
+    KEY_MADE,
+    KEY_LENT,
+    KEY_CHOSEN,
+    KEY_TAKEN
+} KeyKind;
 
 static inline void key_begin(Key *key, KeyKind kind, const void *object) {
     key->words[0] = kind;

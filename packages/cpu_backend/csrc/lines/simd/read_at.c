@@ -112,4 +112,4 @@ GATHER_PAIRS(gathered_pairs_8, uint64_t, _mm512_i64gather_epi64, STORE_8)
 #endif
 
 const ReadKernels SIMD_NAME(read_kernels) = {{read_1, NULL, gathered_4, gathered_8, read_16},
-                                              {pairs_1, NULL, gathered_pairs_4, gathered_pairs_8, pairs_16}};
+                                             {pairs_1, NULL, gathered_pairs_4, gathered_pairs_8, pairs_16}};

@@ -15,7 +15,7 @@
         }
 
 /* TURNED sets held[j] to the fold of column j of the tile, FOUND sets y to that of a line. */
-#define SHORT_LINES(name, WIDE, TURNED, FOUND, FINISHED)                                                          \
+#define SHORT_LINES(name, WIDE, TURNED, FOUND, FINISHED)                                                               \
     static void NAME(name)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {   \
         T tile[SHORT_LINE * LINES_AT_ONCE];                                                                            \
         WIDE held[LINES_AT_ONCE];                                                                                      \
@@ -49,8 +49,8 @@ SHORT_LINES(short_sum, T, FOLD(T, x, y + x), FOLDED(SUM), y)
 SHORT_LINES(short_largest, T, FOLDED_ROWS(LARGEST), FOLDED(LARGEST), y)
 SHORT_LINES(short_least, T, FOLDED_ROWS(LEAST), FOLDED(LEAST), y)
 SHORT_LINES(short_mean, T, FOLD(T, x, y + x), FOLDED(SUM), y / (T)divisor)
-SHORT_LINES(short_squares, double, FOLD(double, (double)x *(double)x, y + (double)x * (double)x),
-            SUMMED(SQUARES, NULL), root ? sqrt(y) : y)
+SHORT_LINES(short_squares, double, FOLD(double, (double)x *(double)x, y + (double)x * (double)x), SUMMED(SQUARES, NULL),
+            root ? sqrt(y) : y)
 
 static void NAME(short_spread)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {
     T tile[SHORT_LINE * LINES_AT_ONCE];

@@ -12,9 +12,7 @@
 
 enum { NAME(LANES) = 64 / sizeof(S), NAME(VECTORS) = WIDE_ROW / NAME(LANES) };
 
-static inline MASK NAME(first_lanes)(Index count) {
-    return (MASK)(count >= NAME(LANES) ? -1 : (1 << count) - 1);
-}
+static inline MASK NAME(first_lanes)(Index count) { return (MASK)(count >= NAME(LANES) ? -1 : (1 << count) - 1); }
 
 /* Of WIDE_ROW columns, the fold of half of them with the other half, and so on. */
 static inline S NAME(across_lanes)(VECTOR *held) {
