@@ -16,7 +16,8 @@
 #include "core/common.h"
 #include "core/cpu.h"
 
-enum { DISTANT = 1 << 14 }; /* bytes from row to row, from which loops take several rows at a time */
+enum { LONG_ROW = 1 << 12 }; /* bytes of a row, from which several are read at once, one after the other */
+enum { DISTANT = 1 << 14 };  /* bytes from row to row, from which loops take several rows at a time */
 
 typedef enum { SUM, PRODUCT, LARGEST, LEAST, FOLDS } Fold;
 

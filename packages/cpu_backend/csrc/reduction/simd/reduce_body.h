@@ -121,6 +121,15 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
             d[i] = NAME(joined)(d[i], four);
         }
     }
+    /* Long ones, too, but one after the other: the same folds, read and written less often. */
+    for (last = columns * (Index)sizeof(S) >= LONG_ROW ? rows - 4 : -1; row <= last; row += 4) {
+        const S *a0 = a + row * row_stride, *a1 = a0 + row_stride, *a2 = a1 + row_stride, *a3 = a2 + row_stride;
+        INDEPENDENT
+        for (Index i = 0; i < columns; i++) {
+            const A two = NAME(joined)(NAME(joined)(d[i], VALUE(a0[i])), VALUE(a1[i]));
+            d[i] = NAME(joined)(NAME(joined)(two, VALUE(a2[i])), VALUE(a3[i]));
+        }
+    }
     for (; row < rows; row++) {
         const S *a0 = a + row * row_stride;
         INDEPENDENT
