@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,10 @@ def shape_without(form: Form, axis: int | None) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "argmax", "argmin"])
 @pytest.mark.parametrize("dtype", [F32, F64, I32, I64, C64])
-def test_running_sums_and_places_have_the_bits_of_numpys(name: str, dtype: DType, instruction_set: str) -> None:
+def test_running_sums_and_places_have_the_bits_of_numpys(
+    name: str, dtype: DType, instruction_set: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "_NUMPYS_LINES", {})  # those left to NumPy where it is faster are right, too
     finds = name.startswith("arg")
     if (dtype is C64 and name != "cumsum") or (dtype is I32 and not finds):
         pytest.skip("left to NumPy, or refused")
@@ -72,12 +74,21 @@ def test_running_sums_and_places_have_the_bits_of_numpys(name: str, dtype: DType
                 params: Any = ArgumentParams(axis, False) if finds else ScanParams(axis)
                 result = form_of(I64, shape_without(form, axis), CPU) if finds else form_of(dtype, form.shape, CPU)
                 kernel = lines.bind_lines(name, (form,), result, params)
-                along = 0 if axis is None and form.rank == 1 else axis
-                in_memory = along is not None and math.prod(form.shape[:along]) == 1
-                numpys = finds and in_memory and form.shape[along or 0] > 32
-                assert (kernel is None) == numpys, "NumPy's where it is as fast"
-                if kernel is not None:
-                    np.testing.assert_array_equal(kernel(x), bind_numpy(name, (form,), result, params)(x))
+                assert kernel is not None
+                np.testing.assert_array_equal(kernel(x), bind_numpy(name, (form,), result, params)(x))
+
+
+def test_many_lines_that_are_neither_short_nor_long_are_left_to_numpy() -> None:
+    for dtype, length, count, numpys in (
+        (F64, 100, 300, True),
+        (F64, 100, 3, False),  # where the call is the cost
+        (F64, 20, 300, False),
+        (F32, 1000, 300, False),
+        (I64, 1000, 300, True),
+        (I32, 100_000, 3, False),
+    ):
+        form, result = form_of(dtype, (length, count), CPU), form_of(I64, (count,), CPU)
+        assert (lines.bind_lines("argmin", (form,), result, ArgumentParams(0, False)) is None) == numpys
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
@@ -136,8 +147,9 @@ def test_the_place_of_a_tie_is_the_first_in_row_major_order() -> None:
 @pytest.mark.parametrize("dtype", [F32, C64, I64, Bool])
 def test_elements_are_taken_along_lines_as_numpys_kernel_takes_them(dtype: DType) -> None:
     rng = np.random.default_rng(3)
-    for shape, axis in itertools.product(((7,), (5, 6), (3, 40, 200)), (0, -1)):
-        form, count = form_of(dtype, shape, CPU), 4
+    small = itertools.product(((7,), (5, 6), (3, 40, 200)), (0, -1), (4,))
+    for shape, axis, count in (*small, ((130, 300), 1, 200), ((3500, 3200 // dtype.itemsize), 1, 2)):
+        form = form_of(dtype, shape, CPU)
         along = axis % len(shape)
         taken = form_of(I64, (*shape[:along], count, *shape[along + 1 :]), CPU)
         result = form_of(dtype, taken.shape, CPU)

@@ -199,6 +199,25 @@ def test_nan_anywhere_wins(name: str, dtype: DType, place: int, instruction_set:
     assert np.flatnonzero(np.isnan(columns)).tolist() == [place % 100]
 
 
+@pytest.mark.parametrize("dtype", [F32, F64])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_nan_is_found_at_every_place_of_a_line_and_of_rows(name: str, dtype: DType, instruction_set: str) -> None:
+    extreme = getattr(np, name)
+    for length, lines in ((31, 40), (32, 3), (47, 3), (64, 3), (100, 3), (131, 2), (2500, 2)):
+        for place in range(0, length, 1 if length < 200 else 97):
+            x = np.where(np.arange(lines * length) % 3 == 0, np.inf, -np.inf).astype(NUMPY_DTYPES[dtype])
+            x[np.arange(lines * length) % 5 == 0] = 0.25
+            x = x.reshape(lines, length)
+            x[1, place] = np.nan
+            np.testing.assert_array_equal(both(name, x, dtype, 0)[0], extreme(x, axis=1))
+    for rows, columns, stride in ((5, 70, 70), (6, 70, 4200), (9, 32, 32), (7, 33, 5000), (64, 8, 2500)):
+        for row, column in ((0, 0), (rows - 1, columns - 1), (2, columns // 2), (4, columns - 1)):
+            x = np.arange(rows * stride).astype(NUMPY_DTYPES[dtype]).reshape(rows, stride)[:, :columns]
+            x[row, column] = np.nan
+            found, _ = both(name, x, dtype, 1, form_of(dtype, (columns, rows), CPU, (1, stride)))
+            np.testing.assert_array_equal(found, extreme(x, axis=0))
+
+
 def test_infinities_and_zeros_keep_their_meaning() -> None:
     x = np.full(20000, -0.0)
     assert np.signbit(both("sum", x, F64, None)[0])

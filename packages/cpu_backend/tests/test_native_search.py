@@ -43,6 +43,20 @@ def test_values_belong_where_numpy_says(side: Any, dtype: DType) -> None:
         np.testing.assert_array_equal(kernel(line, values), np.searchsorted(line, values, side), strict=True)
 
 
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64])
+def test_lines_along_any_axis_are_in_order_and_zeros_in_the_order_that_they_had(dtype: DType) -> None:
+    for shape in ((1,), (40,), (5000,), (3, 1), (1, 3), (70, 50), (2, 600, 3), (300, 1, 90)):
+        x = drawn(dtype, int(np.prod(shape)), 5).reshape(shape)
+        form = form_of(dtype, shape[::-1], CPU)
+        for axis in range(len(shape)):
+            kernel = bind("sort", (form,), form, (len(shape) - 1 - axis, False))
+            assert "kernel sort" in repr(kernel)
+            before = x.tobytes()
+            found = kernel(x)
+            assert found.tobytes() == np.sort(x, axis, kind="stable").tobytes()
+            assert x.tobytes() == before and not np.shares_memory(x, found)
+
+
 def test_places_of_many_values_are_those_of_any_layout() -> None:
     rng = np.random.default_rng(2)
     x, y = np.sort(rng.random(70_000)), rng.random((300, 200))
@@ -134,6 +148,9 @@ def test_binders_refuse_what_has_no_meaning() -> None:
         LIBRARY.bind_search("left", "F64", 0, (2,))
     with pytest.raises((ValueError, OverflowError)):
         LIBRARY.bind_true(-1)
+    for dtype, axis, extent in (("Bool", 0, 3), ("C64", 0, 3), ("F64", 1, 3), ("F64", -1, 3), ("F64", 0, 0)):
+        with pytest.raises(ValueError, match="bind_sort"):
+            LIBRARY.bind_sort(dtype, axis, (extent,))
     line = np.zeros(3)
     for sorted_line, source in ((line, line[:2]), (line, line.astype(np.float32)), (line.astype(int), line)):
         with pytest.raises(ValueError, match="settle_zeros"):

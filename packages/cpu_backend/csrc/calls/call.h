@@ -41,7 +41,16 @@ typedef struct {
     int count;
 } Key;
 
-typedef enum { KEY_INDEX, KEY_REVERSED, KEY_TRANSPOSED, KEY_RESHAPED, KEY_MADE, KEY_LENT, KEY_CHOSEN } KeyKind;
+typedef enum {
+    KEY_INDEX,
+    KEY_REVERSED,
+    KEY_TRANSPOSED,
+    KEY_RESHAPED,
+    KEY_MADE,
+    KEY_LENT,
+    KEY_CHOSEN,
+    KEY_TAKEN
+} KeyKind;
 
 static inline void key_begin(Key *key, KeyKind kind, const void *object) {
     key->words[0] = kind;
@@ -96,6 +105,11 @@ bool call_is_masked(const Call *self, PyObject *array, PyObject *index, PyObject
 /* What getitem() gives for it. */
 PyObject *call_masked(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *form,
                       PyObject *array, PyObject *mask);
+
+/* What getitem() gives where tensors of I64 name an element of a line or of a matrix; NULL, without an exception, for any
+ * other index. */
+PyObject *call_taken(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *form,
+                     PyObject *array);
 
 /* Whether nobody records transfers. */
 bool call_untraced(const Call *self);

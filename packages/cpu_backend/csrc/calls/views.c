@@ -108,6 +108,8 @@ CALL(call_getitem) {
         return call_function(self, arguments, flagged_count, names);
     if (call_is_masked(self, array, arguments[1], &mask))
         return call_masked(self, arguments, flagged_count, form, array, mask);
+    PyObject *taken = call_taken(self, arguments, flagged_count, form, array);
+    if (taken || PyErr_Occurred()) return taken;
     Key key;
     Indexed indexed;
     key_begin(&key, KEY_INDEX, form);

@@ -144,6 +144,8 @@ PyObject *array_view(PyObject *object, int rank, const npy_intp *shape, const np
     return view;
 }
 
+int array_sort(PyObject *array, int axis) { return PyArray_Sort((PyArrayObject *)array, axis, NPY_QUICKSORT); }
+
 PyObject *array_reversed(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
     npy_intp shape[MAX_RANK], strides[MAX_RANK];

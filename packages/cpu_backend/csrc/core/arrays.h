@@ -71,6 +71,10 @@ int array_element_type(PyObject *array);
  * exception set. Without strides it has no gaps. It is as writable as the array. */
 PyObject *array_view(PyObject *array, int rank, const npy_intp *shape, const npy_intp *strides, Index offset_bytes);
 
+/* Puts the lines of a writable array along an axis in order, by NumPy's fastest method; -1 with an exception set. It lets
+ * the GIL go by itself. */
+int array_sort(PyObject *array, int axis);
+
 /* The view with all axes reversed. */
 PyObject *array_reversed(PyObject *array);
 

@@ -31,6 +31,7 @@ static PyMethodDef *const TOPICS[] = {
     products_functions,
     reduce_functions,
     search_functions,
+    sorting_functions,
     semiring_functions,
     sequence_functions,
     stack_functions,

@@ -30,6 +30,7 @@ extern PyMethodDef sequence_functions[];
 extern PyMethodDef lines_functions[];
 extern PyMethodDef order_functions[];
 extern PyMethodDef search_functions[];
+extern PyMethodDef sorting_functions[];
 extern PyMethodDef places_functions[];
 extern PyMethodDef taking_functions[];
 extern PyMethodDef spaced_functions[];

@@ -14,8 +14,16 @@ typedef struct {
 typedef bool (*ReadAt)(Index count, const int64_t *numbers, Index wraps, Index last, Index stride, Index step,
                        const void *x, void *y);
 
+enum { MOST_NAMED = 2 }; /* axes of which numbers of their own name an element */
+
+/* y[i] = x[numbers[0][i] * strides[0] + numbers[1][i] * strides[1]], where extents are added to negative numbers; false
+ * where one is then outside, and x[0] was read in its place. */
+typedef bool (*ReadPairs)(Index count, const int64_t *const *numbers, const Index *extents, const Index *strides,
+                          const void *x, void *y);
+
 typedef struct {
     ReadAt read[5]; /* by log2 of the bytes of an element */
+    ReadPairs read_pairs[5];
 } ReadKernels;
 
 SIMD_TABLE(ReadKernels, read_kernels);

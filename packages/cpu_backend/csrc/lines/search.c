@@ -1,4 +1,4 @@
-/* Where values belong in a sorted line, which elements of a line are true, and the order of zeros of both signs.
+/* Where values belong in a sorted line, which elements of a line are true, and which of a sorted line are distinct.
  *
  * Several values are searched for at once, without a branch, so that the processor waits for memory once for all of them.
  * NaN is greater than every number.
@@ -17,14 +17,30 @@ enum { WORTH_A_THREAD = 1 << 12, WORTH_RELEASING_THE_GIL = 1 << 12, WORD = 8 }; 
 
 typedef void (*Search)(Index count, const void *values, Index length, const void *line, int64_t *places);
 
-/* Of a line, how many elements are BEFORE(x, v) a value v; they are the first ones. */
-#define SEARCH(name, T, BEFORE)                                                                                        \
+/* How many elements of a sorted line are numbers; NaN are its last ones. */
+#define NUMBERS(name, T)                                                                                               \
+    static Index name(Index length, const T *a) {                                                                      \
+        Index first = 0, behind = length; /* the first NaN is not before the one, and not behind the other */          \
+        while (first < behind) {                                                                                       \
+            const Index middle = first + (behind - first) / 2;                                                         \
+            if (a[middle] == a[middle]) first = middle + 1;                                                            \
+            else behind = middle;                                                                                      \
+        }                                                                                                              \
+        return first;                                                                                                  \
+    }
+NUMBERS(numbers_f32, float)
+NUMBERS(numbers_f64, double)
+
+/* Of a line, how many elements are BEFORE(x, v) a value v; they are the first ones. No element is before NaN by comparison:
+ * of such a value, all BEFORE_NAN are. */
+#define SEARCH(name, T, BEFORE, BEFORE_NAN)                                                                            \
     static void name(Index count, const void *values, Index length, const void *line, int64_t *places) {               \
         const T *a = line, *given = values;                                                                            \
         for (Index first = 0; first < count; first += AT_ONCE) {                                                       \
             const Index some = smaller(count - first, AT_ONCE);                                                        \
             Index found[AT_ONCE] = {0};                                                                                \
             T wanted[AT_ONCE] = {0};                                                                                   \
+            bool all = true;                                                                                           \
             memcpy(wanted, given + first, (size_t)some * sizeof(T));                                                   \
             for (Index left = length; left > 1;) {                                                                     \
                 const Index half = left / 2;                                                                           \
@@ -37,17 +53,20 @@ typedef void (*Search)(Index count, const void *values, Index length, const void
             for (int k = 0; k < some; k++) {                                                                           \
                 const T x = a[found[k]], v = wanted[k];                                                                \
                 places[first + k] = found[k] + (Index)(BEFORE);                                                        \
+                all &= v == v;                                                                                         \
             }                                                                                                          \
+            for (int k = 0; k < some && !all; k++)                                                                     \
+                if (wanted[k] != wanted[k]) places[first + k] = BEFORE_NAN;                                            \
         }                                                                                                              \
     }
-SEARCH(left_f32, float, (x < v) | ((v != v) & (x == x)))
-SEARCH(left_f64, double, (x < v) | ((v != v) & (x == x)))
-SEARCH(left_i32, int32_t, x < v)
-SEARCH(left_i64, int64_t, x < v)
-SEARCH(right_f32, float, (x <= v) | (v != v))
-SEARCH(right_f64, double, (x <= v) | (v != v))
-SEARCH(right_i32, int32_t, x <= v)
-SEARCH(right_i64, int64_t, x <= v)
+SEARCH(left_f32, float, x < v, numbers_f32(length, a))
+SEARCH(left_f64, double, x < v, numbers_f64(length, a))
+SEARCH(left_i32, int32_t, x < v, 0)
+SEARCH(left_i64, int64_t, x < v, 0)
+SEARCH(right_f32, float, x <= v, length)
+SEARCH(right_f64, double, x <= v, length)
+SEARCH(right_i32, int32_t, x <= v, 0)
+SEARCH(right_i64, int64_t, x <= v, 0)
 
 static const char *const SIDES[] = {"left", "right"};
 static const Search SEARCHES[][ELEMENT_TYPES] = {
@@ -171,42 +190,6 @@ static PyObject *bind_true(PyObject *module, PyObject *argument) {
     return kernel_with_operands(kernel_new("nonzero", find_true, plan, free), &operand, 1);
 }
 
-#define SETTLE(name, T)                                                                                                \
-    static void name(Index length, T *sorted, const T *source) {                                                       \
-        Index first = 0;                                                                                               \
-        for (Index left = length; left > 0;) { /* how many are below 0 */                                              \
-            const Index half = left / 2;                                                                               \
-            const bool below = sorted[first + half] < 0;                                                               \
-            first += below ? half + 1 : 0;                                                                             \
-            left = below ? left - half - 1 : half;                                                                     \
-        }                                                                                                              \
-        Index end = first;                                                                                             \
-        while (end < length && sorted[end] == 0) end++;                                                                \
-        for (Index i = 0; first < end; i++)                                                                            \
-            if (source[i] == 0) sorted[first++] = source[i];                                                           \
-    }
-SETTLE(settle_f32, float)
-SETTLE(settle_f64, double)
-
-/* settle_zeros(sorted, source): gives the zeros of a sorted vector of floats the order that they had in its source, of
- * the same elements; both without gaps. */
-static PyObject *settle_zeros(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    (void)module;
-    if (!arguments_count("settle_zeros", count, 2, "a sorted array and its source")) return NULL;
-    if (!is_array(arguments[0]) || !is_array(arguments[1]) || !array_is_writable(arguments[0]) ||
-        !array_is_gapless(arguments[0]) || !array_is_gapless(arguments[1]))
-        return PyErr_Format(PyExc_TypeError, "settle_zeros: two arrays without gaps, the first of which is written");
-    const int type = array_element_type(arguments[0]);
-    const Index length = array_size(arguments[0]);
-    if ((type != F32 && type != F64) || array_element_type(arguments[1]) != type || array_size(arguments[1]) != length)
-        return PyErr_Format(PyExc_ValueError, "settle_zeros: arrays of the same floats");
-    void *sorted = array_data(arguments[0]);
-    const void *source = array_data(arguments[1]);
-    if (type == F32) settle_f32(length, sorted, source);
-    else settle_f64(length, sorted, source);
-    Py_RETURN_NONE;
-}
-
 #define NEGATIVE_ZERO(name, U)                                                                                         \
     static bool name(Index length, const void *source) {                                                               \
         const U *x = source, sought = (U)1 << (sizeof(U) * 8 - 1);                                                     \
@@ -271,7 +254,6 @@ static PyObject *keep_distinct(PyObject *module, PyObject *const *arguments, Py_
 PyMethodDef search_functions[] = {
     {"bind_search", (PyCFunction)(void (*)(void))bind_search, METH_FASTCALL, "Where values belong in a sorted line."},
     {"bind_true", bind_true, METH_O, "The places of what is true."},
-    {"settle_zeros", (PyCFunction)(void (*)(void))settle_zeros, METH_FASTCALL, "Zeros in the order of a source."},
     {"has_negative_zero", has_negative_zero, METH_O, "Whether one of the floats is -0.0."},
     {"keep_distinct", (PyCFunction)(void (*)(void))keep_distinct, METH_FASTCALL, "The first of equal numbers."},
     {NULL, NULL, 0, NULL},

@@ -14,8 +14,10 @@ enum { WORTH_A_THREAD = 1 << 14, WORTH_RELEASING_THE_GIL = 1 << 14 }; /* element
 typedef bool (*Take)(Index begin, Index end, Index length, Index inner, const void *line, const int64_t *indices,
                      void *result);
 
-/* A block of columns at a time, of which all rows stay in the cache. */
-enum { LEAST_COLUMNS = 32, MOST_COLUMNS = 1 << 10 };
+/* A block of columns at a time, of which all rows stay in the second-level cache; or whole rows, one after the other, of a
+ * slab that stays in the last one: then everything but the elements taken is read in the order of memory (measured on Zen 5
+ * with 32 MiB, F64: 1000×1000 take 0.73 ms instead of 1.6; 1500×1500 take twice as long). */
+enum { LEAST_COLUMNS = 32, MOST_COLUMNS = 1 << 10, MOST_WHOLE_BYTES = 10 << 20, UNIT = 1 << 13 /* elements */ };
 
 /* The elements begin to end of the result's [count][inner]; false where an index is out of range. */
 #define TAKE(name, T)                                                                                                  \
@@ -44,7 +46,7 @@ typedef struct {
     Take take;
     ReadAt read; /* in its place, of a line or of many columns */
     Index outer, length, inner, count;
-    Index columns; /* of a block; 0: there are too few */
+    Index columns, rows; /* of a unit; 0 columns: there are too few */
     PyObject *fallback;
 } TakingPlan;
 
@@ -77,14 +79,16 @@ static void take_range(void *context, Index begin, Index end) {
 static void take_blocks(void *context, Index begin, Index end) {
     Job *job = context;
     const TakingPlan *plan = job->plan;
-    const Index blocks = pieces(plan->inner, plan->columns), bytes = ELEMENT_BYTES[plan->result.type];
+    const Index blocks = pieces(plan->inner, plan->columns), parts = pieces(plan->count, plan->rows);
+    const Index bytes = ELEMENT_BYTES[plan->result.type];
     bool good = true;
     for (Index unit = begin; unit < end; unit++) {
-        const Index outer = unit / blocks, first = unit % blocks * plan->columns;
+        const Index outer = unit / parts / blocks, first = unit / parts % blocks * plan->columns;
         const Index columns = smaller(plan->columns, plan->inner - first);
+        const Index row = unit % parts * plan->rows, behind = smaller(plan->count, row + plan->rows);
         const char *source = job->source + (outer * plan->length * plan->inner + first) * bytes;
-        Index to = outer * plan->count * plan->inner + first;
-        for (Index k = 0; k < plan->count; k++, to += plan->inner)
+        Index to = (outer * plan->count + row) * plan->inner + first;
+        for (Index k = row; k < behind; k++, to += plan->inner)
             good &= plan->read(columns, job->indices + to, plan->length, plan->length - 1, plan->inner, 1, source,
                                job->result + to * bytes);
     }
@@ -95,8 +99,8 @@ static void take_all(Job *job) {
     const TakingPlan *plan = job->plan;
     if (plan->columns == 0) parallel_for(plan->result.size, WORTH_A_THREAD, take_range, job);
     else
-        parallel_for(plan->outer * pieces(plan->inner, plan->columns),
-                     1 + WORTH_A_THREAD / (plan->columns * plan->count), take_blocks, job);
+        parallel_for(plan->outer * pieces(plan->inner, plan->columns) * pieces(plan->count, plan->rows),
+                     1 + WORTH_A_THREAD / (plan->columns * plan->rows), take_blocks, job);
 }
 
 static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -149,8 +153,12 @@ static PyObject *bind_take_along(PyObject *module, PyObject *const *arguments, P
     }
     const int bytes = ELEMENT_BYTES[type];
     if (plan->inner >= LEAST_COLUMNS) {
+        const Index third = (Index)cpu_last_level_cache_bytes() / 3;
+        const bool whole = plan->length * plan->inner * bytes <= smaller(third, MOST_WHOLE_BYTES);
         plan->columns = CACHED_BYTES / (plan->length * bytes) / LEAST_COLUMNS * LEAST_COLUMNS;
         plan->columns = smaller(plan->columns < LEAST_COLUMNS ? LEAST_COLUMNS : plan->columns, MOST_COLUMNS);
+        if (whole) plan->columns = plan->inner;
+        plan->rows = whole ? smaller(plan->count, 1 + UNIT / plan->inner) : plan->count;
     }
     plan->take = bytes == 1 ? take_1 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
     plan->read = SIMD_CHOICE(read_kernels)->read[__builtin_ctz((unsigned)bytes)];

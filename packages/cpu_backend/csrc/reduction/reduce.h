@@ -16,7 +16,8 @@
 #include "core/common.h"
 #include "core/cpu.h"
 
-enum { DISTANT = 1 << 14 }; /* bytes from row to row, from which loops take several rows at a time */
+enum { LONG_ROW = 1 << 12 }; /* bytes of a row, from which several are read at once, one after the other */
+enum { DISTANT = 1 << 14 };  /* bytes from row to row, from which loops take several rows at a time */
 
 typedef enum { SUM, PRODUCT, LARGEST, LEAST, FOLDS } Fold;
 
@@ -71,6 +72,14 @@ typedef struct {
 typedef struct {
     WideLoops loops[WIDE_FOLDS][ELEMENT_TYPES]; /* of F32 and F64 */
 } WideKernels;
+
+/* Bytes before they are read, those that lie so far ahead of them. A line is folded in pieces, at whose ends the processor
+ * stops fetching ahead by itself, and so it does at ends of pages (measured on Zen 5 over 72 MB: 60 GB/s instead of 40 to
+ * 55, whatever the alignment). What lies behind all elements is named as well, and never read. */
+enum { AHEAD = 1 << 13 };
+static inline void fetch_ahead(const void *first, Index bytes) {
+    for (Index byte = 0; byte < bytes; byte += CACHE_LINE) __builtin_prefetch((const char *)first + AHEAD + byte);
+}
 
 SIMD_TABLE(ReduceKernels, reduce_kernels);
 SIMD_TABLE(WideKernels, wide_kernels);

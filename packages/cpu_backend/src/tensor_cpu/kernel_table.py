@@ -178,8 +178,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "slicing": dict.fromkeys(("dynamic_slice", "dynamic_update_slice"), Row("slicing")),
     "sort": {
-        **dict.fromkeys(("sort", "unique"), Row("sort.numpy")),
-        **dict.fromkeys(("argsort", "searchsorted_left", "searchsorted_right"), Row("sort.numpy", ("sort.native",))),
+        "unique": Row("sort.numpy"),
+        **dict.fromkeys(
+            ("sort", "argsort", "searchsorted_left", "searchsorted_right"), Row("sort.numpy", ("sort.native",))
+        ),
     },
     "statistics": dict.fromkeys(
         ("mean", "var", "std", "norm", "argmax", "argmin"), Row("statistics.numpy", ("statistics.native",))

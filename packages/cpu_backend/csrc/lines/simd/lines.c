@@ -4,6 +4,7 @@
 #include "core/simd/nan_rules.h"
 #include "copy/simd/permute_blocks.h"
 #include "elementwise/simd/exponential_types.h"
+#include "elementwise/vectormath.h"
 #include "reduction/reduce.h"
 
 #define NAME(f) SIMD_JOIN(f, SUFFIX)

@@ -14,7 +14,8 @@
             held[j] = (NEXT);                                                                                          \
         }
 
-#define SHORT_LINES(name, WIDE, FIRST, NEXT, FOUND, FINISHED)                                                          \
+/* TURNED sets held[j] to the fold of column j of the tile, FOUND sets y to that of a line. */
+#define SHORT_LINES(name, WIDE, TURNED, FOUND, FINISHED)                                                               \
     static void NAME(name)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {   \
         T tile[SHORT_LINE * LINES_AT_ONCE];                                                                            \
         WIDE held[LINES_AT_ONCE];                                                                                      \
@@ -31,7 +32,7 @@
         for (Index line = 0, count; line < lines; line += count) {                                                     \
             count = smaller(lines - line, LINES_AT_ONCE);                                                              \
             NAME(turn)(lines - line, length, (const T *)source + line * length, tile);                                 \
-            FOLD(WIDE, FIRST, NEXT)                                                                                    \
+            TURNED                                                                                                     \
             for (Index j = 0; j < count; j++) {                                                                        \
                 const WIDE y = held[j];                                                                                \
                 d[line + j] = (T)(FINISHED);                                                                           \
@@ -40,13 +41,15 @@
     }
 
 #define FOLDED(fold) SIMD_NAME(reduce_kernels).loops[fold][TYPE].line(length, a, &y)
+#define FOLDED_ROWS(fold)                                                                                              \
+    SIMD_NAME(reduce_kernels).loops[fold][TYPE].rows(length, LINES_AT_ONCE, LINES_AT_ONCE, tile, held, false);
 #define SUMMED(fold, centre) SIMD_NAME(wide_kernels).loops[fold][TYPE].line(length, a, centre, &y)
 
-SHORT_LINES(short_sum, T, x, y + x, FOLDED(SUM), y)
-SHORT_LINES(short_largest, T, x, MAX_PROPAGATE_NAN(x, y), FOLDED(LARGEST), y)
-SHORT_LINES(short_least, T, x, MIN_PROPAGATE_NAN(x, y), FOLDED(LEAST), y)
-SHORT_LINES(short_mean, T, x, y + x, FOLDED(SUM), y / (T)divisor)
-SHORT_LINES(short_squares, double, (double)x *(double)x, y + (double)x * (double)x, SUMMED(SQUARES, NULL),
+SHORT_LINES(short_sum, T, FOLD(T, x, y + x), FOLDED(SUM), y)
+SHORT_LINES(short_largest, T, FOLDED_ROWS(LARGEST), FOLDED(LARGEST), y)
+SHORT_LINES(short_least, T, FOLDED_ROWS(LEAST), FOLDED(LEAST), y)
+SHORT_LINES(short_mean, T, FOLD(T, x, y + x), FOLDED(SUM), y / (T)divisor)
+SHORT_LINES(short_squares, double, FOLD(double, (double)x *(double)x, y + (double)x * (double)x), SUMMED(SQUARES, NULL),
             root ? sqrt(y) : y)
 
 static void NAME(short_spread)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {
@@ -75,5 +78,6 @@ static void NAME(short_spread)(Index lines, Index length, const void *source, vo
 }
 #undef FOLD
 #undef FOLDED
+#undef FOLDED_ROWS
 #undef SUMMED
 #undef SHORT_LINES

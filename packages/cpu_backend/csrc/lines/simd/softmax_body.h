@@ -12,27 +12,37 @@ INLINE void NAME(softmax_of_columns)(Index length, Index columns, Index stride, 
                                      bool logarithm) {
     double *restrict totals = scratch;
     double *restrict latest = totals + MOST_COLUMNS; /* of ROWS_AT_ONCE rows, so that errors grow slowly */
-    T *restrict largest = (T *)(latest + MOST_COLUMNS);
+    T *restrict largest = (T *)(latest + MOST_COLUMNS), room[MOST_COLUMNS];
+    const Loop own = SIMD_NAME(math_kernels).own[EXP][TYPE]; /* of as many elements as a vector has; NULL: none */
     for (Index i = 0; i < columns; i++) largest[i] = a[i], totals[i] = latest[i] = 0;
-    for (Index k = 1; k < length; k++) {
-        const T *row = a + k * stride;
-        INDEPENDENT
-        for (Index i = 0; i < columns; i++) largest[i] = MAX_PROPAGATE_NAN(row[i], largest[i]);
-    }
+    for (Index k = 1; k < length; k += ROWS_AT_ONCE)
+        SIMD_NAME(reduce_kernels)
+            .loops[LARGEST][TYPE]
+            .rows(smaller(length - k, ROWS_AT_ONCE), columns, stride, a + k * stride, largest, true);
     for (Index k = 0; k < length; k++) {
         const T *row = a + k * stride;
         T *to = d + k * stride;
-        INDEPENDENT
-        for (Index i = 0; i < columns; i++) {
-            const T difference = row[i] - largest[i], power = NAME(exponential)(difference);
-            to[i] = logarithm ? difference : power;
-            latest[i] += (double)power;
+        if (own == NULL) {
+            INDEPENDENT
+            for (Index i = 0; i < columns; i++) {
+                const T difference = row[i] - largest[i], power = NAME(exponential)(difference);
+                to[i] = logarithm ? difference : power;
+                latest[i] += (double)power;
+            }
+        } else {
+            T *powers = logarithm ? room : to;
+            INDEPENDENT
+            for (Index i = 0; i < columns; i++) to[i] = row[i] - largest[i];
+            own(columns, powers, to, NULL, (Third){0});
+            INDEPENDENT
+            for (Index i = 0; i < columns; i++) latest[i] += (double)powers[i];
         }
         if (k % ROWS_AT_ONCE != ROWS_AT_ONCE - 1 && k != length - 1) continue;
         INDEPENDENT
         for (Index i = 0; i < columns; i++) totals[i] += latest[i], latest[i] = 0;
     }
-    for (Index i = 0; i < columns; i++) largest[i] = (T)(logarithm ? log(totals[i]) : 1 / totals[i]);
+    INDEPENDENT
+    for (Index i = 0; i < columns; i++) largest[i] = (T)(logarithm ? logarithm_f64(totals[i]) : 1 / totals[i]);
     for (Index k = 0; k < length; k++) {
         T *to = d + k * stride;
         INDEPENDENT

@@ -6,6 +6,14 @@
 #include "core/simd/nan_rules.h"
 
 #include <string.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+
+typedef __m512 VectorOf_ps;
+typedef __m512d VectorOf_pd;
+typedef __mmask16 MaskOf_ps;
+typedef __mmask8 MaskOf_pd;
+#endif
 
 /* Half a cache line, also where registers are larger: operands are rarely aligned to lines, and half as many of these
  * loads straddle two (measured over 216 MB with AVX-512: 9 % faster). */
@@ -14,6 +22,7 @@ typedef double Doubles __attribute__((vector_size(32)));
 
 #define S float
 #define SUFFIX f32
+#define LETTERS ps
 #define A float
 #define WIDE float
 #define LANES Floats
@@ -23,6 +32,7 @@ typedef double Doubles __attribute__((vector_size(32)));
 
 #define S double
 #define SUFFIX f64
+#define LETTERS pd
 #define A double
 #define WIDE double
 #define LANES Doubles

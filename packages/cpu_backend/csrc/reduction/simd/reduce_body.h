@@ -22,6 +22,11 @@ static void NAME(parts)(Index count, Index columns, void *folds) {
     }
 }
 
+#if defined(EXTREME) && defined(LETTERS) && defined(__AVX512F__)
+#define OVERLOOKS_NAN
+#include "reduction/simd/reduce_extremes.h"
+#endif
+
 #if defined(LANES) /* a vector of A, which is S; JOIN works on vectors too */
 /* Rows of WIDE_ROW columns, one behind the other; the folds stay in registers. */
 static void NAME(wide_rows)(Index rows, const S *a, A *folds, bool begun) {
@@ -49,12 +54,14 @@ static void NAME(line)(Index count, const void *source, void *fold) {
     LANES held[VECTORS];
     memcpy(held, a, sizeof held);
     Index i = WIDE_ROW;
-    for (; i + WIDE_ROW <= count; i += WIDE_ROW)
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW) {
+        fetch_ahead(a + i, WIDE_ROW * sizeof(S));
         for (int k = 0; k < VECTORS; k++) {
             LANES x = held[k], y;
             memcpy(&y, a + i + k * LANE_COUNT, sizeof y);
             held[k] = JOIN;
         }
+    }
     HALVED(VECTORS, LANES x = held[k], y = held[k + half]; held[k] = JOIN)
     for (; i + LANE_COUNT <= count; i += LANE_COUNT) {
         LANES x = held[0], y;
@@ -70,6 +77,9 @@ static void NAME(line)(Index count, const void *source, void *fold) {
 #elif !defined(OWN_LINES)
 static void NAME(line)(Index count, const void *source, void *fold) {
     const S *a = source;
+#if defined(OVERLOOKS_NAN)
+    if (count >= WIDE_ROW && NAME(numbers_of_line)(count, a, fold)) return;
+#endif
     A held[WIDE_ROW];
     Index width = count < WIDE_ROW ? count : WIDE_ROW, i = width;
     for (Index k = 0; k < width; k++) held[k] = VALUE(a[k]);
@@ -88,6 +98,9 @@ static void NAME(line)(Index count, const void *source, void *fold) {
 static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds, bool begun) {
     A *d = folds;
     const S *a = source;
+#if defined(OVERLOOKS_NAN)
+    if (NAME(numbers_alone)(rows, columns, row_stride, a, d, begun)) return;
+#endif
 #if defined(LANES)
     if (columns == WIDE_ROW && row_stride == WIDE_ROW) {
         NAME(wide_rows)(rows, a, d, begun);
@@ -108,6 +121,15 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
             d[i] = NAME(joined)(d[i], four);
         }
     }
+    /* Long ones, too, but one after the other: the same folds, read and written less often. */
+    for (last = columns * (Index)sizeof(S) >= LONG_ROW ? rows - 4 : -1; row <= last; row += 4) {
+        const S *a0 = a + row * row_stride, *a1 = a0 + row_stride, *a2 = a1 + row_stride, *a3 = a2 + row_stride;
+        INDEPENDENT
+        for (Index i = 0; i < columns; i++) {
+            const A two = NAME(joined)(NAME(joined)(d[i], VALUE(a0[i])), VALUE(a1[i]));
+            d[i] = NAME(joined)(NAME(joined)(two, VALUE(a2[i])), VALUE(a3[i]));
+        }
+    }
     for (; row < rows; row++) {
         const S *a0 = a + row * row_stride;
         INDEPENDENT
@@ -116,3 +138,5 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
 }
 #undef JOIN
 #undef FOLD
+#undef EXTREME
+#undef OVERLOOKS_NAN

@@ -1,6 +1,7 @@
 /* The four folds of elements of one type; S and SUFFIX name it, A is the type of sums and products of it, WIDE the
  * type in which those are computed, which wraps, LANES a vector of it if that is S. LARGER and SMALLER choose between
- * x and y. VALUE(x) is what an element counts for, where that is not x. */
+ * x and y. VALUE(x) is what an element counts for, where that is not x. LETTERS end the names of instructions on floats
+ * (reduce_extremes.h). */
 #ifndef VALUE
 #define VALUE(x) (x)
 #endif
@@ -21,10 +22,12 @@
 #define WRAPPING S
 #define FOLD largest
 #define JOIN LARGER
+#define EXTREME max
 #include "reduction/simd/reduce_body.h"
 
 #define FOLD least
 #define JOIN SMALLER
+#define EXTREME min
 #include "reduction/simd/reduce_body.h"
 #undef A
 #undef WRAPPING
@@ -34,4 +37,5 @@
 #undef LARGER
 #undef SMALLER
 #undef VALUE
+#undef LETTERS
 #undef NAME

@@ -31,6 +31,15 @@ static inline Doubles larger_ones(Doubles x, Doubles y) {
     Bits second = (Bits)((Bits)x < (Bits)y);
     return (Doubles)(((Bits)x & ~second) | ((Bits)y & second));
 }
+#if defined(__AVX512F__)
+typedef double Eight __attribute__((vector_size(64)));
+static inline Eight totals_of_eight(Eight x, Eight c) { return (void)c, x; }
+static inline Eight squares_of_eight(Eight x, Eight c) { return (void)c, x * x; }
+static inline Eight deviations_of_eight(Eight x, Eight c) { return (x - c) * (x - c); }
+static inline Eight sizes_of_eight(Eight x, Eight c) { return (void)c, (Eight)_mm512_abs_pd((__m512d)x); }
+static inline Eight sums_of_eight(Eight x, Eight y) { return x + y; }
+static inline Eight larger_ones_eight(Eight x, Eight y) { return (Eight)_mm512_max_epi64((__m512i)x, (__m512i)y); }
+#endif
 static inline double larger_one(double x, double y) {
     int64_t first, second;
     memcpy(&first, &x, sizeof first);
@@ -53,13 +62,16 @@ static inline double larger_one(double x, double y) {
 #else
 #define WIDENED(x) __builtin_convertvector(x, Doubles)
 #endif
+#define EIGHT(address) (Eight) _mm512_cvtps_pd(_mm256_loadu_ps(address))
 #define S float
 #define LANES Floats
 #define SUFFIX f32
 #include "reduction/simd/reduce_wide_types.h"
 #undef WIDENED
+#undef EIGHT
 
 #define WIDENED(x) x
+#define EIGHT(address) (Eight) _mm512_loadu_pd(address)
 #define S double
 #define LANES Doubles
 #define SUFFIX f64

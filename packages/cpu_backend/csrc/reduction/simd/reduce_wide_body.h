@@ -56,12 +56,27 @@ static void NAME(line)(Index count, const void *source, const double *c, void *f
     (void)c;
     memset(held, 0, sizeof held);
     Index i = 0;
-    for (; i + WIDE_ROW <= count; i += WIDE_ROW)
+#if defined(__AVX512F__) /* the same columns */
+    Eight all[VECTORS / 2], middle = (Eight){0} + CENTRE(0);
+    memset(all, 0, sizeof all);
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW) {
+        fetch_ahead(a + i, WIDE_ROW * sizeof(S));
+        for (int k = 0; k < VECTORS / 2; k++) {
+            const Eight x = EIGHT(a + i + 8 * k);
+            all[k] = SIMD_JOIN(JOINED, eight)(all[k], SIMD_JOIN(VALUES, eight)(x, middle));
+        }
+    }
+    memcpy(held, all, sizeof held);
+#else
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW) {
+        fetch_ahead(a + i, WIDE_ROW * sizeof(S));
         for (int k = 0; k < VECTORS; k++) {
             LANES x;
             memcpy(&x, a + i + k * LANE_COUNT, sizeof x);
             held[k] = JOINED(held[k], VALUES(WIDENED(x), centre));
         }
+    }
+#endif
     HALVED(VECTORS, held[k] = JOINED(held[k], held[k + half]))
     for (; i + LANE_COUNT <= count; i += LANE_COUNT) {
         LANES x;

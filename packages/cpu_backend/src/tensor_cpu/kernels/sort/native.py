@@ -1,4 +1,4 @@
-"""Native indices that sort, and places in sorted lines (csrc/lines/order.c, search.c)."""
+"""Native lines in order, indices that sort, and places in sorted lines (csrc/lines: sorting.c, order.c, search.c)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,27 @@ if TYPE_CHECKING:
 
 TAKES: Final = "real numbers without gaps; of indices that sort, along one axis, in lines of 1 to 8,388,608"
 _MANY: Final = 1 << 23  # elements of a line: beyond, the keys, of 40 bytes for each, would take more than 320 MiB
+
+
+def bind_sort(operands: tuple[Operand, ...], result: Any, params: SortParams, /) -> Kernel | None:
+    """Lines in order along an axis, least first; None of complex numbers, Bool, gaps and no elements.
+
+    >>> import numpy as np
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> form = form_of(F64, (2, 2), CPU)
+    >>> bind_sort((form,), form, (1, False))(np.array([[1.0, 3.0], [0.0, 4.0]])).tolist()
+    [[0.0, 3.0], [1.0, 4.0]]
+    """
+    (form,) = operands
+    assert isinstance(form, Form)
+    axis, descending = params
+    if form.dtype not in (F32, F64, I32, I64) or not form.is_compact or (axis is None and form.rank != 1):
+        return None
+    if descending or not form.size:
+        return None
+    place = 0 if axis is None else form.rank - 1 - axis % form.rank
+    return LIBRARY.bind_sort(form.dtype.name, place, form.shape[::-1])
 
 
 def bind_argsort(operands: tuple[Operand, ...], result: Any, params: SortParams, /) -> Kernel | None:
@@ -63,6 +84,7 @@ def bind_searchsorted(side: str, operands: tuple[Operand, ...], result: Any, /) 
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {
+    "sort": bind_sort,
     "argsort": bind_argsort,
     "searchsorted_left": lambda operands, result, params: bind_searchsorted("left", operands, result),
     "searchsorted_right": lambda operands, result, params: bind_searchsorted("right", operands, result),

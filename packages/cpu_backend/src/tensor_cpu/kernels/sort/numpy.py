@@ -36,10 +36,8 @@ def bind_sort(operands: tuple[Form], result: Form, params: SortParams, /) -> Ker
     >>> bind_sort((form,), form, (0, True))(np.array([1.0, np.nan, 2.0])).tolist()
     [2.0, 1.0, nan]
     """
-    form, axis = operands[0], params[0]
-    place, key = _order(form, *params)
-    if key is None and AVAILABLE and form.is_compact and form.rank == 1 and form.dtype in (F32, F64):
-        return _line_in_order
+    axis = params[0]
+    place, key = _order(operands[0], *params)
 
     def in_order(x: Array) -> Array:
         out = x.flatten(order="F") if axis is None else x.copy(order="C")
