@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal, TypeVar, overload
 
-from tensor_core.dtypes import I32, TensorScalar
+from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
 from tensor_linalg.operands import with_batch
 from tensor_linalg.products import matmul
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
-from tensor_linalg.targets import delivered, placed
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.ops.creation import eye, zeros
+from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
@@ -67,8 +67,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
     if check is not True and asks_for_mask(check):
         if exponent < 0:
             return masked_result(name, lambda x: matrix_power(x, n, check=False), a, out=out)
-        fine = zeros(batch, dtype=I32, placement=a.placement)  # products take any elements
-        return delivered(name, MaskedResult(matrix_power(a, n), fine), out, a)
+        return unfailing(name, matrix_power(a, n), batch, out, a)  # products take any elements
     check = flag(name, "check", check)
     if exponent == 0:
         return placed(copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)

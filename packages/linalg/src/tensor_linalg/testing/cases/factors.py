@@ -27,7 +27,7 @@ from tensor_linalg.decompositions import (
 )
 from tensor_linalg.solving import lu_solve, solve
 from tensor_linalg.testing.cases.matrices import hermitian, identity, separated, shifted, true, widened
-from tensor_linalg.testing.cases.rows import Row, adjoint, case, cases_of, product
+from tensor_linalg.testing.cases.rows import Row, adjoint, case, cases_of, masked, product
 from tensor_runtime.ops.arithmetic import abs, add, multiply, subtract
 from tensor_runtime.ops.comparison import less_equal
 from tensor_runtime.ops.creation import eye, zeros
@@ -52,6 +52,8 @@ def cases() -> Iterator[Case]:
     yield refused("linalg.svd", "unknown driver", (a,), partial(svd, driver="fastest"), ArgumentError)
     yield refused("linalg.qr_append", "unequal rows", (a, a, a), qr_append, ShapeError)
     yield refused("linalg.lu_solve", "unequal extents", (a, a), lambda x, y: lu_solve(lu_factor(x), y), ShapeError)
+    yield from masked("linalg.randomized_svd", partial(randomized_svd, rank=1, seed=1, check="mask"))
+    yield from masked("linalg.randomized_eigh", partial(randomized_eigh, rank=1, seed=1, check="mask"))
     for function in (randomized_svd, randomized_eigh):
         too_many = partial(function, rank=9, seed=1)
         name = f"linalg.{function.__name__}"
