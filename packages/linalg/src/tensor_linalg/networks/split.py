@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, overload
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, shortened
+from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.decompositions import SVDResult, eigh, lq, polar, qr, rq, svd
+from tensor_linalg.decompositions.eigh import DRIVERS as EIGH_DRIVERS
+from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
+from tensor_linalg.decompositions.svd import DRIVERS as SVD_DRIVERS
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, without_failures
 from tensor_linalg.networks.matricize import groups, matricized
 from tensor_linalg.networks.svd_truncated import truncated
@@ -52,6 +55,7 @@ class _How(NamedTuple):
     truncation: Truncation
     check: Check
     positive: bool
+    driver: str
 
 
 @overload
@@ -70,6 +74,8 @@ def split(
     multiplets: str = "keep",
     renormalize: bool = False,
     positive: bool = False,
+    driver: str = "auto",
+    gauge: str | tr.Tensor = RAW,
     batch_axes: Sequence[int] | int = (),
     check: bool = True,
     out: SplitResult | None = None,
@@ -90,6 +96,8 @@ def split(
     multiplets: str = "keep",
     renormalize: bool = False,
     positive: bool = False,
+    driver: str = "auto",
+    gauge: str | tr.Tensor = RAW,
     batch_axes: Sequence[int] | int = (),
     check: Literal["mask"],
     out: MaskedResult[SplitResult] | None = None,
@@ -109,6 +117,8 @@ def split(
     multiplets: str = "keep",
     renormalize: bool = False,
     positive: bool = False,
+    driver: str = "auto",
+    gauge: str | tr.Tensor = RAW,
     batch_axes: Sequence[int] | int = (),
     check: Check = True,
     out: Any = None,
@@ -142,6 +152,11 @@ def split(
             "svd" and "eigh".
         positive: of "qr", "lq" and "rq", whether the diagonal of the triangle is made real and not negative, by which
             the factors of a matrix of full rank are unique.
+        driver: of "svd" as for ``svd``, of "eigh" as for ``eigh``.
+        gauge: of "svd" and "eigh", what fixes the signs or phases that left and right share: "raw", or "canonical",
+            which makes the element of left that is largest, or the first of those within a thousandth of that, real
+            and positive for each of the K; or a tensor of the shape of left, as a split of a nearby tensor gave it,
+            with each part of which the inner product of left's becomes real and not negative.
         batch_axes: axes of independent tensors; they come last in all results.
         check: raise when an element is not finite.
             "mask" raises for no tensor of a batch, and gives a ``MaskedResult``: the result, NaN where a tensor has
@@ -157,6 +172,7 @@ def split(
 
     Raises:
         ArgumentError: an axis in two groups or none, an unknown option, or one that the method does not take.
+        ShapeError: a gauge of another shape than left.
         AxisError: an axis out of range.
         DTypeError, NonFiniteError, NotConvergedError, SizeLimitError: as ``svd``.
 
@@ -197,12 +213,20 @@ def split(
         raise ArgumentError(
             f"split: positive beside method {method!r}; accepted with 'qr', 'lq' and 'rq'", operation="split"
         )
+    driver = choice("split", "driver", driver, _DRIVERS.get(method, ("auto",)))
+    if not isinstance(gauge, tr.Tensor):
+        choice("split", "gauge", gauge, (RAW, "canonical"))
+    if not truncates and not is_raw(gauge):
+        raise ArgumentError(
+            f"split: gauge beside method {method!r}; accepted with 'svd' and 'eigh'; of triangles, positive=True",
+            operation="split",
+        )
     if not isinstance(tensor, tr.Tensor):
         raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor", operation="split")
     axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
     matrix = matricized(tensor, axes)
     mask = check is not True and asks_for_mask(check)
-    asked = _How(side, how, "mask" if mask else flag("split", "check", check), positive)
+    asked = _How(side, how, "mask" if mask else flag("split", "check", check), positive, driver)
     rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
     floating_form("split", tensor)
     with failing_as("split", lambda i, j: (*_unraveled(i, rows), *_unraveled(j, columns)), "tensor"):
@@ -212,10 +236,28 @@ def split(
     if status is not None:
         left, right, discarded = (without_failures(one, status) for one in (left, right, discarded))
         s = None if s is None else without_failures(s, status)
+    if not is_raw(gauge):
+        left, right = _turned(left, right, gauge, (*rows, left.shape[1], *batch))
     left = tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch))
     right = tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch))
     found = SplitResult(left, s, right, discarded)
     return delivered("split", found if status is None else MaskedResult(found, status), out, tensor)
+
+
+def _turned(
+    left: tr.Tensor, right: tr.Tensor, gauge: str | tr.Tensor, shape: tuple[int, ...]
+) -> tuple[tr.Tensor, tr.Tensor]:
+    """The factors as matrices in a gauge; where it is a tensor, its shape is to be this one."""
+    if isinstance(gauge, tr.Tensor):
+        if gauge.shape != shape:
+            raise ShapeError(
+                f"split: gauge of shape {gauge.shape} for left of shape {shape}; accepted: that one",
+                operation="split",
+                shapes=(gauge.shape, shape),
+            )
+        gauge = gauge.reshape(left.shape)
+    left, phases = turned("split", left, gauge)
+    return left, tr.multiply(right, tr.expand_dims(tr.conj(phases), 1))
 
 
 def _unraveled(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -230,10 +272,10 @@ def _unraveled(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
 def _svd(a: tr.Tensor, how: _How) -> _Factors:
     status: tr.Tensor | None = None
     if how.check == "mask":
-        *factors, status = svd(a, check="mask")
+        *factors, status = svd(a, driver=how.driver, check="mask")
         whole = SVDResult(*factors)
     else:
-        whole = svd(a, check=bool(how.check))
+        whole = svd(a, driver=how.driver, check=bool(how.check))
     u, s, vh, discarded, _ = truncated(whole, how.truncation, status)
     return _Factors(*_absorbed(u, s, vh, how.absorb), s, discarded, status)
 
@@ -263,9 +305,9 @@ def _eigh(a: tr.Tensor, how: _How) -> _Factors:
     gram = matmul(near_one, adjoint) if wide else matmul(adjoint, near_one)
     status: tr.Tensor | None = None
     if finite is None:
-        weights, vectors = eigh(gram, check=False)
+        weights, vectors = eigh(gram, driver=how.driver, check=False)
     else:
-        weights, vectors, status = eigh(gram, check="mask")
+        weights, vectors, status = eigh(gram, driver=how.driver, check="mask")
         status = tr.where(finite, status, tr.full((), 1, dtype=tr.I32, placement=status.placement))
         weights, vectors = without_failures(weights, status, 0.0), without_failures(vectors, status, 0.0)
     values = sized(tr.copy(tr.sqrt(tr.maximum(weights, 0.0))[::-1]))
@@ -325,6 +367,7 @@ def _polar(a: tr.Tensor, how: _How) -> _Factors:
     return _Factors(*((p, u) if side == "left" else (u, p)), status=status)
 
 
+_DRIVERS: Final = {"svd": SVD_DRIVERS, "eigh": EIGH_DRIVERS}
 _ANYWHERE: Final = (None, "left", "right", "both")
 _METHODS: Final[dict[str, tuple[Callable[[tr.Tensor, _How], _Factors], tuple[str | None, ...], bool]]] = {
     "svd": (_svd, _ANYWHERE, True),

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, overload
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.composed import failing_as, matrices
-from tensor_linalg.decompositions.gauges import RAW
+from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.decompositions.svd import DRIVERS, SVDResult, svd
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, without_failures
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
@@ -44,7 +44,7 @@ def svd_truncated(
     multiplets: str = "keep",
     renormalize: bool = False,
     driver: str = "auto",
-    gauge: str = RAW,
+    gauge: str | tr.Tensor = RAW,
     check: bool = True,
     out: TruncatedSVDResult | None = None,
 ) -> TruncatedSVDResult: ...
@@ -60,7 +60,7 @@ def svd_truncated(
     multiplets: str = "keep",
     renormalize: bool = False,
     driver: str = "auto",
-    gauge: str = RAW,
+    gauge: str | tr.Tensor = RAW,
     check: Literal["mask"],
     out: MaskedResult[TruncatedSVDResult] | None = None,
 ) -> MaskedResult[TruncatedSVDResult]: ...
@@ -75,7 +75,7 @@ def svd_truncated(
     multiplets: str = "keep",
     renormalize: bool = False,
     driver: str = "auto",
-    gauge: str = RAW,
+    gauge: str | tr.Tensor = RAW,
     check: Check = True,
     out: Any = None,
 ) -> TruncatedSVDResult | MaskedResult[TruncatedSVDResult]:
@@ -104,7 +104,7 @@ def svd_truncated(
             either case; with "drop" it discards the multiplet that it would part, unless that is the first.
         renormalize: scale what is kept so that the sum of squares is that of all values, as states are.
         driver: as for ``svd``.
-        gauge: "raw" or "canonical", as for ``svd``; no reference, whose rank would have to be known.
+        gauge: as for ``svd``; a tensor has the shape of the u that stays, whose rank has to be known.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...]. The rank is that of the others.
@@ -120,6 +120,7 @@ def svd_truncated(
 
     Raises:
         ArgumentError: an option that is none of those above.
+        ShapeError: a gauge of another shape than u.
         ReadOnlyError, OverlappingViewError, LossyConversionError, PlacementError: of ``out``.
         DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as ``svd``.
 
@@ -142,18 +143,27 @@ def svd_truncated(
     checked = mask or flag("svd_truncated", "check", check)
     matrices("svd_truncated", a)
     driver = choice("svd_truncated", "driver", driver, DRIVERS)
-    gauge = choice("svd_truncated", "gauge", gauge, (RAW, "canonical"))
+    if not isinstance(gauge, tr.Tensor):
+        choice("svd_truncated", "gauge", gauge, (RAW, "canonical"))
     if mask:
-        *factors, status = svd(a, driver=driver, gauge=gauge, check="mask")
-        found = truncated(SVDResult(*factors), how, status)
+        *factors, status = svd(a, driver=driver, check="mask")
+        found = _turned(truncated(SVDResult(*factors), how, status), gauge)
         return _delivered_with_status(found, status, out, a)
     with failing_as("svd_truncated"):
-        found = truncated(svd(a, driver=driver, gauge=gauge, check=checked), how)
+        found = truncated(svd(a, driver=driver, check=checked), how)
+    found = _turned(found, gauge)
     return (
         found
         if out is None
         else TruncatedSVDResult(*delivered("svd_truncated", _tensors_of(found), _targets_of(out), a), found.rank)
     )
+
+
+def _turned(found: TruncatedSVDResult, gauge: str | tr.Tensor) -> TruncatedSVDResult:
+    if is_raw(gauge):
+        return found
+    u, phases = turned("svd_truncated", found.u, gauge)
+    return found._replace(u=u, vh=tr.multiply(found.vh, tr.expand_dims(tr.conj(phases), 1)))
 
 
 def _delivered_with_status(

@@ -11,6 +11,8 @@ from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.solving import LstsqParams
 from tensor_linalg.decompositions import eigh, qr, svd
+from tensor_linalg.decompositions.eigh import DRIVERS as HERMITIAN_DRIVERS
+from tensor_linalg.decompositions.svd import DRIVERS
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import holds, lent, number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
@@ -60,12 +62,20 @@ def pinv(
     *,
     rtol: float | Tensor | None = None,
     hermitian: bool = False,
+    driver: str = "auto",
     check: bool = True,
     out: None = None,
 ) -> TypedTensor[T]: ...
 @overload
 def pinv(
-    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True, out: Out = None
+    a: Tensor,
+    /,
+    *,
+    rtol: float | Tensor | None = None,
+    hermitian: bool = False,
+    driver: str = "auto",
+    check: bool = True,
+    out: Out = None,
 ) -> Tensor: ...
 @overload
 def pinv(
@@ -74,11 +84,19 @@ def pinv(
     *,
     rtol: float | Tensor | None = None,
     hermitian: bool = False,
+    driver: str = "auto",
     check: Literal["mask"],
     out: MaskedResult[Tensor] | None = None,
 ) -> MaskedResult[Tensor]: ...
 def pinv(
-    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: Check = True, out: Any = None
+    a: Tensor,
+    /,
+    *,
+    rtol: float | Tensor | None = None,
+    hermitian: bool = False,
+    driver: str = "auto",
+    check: Check = True,
+    out: Any = None,
 ) -> Tensor | MaskedResult[Tensor]:
     """Pseudo-inverses (Moore and Penrose) of matrices, by singular values.
 
@@ -88,6 +106,7 @@ def pinv(
             [B...]. None is max(M, N) times the dtype's rounding unit.
         hermitian: take the matrices to be Hermitian, of which the lower triangle is read; their eigenvalues are then
             found in place of singular values, which is faster.
+        driver: as for :func:`svd`, or as for :func:`eigh` where ``hermitian`` says so.
         check: raise when an element is not finite.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
@@ -101,7 +120,7 @@ def pinv(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes; matrices that are not square where ``hermitian`` says so.
-        ArgumentError: an ``rtol`` that is negative or not finite.
+        ArgumentError: an ``rtol`` that is negative or not finite, or a driver that there is not.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
 
@@ -113,9 +132,11 @@ def pinv(
     """
     if check is not True and asks_for_mask(check):
         one_tolerance("pinv", rtol)
-        return masked_result("pinv", lambda x: pinv(x, rtol=rtol, hermitian=hermitian, check=False), a, out=out)
+        options: dict[str, Any] = {"rtol": rtol, "hermitian": hermitian, "driver": driver}
+        return masked_result("pinv", lambda x: pinv(x, **options, check=False), a, out=out)
     operation = "pinv"
     hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
+    driver = choice(operation, "driver", driver, HERMITIAN_DRIVERS if hermitian else DRIVERS)
     given = a
     (a,) = promoted(operation, a)
     rows, columns, batch = matrix_axes(operation, a.shape)
@@ -125,10 +146,10 @@ def pinv(
         return placed(zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
     with failing_as(operation):
         if hermitian:
-            values, vectors = eigh(a, check=check)
+            values, vectors = eigh(a, driver=driver, check=check)
             sizes, left, right = abs(values), vectors, mH(vectors)
         else:
-            u, values, vh = svd(a, check=check)
+            u, values, vh = svd(a, driver=driver, check=check)
             sizes, left, right = values, mH(vh), mH(u)
     kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
