@@ -63,7 +63,7 @@ def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
     if isinstance(ord, str):
         raise ArgumentError(f"vector_norm: ord is {ord!r}; accepted: a number", operation="vector_norm")
     order: Any = plain(ord)
-    return statistics.norm(x, ord if order is None else order, 0, out=out)
+    return placed("vector_norm", statistics.norm(x, ord if order is None else order, 0), out, x)
 
 
 @overload
@@ -131,11 +131,11 @@ def matrix_norm(
     if 0 in (rows, columns) and order != "fro":
         negative = isinstance(order, float) and order < 0
         nothing = full(batch, inf if negative else 0.0, dtype=inexact(a.dtype).component, placement=a.placement)
-        return placed(nothing, out, a)
+        return placed(operation, nothing, out, a)
     if order == "fro":
         found: Tensor = statistics.norm(a, 2, (0, 1), out=out)
         return found
-    return placed(_norms(a, order), out, a)
+    return placed(operation, _norms(a, order), out, a)
 
 
 def _norms(a: Tensor, order: Order) -> Tensor:
@@ -273,18 +273,18 @@ def cond(
             values = svdvals(a, check=check)
         first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
         found = divide(first, last)
-        return placed(where(equal(values[0], 0.0), inf, found), out, a)
+        return placed(operation, where(equal(values[0], 0.0), inf, found), out, a)
     try:
         with failing_as(operation):
             inverse = inv(a, check=check)
     except SingularMatrixError:
         inverse, status = inv(a, check="mask")
     else:
-        return placed(multiply(_norms(a, order), _norms(inverse, order)), out, a)
+        return placed(operation, multiply(_norms(a, order), _norms(inverse, order)), out, a)
     singular = greater(status, 1)
     inverse = where(singular, 0.0, inverse)
     found = multiply(_norms(a, order), _norms(inverse, order))
-    return placed(where(singular, inf, found), out, a)
+    return placed(operation, where(singular, inf, found), out, a)
 
 
 def _order(operation: str, value: object) -> Order:

@@ -70,7 +70,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
         return unfailing(name, matrix_power(a, n), batch, out, a)  # products take any elements
     check = flag(name, "check", check)
     if exponent == 0:
-        return placed(copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
+        return placed(name, copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
     square = a
     if exponent < 0:
         with failing_as(name):
@@ -83,7 +83,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
         exponent >>= 1
         if not exponent:
             assert found is not None
-            return placed(copy(found) if found is a and out is None else found, out, a)
+            return placed(name, copy(found) if found is a and out is None else found, out, a)
         square = matmul(square, square)
 
 
@@ -144,7 +144,7 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
 
     found = product(0, len(given))
     axes = [axis for axis, gone in ((0, row), (1, column)) if gone]
-    return placed(squeeze(found, axes) if axes else found, out, *matrices)
+    return placed(name, squeeze(found, axes) if axes else found, out, *matrices)
 
 
 def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:

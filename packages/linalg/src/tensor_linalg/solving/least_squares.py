@@ -143,7 +143,7 @@ def pinv(
     if hermitian:
         square_axes(operation, a.shape)
     if 0 in (rows, columns):
-        return placed(zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
+        return placed(operation, zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
     with failing_as(operation):
         if hermitian:
             values, vectors = eigh(a, driver=driver, check=check)
@@ -153,7 +153,7 @@ def pinv(
             sizes, left, right = values, mH(vh), mH(u)
     kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
-    return placed(matmul(multiply(left, inverted[None]), right), out, given)
+    return placed(operation, matmul(multiply(left, inverted[None]), right), out, given)
 
 
 @overload

@@ -100,7 +100,7 @@ def isin(
         places = minimum(searchsorted(line, a), line.size - 1)
         found = equal(take(line, places, 0), a)
     found = logical_not(found) if turned else found
-    return found if out is None else written(out, found, *operands)
+    return found if out is None else written("isin", out, found, *operands)
 
 
 def isclose(
@@ -137,7 +137,7 @@ def isclose(
     found = logical_or(near, equal(x, y))
     if nan_too:
         found = logical_or(found, logical_and(isnan(x), isnan(y)))
-    return found if out is None else written(out, found, a, b)
+    return found if out is None else written("isclose", out, found, a, b)
 
 
 def allclose(
@@ -216,17 +216,17 @@ def diff(
         raise AxisError("diff: a tensor of rank 0 has no axis", operation="diff")
     place = normalize_axis(whole("diff", "axis", axis), form.rank, "diff")
     if not times:
-        return copy(x) if out is None else written(out, x, x)
-    parts = [_slices(x, prepend, place), x, _slices(x, append, place)]
+        return copy(x) if out is None else written("diff", out, x, x)
+    given, parts = x, [_slices(x, prepend, place), x, _slices(x, append, place)]
     if prepend is not None or append is not None:
         x = concatenate([part for part in parts if part is not None], place)
     before = (slice(None),) * place
     found, steps = x, max(1, min(times, x.shape[place]))  # then nothing is left
-    for step in range(1, steps + 1):
+    for _ in range(steps):
         later, earlier = found[(*before, slice(1, None))], found[(*before, slice(None, -1))]
         of_both = not_equal if found.dtype is Bool else subtract
-        found = of_both(later, earlier, out=out if step == steps else None)
-    return found
+        found = of_both(later, earlier)
+    return found if out is None else written("diff", out, found, given, prepend, append)
 
 
 def _slices(x: Tensor, more: Tensor | Number | None, axis: int) -> Tensor | None:
@@ -272,7 +272,8 @@ def delete(x: Tensor, where: object, /, axis: SupportsIndex | None = None, *, ou
     there = CPU if is_stand_in(x.placement) and not isinstance(where, Tensor) else x.placement
     kept = ones(x.shape[place], dtype=Bool, placement=there)
     mutable_view(kept)[where] = False
-    return take(x, to(nonzero(kept)[0], x.placement), place, out=out)
+    found = take(x, to(nonzero(kept)[0], x.placement), place)
+    return found if out is None else written("delete", out, found, x)
 
 
 def _as_tensors(operation: str, a: Any, b: Any) -> tuple[Tensor, Tensor]:
