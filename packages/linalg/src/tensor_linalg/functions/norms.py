@@ -10,7 +10,7 @@ from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import svdvals
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
-from tensor_linalg.operands import floating, plain, require_finite
+from tensor_linalg.operands import floating, holds, plain, require_finite
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
@@ -19,10 +19,12 @@ from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import SingularMatrixError
 from tensor_runtime.ops import statistics
-from tensor_runtime.ops.arithmetic import divide, multiply
+from tensor_runtime.ops.arithmetic import abs, divide, multiply
 from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full
-from tensor_runtime.ops.reduction import max, min, sum
+from tensor_runtime.ops.exponential import exp2, log2
+from tensor_runtime.ops.reduction import all, max, min, sum
+from tensor_runtime.ops.rounding import isfinite, round
 from tensor_runtime.ops.selection import where
 from tensor_runtime.static_types.results import inexact_component_dtype
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
@@ -280,11 +282,28 @@ def cond(
     except SingularMatrixError:
         inverse, status = inv(a, check="mask")
     else:
-        return placed(operation, multiply(_norms(a, order), _norms(inverse, order)), out, a)
+        return placed(operation, _product_of_norms(a, inverse, order), out, a)
     singular = greater(status, 1)
     inverse = where(singular, 0.0, inverse)
-    found = multiply(_norms(a, order), _norms(inverse, order))
+    found = _product_of_norms(a, inverse, order)
     return placed(operation, where(singular, inf, found), out, a)
+
+
+def _product_of_norms(a: Tensor, inverse: Tensor, order: Order) -> Tensor:
+    """The norms of matrices times those of their inverses; of matrices at the ends of the range, as of nearer ones."""
+    if order != "nuc" or holds(isfinite(sum(inverse))):  # of infinite matrices there are no singular values
+        found = multiply(_norms(a, order), _norms(inverse, order))
+        if holds(all(isfinite(found))):
+            return found
+    else:
+        found = full(a.shape[2:], inf, dtype=a.dtype.component, placement=a.placement)
+    largest = max(abs(a), (0, 1))
+    half = exp2(round(multiply(log2(where(greater(largest, 0.0), largest, 1.0)), -0.5)))
+    near = multiply(multiply(a, half), half)  # the power of both may be beyond the range
+    inverse, status = inv(near, check="mask")
+    fine = equal(status, 0)
+    again = multiply(_norms(where(fine, near, 0.0), order), _norms(where(fine, inverse, 0.0), order))
+    return where(fine, again, found)
 
 
 def _order(operation: str, value: object) -> Order:

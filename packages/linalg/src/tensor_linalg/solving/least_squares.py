@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import I64, DType, TensorScalar
@@ -115,7 +116,7 @@ def pinv(
     Returns:
         X [N, M, B...] with A X A ≈ A, X A X ≈ X, and A X and X A Hermitian; owned, compact, of the operand's dtype.
         Its error is a few rounding units times max(M, N) times its norm and the ratio of the largest singular value
-        to the smallest that counts. Zeros for a matrix of zeros.
+        to the smallest that counts. Zeros for a matrix of zeros; values beyond the range become infinite or NaN.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -276,8 +277,8 @@ def by_singular_values(
     if check:
         require_finite(operation, "b", b)
     kept = greater(values, multiply(max(values, 0), rtol))
-    inverted = where(kept, divide(1.0, values), 0.0)[None]
-    solution = matmul(multiply(mH(vh), inverted), matmul(mH(u), b))
+    divisors = expand_dims(where(kept, values, inf), 1)  # reciprocals of subnormal ones are beyond the range
+    solution = matmul(mH(vh), divide(matmul(mH(u), b), divisors))
     return solution, _residuals(a, solution, b), sum(kept, 0), values
 
 
