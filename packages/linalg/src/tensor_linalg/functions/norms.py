@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Final, Literal, TypeVar, overload
 
-from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import svdvals
@@ -23,7 +23,8 @@ from tensor_runtime.ops.arithmetic import abs, divide, multiply
 from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.exponential import exp2, log2
-from tensor_runtime.ops.reduction import all, max, min, sum
+from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.reduction import any, max, min, sum
 from tensor_runtime.ops.rounding import isfinite, round
 from tensor_runtime.ops.selection import where
 from tensor_runtime.static_types.results import inexact_component_dtype
@@ -34,6 +35,8 @@ OutT = TypeVar("OutT", bound=Tensor)
 _Exact = TypedTensor[I32] | TypedTensor[I64] | TypedTensor[Bool]
 
 _OF_SINGULAR_VALUES = (2, -2, "nuc")
+_LARGEST: Final[dict[DType, float]] = {F32: (2 - 2.0**-23) * 2.0**127, F64: (2 - 2.0**-52) * 2.0**1023}
+"""Numbers of each dtype."""
 
 
 @inexact_component_dtype
@@ -291,12 +294,13 @@ def cond(
 
 def _product_of_norms(a: Tensor, inverse: Tensor, order: Order) -> Tensor:
     """The norms of matrices times those of their inverses; of matrices at the ends of the range, as of nearer ones."""
-    if order != "nuc" or holds(isfinite(sum(inverse))):  # of infinite matrices there are no singular values
-        found = multiply(_norms(a, order), _norms(inverse, order))
-        if holds(all(isfinite(found))):
-            return found
-    else:
+    if order == "nuc" and holds(logical_not(isfinite(sum(inverse)))):  # infinite matrices have no singular values
         found = full(a.shape[2:], inf, dtype=a.dtype.component, placement=a.placement)
+    else:
+        found = multiply(_norms(a, order), _norms(inverse, order))
+        beyond = greater(found, _LARGEST[a.dtype.component])
+        if not holds(any(beyond) if found.rank else beyond):
+            return found
     largest = max(abs(a), (0, 1))
     half = exp2(round(multiply(log2(where(greater(largest, 0.0), largest, 1.0)), -0.5)))
     near = multiply(multiply(a, half), half)  # the power of both may be beyond the range

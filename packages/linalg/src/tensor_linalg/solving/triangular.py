@@ -165,8 +165,7 @@ def triangular_solve(
         _warn(operation, a, lower, unit_diagonal, False)
     b, gives_up = taken(operation, overwrite, a, b)
     if left:
-        found = substituted(operation, a, b, *params, check, gives_up)
-        return placed(operation, found, out, a, b)
+        return placed(operation, substituted(operation, a, b, *params, check, gives_up), out, a, b)
     if unwrap(operation, b)[0].rank < 2:
         raise ShapeError(
             f"{operation}: b of shape {b.shape} has no rows; accepted: [M, N, B...] for side='right'",
@@ -262,9 +261,8 @@ def cho_solve(
     if flag(operation, "condition", condition):
         _warn(operation, factor, lower, False, True)
     half = substituted(operation, factor, b, lower, not lower, not lower, False, check, gives_up)
-    return placed(
-        "cho_solve", substituted(operation, factor, half, lower, lower, lower, False, False, True), out, factor, b
-    )
+    found = substituted(operation, factor, half, lower, lower, lower, False, False, True)
+    return placed(operation, found, out, factor, b)
 
 
 def taken(operation: str, overwrite: bool, a: Tensor, b: Tensor, /) -> tuple[Tensor, bool]:
