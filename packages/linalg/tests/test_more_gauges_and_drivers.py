@@ -11,7 +11,7 @@ import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, ShapeError, UnsupportedOperationError
 from tensor_cpu.kernel_table import bind_numpy
-from tensor_cpu.kernels.linalg import hermitian_drivers
+from tensor_cpu.kernels.linalg.variants import hermitian
 from tensor_cpu.system import lapack
 from tensor_linalg.contracts import EighParams, SVDParams
 from tensor_runtime.form import form_of
@@ -134,7 +134,7 @@ def test_where_the_usual_method_fails_another_is_tried(monkeypatch: pytest.Monke
     for name, result, params in (("svdvals", values, svdvals), ("eigh", (values, form), eigh)):
         with pytest.raises(tl.NotConvergedError, match=rf"^{name}: the iteration .* at batch index \(0,\) did not"):
             bind_numpy(name, (form,), result, params)(x)
-    monkeypatch.setattr(hermitian_drivers, "_SWEEPS", 0)
+    monkeypatch.setattr(hermitian, "_SWEEPS", 0)
     with pytest.raises(tl.NotConvergedError, match=r"^eigh: the iteration"):
         bind_numpy("eigh", (form,), (values, form), EighParams(True, "jacobi"))(x)
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.linalg import hermitian_drivers as hermitian
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import scale_away_from_limits, scaled
 from tensor_cpu.kernels.linalg.factors import require_countable, stacked
+from tensor_cpu.kernels.linalg.variants import hermitian
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system import lapack
