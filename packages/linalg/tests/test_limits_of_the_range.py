@@ -221,3 +221,63 @@ def test_singular_values_by_iteration_are_found_at_any_scale(dtype: str, scale: 
     assert found.converged
     values = found.s.to_numpy().astype("float64") / scale
     assert np.abs(values - (expected[:2] if which == "LM" else expected[-2:])).max() < 1e-3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("size", [3, 9, 17, 20])
+@pytest.mark.parametrize("columns", [1, 3, 20])
+def test_systems_with_subnormal_diagonals_are_divided_and_not_multiplied(dtype: str, size: int, columns: int) -> None:
+    rng = np.random.default_rng(size)
+    x: Any = np.triu(rng.integers(-4, 5, (size, size)), 1) / 16 + np.diag(rng.choice([1.0, -2.0, 4.0], size))
+    if "complex" in dtype:
+        x = x + 1j * np.triu(rng.integers(-4, 5, (size, size)), 1) / 16
+    solution = rng.integers(-8, 9, (size, columns)).astype(dtype)
+    scale = 2.0**-1035 if dtype in ("float64", "complex128") else 2.0**-131
+    a, b, adjoint = (
+        tr.asarray(np.asfortranarray((one * scale).astype(dtype)))  # exact: small numbers times a power of two
+        for one in (x, x @ solution, x.conj().T @ solution)
+    )
+    factors = tl.lu_factor(a)
+    for found in (
+        tl.triangular_solve(a, b),
+        tl.triangular_solve(a, b, check=False),
+        tl.lu_solve(factors, b),
+        tl.lu_solve(factors, adjoint, transpose=True, conjugate=True),
+    ):
+        np.testing.assert_array_equal(found.to_numpy(), solution)
+    tolerance = 1e-9 if dtype in ("float64", "complex128") else 1e-3  # of numbers with few digits
+    np.testing.assert_allclose(tl.lstsq(a, b).solution.to_numpy(), solution, atol=tolerance)
+    if "complex" not in dtype:
+        each = tl.lstsq(a, b, rtol=tr.full((), 0.0)).solution.to_numpy()
+        np.testing.assert_allclose(each, solution, atol=tolerance)
+
+
+@pytest.mark.parametrize("scale", [2.0**-1035, 2.0**-700, 1.0, 2.0**1000])
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_minimal_residuals_have_the_solution_of_a_matrix_of_any_scale(scale: float, shift: float) -> None:
+    rng = np.random.default_rng(4)
+    g = rng.integers(-4, 5, (8, 8))
+    a = (g + g.T + 20 * np.diag(rng.choice([1.0, -1.0], 8))) / 8
+    x = rng.integers(-4, 5, (8, 2)).astype(float)
+    b = (a - shift * np.eye(8)) @ x
+    found = tl.minres(tr.asarray(a * scale), tr.asarray(np.asfortranarray(b * scale)), shift=shift * scale, tol=1e-10)
+    assert found.converged
+    np.testing.assert_allclose(found.x.to_numpy(), x, atol=1e-6)
+    start = tr.asarray(np.asfortranarray(x + 1))
+    again = tl.minres(
+        tr.asarray(a * scale), tr.asarray(np.asfortranarray(b * scale)), start, shift=shift * scale, tol=1e-10
+    )
+    assert again.converged
+    np.testing.assert_allclose(again.x.to_numpy(), x, atol=1e-6)
+    assert (again.residuals.to_numpy() <= 1e-10 * np.linalg.norm(b, axis=0) * scale).all()
+
+
+@pytest.mark.parametrize("scale", [1e-38, 1e-30, 1.0, 1e37])
+@pytest.mark.parametrize("order", [1, float("inf"), "fro", "nuc"])
+def test_condition_numbers_are_those_of_a_matrix_of_any_scale(scale: float, order: Any) -> None:
+    rng = np.random.default_rng(2)
+    a = rng.standard_normal((40, 40, 2))
+    a[..., 1] = 1.0
+    found = tl.cond(tr.asarray(np.asfortranarray((a * scale).astype("float32"))), order).to_numpy()
+    assert found[0] == pytest.approx(np.linalg.cond(a[..., 0], order), rel=0.05)
+    assert found[1] == np.inf

@@ -68,7 +68,7 @@ REFUSED: list[tuple[Callable[..., Any], type[TensorError], str]] = [
     (lambda x, a: tr.upload(tr.HostTensor.zeros((2,), tr.F64), x.placement), UnsupportedOperationError, "makes no ten"),
     (lambda x, a: x + CAPTURED, ArgumentError, "add: a fused function takes a tensor on cpu that is not one of its"),
     (lambda x, a: tr.where(x > 0, CAPTURED, x), ArgumentError, "where: a fused function takes a tensor on cpu"),
-    (lambda x, a: tr.add(x, x, out=CAPTURED.mutable_view()), ArgumentError, "out: a fused function takes a tensor"),
+    (lambda x, a: tr.add(x, x, out=CAPTURED.mutable_view()), ArgumentError, "^add: a fused function takes a tensor"),
     (lambda x, a: CAPTURED, ArgumentError, "the function returned: Tensor made elsewhere; accepted: a tensor made"),
     (lambda x, a: 3, ArgumentError, "the function returned: int; accepted"),
     (lambda x, a: (x, None), ArgumentError, "the function returned: NoneType"),

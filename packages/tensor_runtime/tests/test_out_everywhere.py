@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.errors import LossyConversionError, OverlappingViewError, ReadOnlyError, ShapeError, TensorError
+from tensor_core.errors import (
+    LossyConversionError,
+    OverlappingViewError,
+    PlacementError,
+    ReadOnlyError,
+    ShapeError,
+    TensorError,
+)
 from tensor_runtime.errors import ForeignOperandError
 
 WITHOUT: Final = {
@@ -121,7 +128,7 @@ def test_what_cannot_receive_the_result_is_refused_by_every_function(name: str, 
     x, y = tr.asarray(X), tr.asarray(Y)
     expected = call(x, y)
     wrong = tr.zeros((*expected.shape, 1), dtype=expected.dtype)
-    with pytest.raises(ShapeError):
+    with pytest.raises(ShapeError, match=rf"^{name}: "):
         call(x, y, out=wrong)
     bad: Any
     for bad in (
@@ -130,11 +137,49 @@ def test_what_cannot_receive_the_result_is_refused_by_every_function(name: str, 
         [expected],
         tr.zeros((*expected.shape, 2), dtype=expected.dtype)[..., 1],
     ):
-        with pytest.raises(ReadOnlyError, match="mutable_view"):
+        with pytest.raises(ReadOnlyError, match=rf"^{name}: out is .* mutable_view\(\) returns$"):
             call(x, y, out=bad)
     if expected.dtype is not tr.Bool:
-        with pytest.raises(LossyConversionError):
+        with pytest.raises(LossyConversionError, match=rf"^{name}: out: .* to Bool can lose values"):
             call(x, y, out=tr.zeros(expected.shape, dtype="Bool"))
+    with pytest.raises(PlacementError, match=rf"^{name}: out: operands live in different places"):
+        call(x, y, out=tr.to(tr.zeros(expected.shape, dtype=expected.dtype), "sim:0"))
+    frozen = np.zeros(expected.shape, expected.dtype.numpy_name, order="F")
+    frozen.flags.writeable = False
+    with pytest.raises(ReadOnlyError, match=rf"^{name}: out: the memory is read-only for us"):
+        call(x, y, out=tr.asarray(frozen))
+
+
+@pytest.mark.parametrize("size", [4, 2**18])  # as a whole, and in pieces
+def test_an_elementwise_function_is_named_by_what_its_output_is_refused_for(size: int) -> None:
+    x = tr.zeros((size, 2))
+    memory = tr.mutable_view(tr.zeros((size + 1, 2)))
+    calls: list[tuple[str, Callable[..., tr.Tensor]]] = [
+        ("add", lambda **o: tr.add(memory[1:], x, **o)),
+        ("exp", lambda **o: tr.exp(memory[1:], **o)),
+        ("where", lambda **o: tr.where(True, memory[1:], x, **o)),
+        ("sum", lambda **o: tr.sum(tr.expand_dims(memory[1:], 2), 2, **o)),
+        ("matmul", lambda **o: tr.matmul(memory[1:], tr.eye(2), **o)),
+    ]
+    for name, call in calls:
+        with pytest.raises(OverlappingViewError, match=rf"^{name}: out shares a part of an operand's elements"):
+            call(out=memory[:-1].mutable_view())
+        with pytest.raises(ShapeError, match=rf"^{name}: out has shape \({size + 1}, 2\) and the result \({size}, 2\)"):
+            call(out=tr.zeros((size + 1, 2)))
+    fused = tr.fuse(lambda a: a * 2.0 + 1.0)
+    with pytest.raises(ShapeError, match=r"^fuse: out has shape"):
+        fused(x, out=tr.zeros(3))
+
+
+def test_an_error_of_an_output_holds_the_operation() -> None:
+    for out, error in (
+        (tr.zeros(3), ShapeError),
+        (tr.zeros(2, dtype="I64"), LossyConversionError),
+        (tr.to(tr.zeros(2), "sim:0"), PlacementError),
+    ):
+        with pytest.raises(error) as caught:
+            tr.add(tr.ones(2), 1.0, out=out)
+        assert caught.value.operation == "add"
 
 
 @pytest.mark.parametrize("join", [tr.concatenate, tr.stack])

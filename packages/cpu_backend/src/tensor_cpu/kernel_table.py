@@ -141,9 +141,9 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("repeat", "tile", "roll"), Row("joining.numpy", ("joining.native",))),
     },
     "linalg": {
-        **dict.fromkeys(("svdvals", "qr", "eigh", "eigvalsh", "cholesky", "inv", "det"), _LINALG),
+        **dict.fromkeys(("qr", "eigvalsh", "cholesky", "inv", "det"), _LINALG),
         "solve": _LINALG._replace(native=("linalg.batched_simd", "linalg.variants.systems", "linalg.lapack")),
-        "svd": _LINALG._replace(numpy="linalg.drivers"),
+        **dict.fromkeys(("eigh", "svd", "svdvals"), _LINALG._replace(numpy="linalg.drivers")),
         **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy", _FACTORIZATION)),
         **dict.fromkeys(
             ("hessenberg", "ldl", "lu_factor", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)

@@ -145,6 +145,28 @@ def screened_result(
     return delivered(operation, MaskedResult(result, status), out, *operands)
 
 
+def without_failures(x: Tensor, status: Tensor, instead: float = nan, /) -> Tensor:
+    """A result [core axes..., B...] with NaN, or another number, where the status [B...] is not 0.
+
+    >>> import tensor_runtime as tr
+    >>> without_failures(tr.tensor([[1.0, 2.0]]), tr.tensor([0, 2], dtype="I32")).to_numpy().tolist()
+    [[1.0, nan]]
+    """
+    fine = equal(status, 0)
+    return where(fine, x, instead) if holds(any(logical_not(fine))) else x
+
+
+def unfailing(operation: str, result: Tensor, batch: Shape, out: Any, /, *operands: Tensor) -> MaskedResult[Any]:
+    """What an operation answers to ``check="mask"`` that fails for no matrix: a status of zeros.
+
+    >>> import tensor_runtime as tr
+    >>> unfailing("norm", tr.tensor([1.0]), (1,), None).status.to_numpy().tolist()
+    [0]
+    """
+    fine = zeros(batch, dtype=I32, placement=result.placement)
+    return delivered(operation, MaskedResult(result, fine), out, *operands)
+
+
 def _finite(x: Tensor) -> Tensor:
     return all(isfinite(x), tuple(range(min(2, x.rank))))
 

@@ -18,17 +18,17 @@ from tensor_runtime.tensors.tensor import Tensor
 R = TypeVar("R", bound="tuple[Any, ...]")
 
 
-def placed(result: Tensor, out: Out, /, *operands: object) -> Tensor:
+def placed(operation: str, result: Tensor, out: Out, /, *operands: object) -> Tensor:
     """The result, or the tensor given as ``out`` with the result written into it.
 
     Errors as for ``tensor_runtime.dispatch.out.written``.
 
     >>> import tensor_runtime as tr
     >>> x = tr.zeros(2)
-    >>> placed(tr.tensor([1.0, 2.0]), x) is x, x.to_numpy().tolist()
+    >>> placed("inv", tr.tensor([1.0, 2.0]), x) is x, x.to_numpy().tolist()
     (True, [1.0, 2.0])
     """
-    return result if out is None else written(out, result, *operands)
+    return result if out is None else written(operation, out, result, *operands)
 
 
 def delivered(operation: str, result: R, out: Any, /, *operands: object) -> R:
@@ -54,7 +54,7 @@ def delivered(operation: str, result: R, out: Any, /, *operands: object) -> R:
     if out is None:
         return result
     pairs = list(_pairs(operation, result, out))
-    done = iter(written_each([target for _, target in pairs], [one for one, _ in pairs], *operands))
+    done = iter(written_each(operation, [target for _, target in pairs], [one for one, _ in pairs], *operands))
     return _rebuilt(result, done)
 
 
@@ -72,14 +72,14 @@ def given_up(operation: str, *operands: Any) -> tuple[Tensor, ...]:
     found: list[Tensor] = []
     for one in operands:
         try:
-            target = as_target(one)
+            target = as_target(operation, one)
         except ReadOnlyError as error:
             what = "view that is not mutable" if isinstance(one, Tensor) else type(one).__name__
             raise ReadOnlyError(
                 f"{operation}: overwrite=True gives up a {what}, whose elements others may hold; accepted: an owned "
                 "tensor, or what mutable_view() returns"
             ) from error
-        check_distinct(target, *found)
+        check_distinct(operation, target, *found)
         found.append(target)
     return tuple(found)
 

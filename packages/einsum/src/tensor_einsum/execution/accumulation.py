@@ -22,7 +22,7 @@ from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.dispatch.conversion import number_in
-from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces, write, write_in_pieces
+from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces, write_in_pieces, write_result
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
@@ -80,8 +80,8 @@ class Accumulation:
             if not force:
                 _check_fits(result, alpha)
             return
-        refuse_masked("out", out)
-        target = self.target = as_target(out)
+        refuse_masked("einsum", out)
+        target = self.target = as_target("einsum", out)
         form = target._form
         if form.shape != result.shape:
             raise ShapeError(
@@ -94,8 +94,8 @@ class Accumulation:
         if beta != 0:
             dtype = promote(dtype, promote_scalar(form.dtype, type(beta)))
         if dtype is not form.dtype:
-            check_convertible("out", form_of(dtype, form.shape, form.placement), form.dtype)
-        check_apart(target, *operands)
+            check_convertible("einsum", form_of(dtype, form.shape, form.placement), form.dtype)
+        check_apart("einsum", target, *operands)
 
     def finish(self, result: Tensor) -> Tensor:
         """The result, scaled, in place if it is large; or ``out``, with the sum written into it."""
@@ -106,14 +106,14 @@ class Accumulation:
                 return result
             if _bytes_with_multiple(result._form, alpha) or not serves_in_pieces(result._form):
                 return multiply(result, alpha)
-            write_in_pieces(as_target(result), result._form.nbytes, multiply, result, alpha)
+            write_in_pieces("einsum", as_target("einsum", result), result._form.nbytes, multiply, result, alpha)
             return result
         if beta != 0 and same:
             _write(target, _SUM, result, target, beta)
         elif beta != 0:
             _write(target, _WEIGHTED, result, target, alpha, beta)
         elif same:
-            write(target, result, "out")
+            write_result("einsum", target, result)
         else:
             _write(target, multiply, result, alpha)
         return self.out
@@ -122,9 +122,9 @@ class Accumulation:
 def _write(target: TypedTensorViewMut[Any], function: Callable[..., Tensor], *operands: Any) -> None:
     """Write what an elementwise function gives, without room for another large tensor on a host."""
     if serves_in_pieces(target._form):
-        write_in_pieces(target, target._form.nbytes, function, *operands)
+        write_in_pieces("einsum", target, target._form.nbytes, function, *operands)
     else:
-        write(target, function(*operands), "out")
+        write_result("einsum", target, function(*operands))
 
 
 def check_multiple(result: Form, alpha: Any, limit: int) -> None:

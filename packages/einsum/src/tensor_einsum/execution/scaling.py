@@ -113,7 +113,7 @@ def in_place(x: Tensor, change: Change) -> Tensor:
         return change(x)
     flat = reshape_view(x, form.size)
     try:
-        target = as_target(flat)
+        target = as_target("einsum", flat)
     except (UnsupportedOperationError, ReadOnlyError):  # a backend whose arrays never change
         return change(x)
     count = _PIECE // form.dtype.itemsize

@@ -28,6 +28,15 @@ class SVDParams(NamedTuple):
     """"auto", "gesdd", "gesvd" or "jacobi"; a backend that has no such method refuses."""
 
 
+class EighParams(NamedTuple):
+    """By which method, after which check."""
+
+    check: bool
+    """Whether elements that are not finite are refused with ``NonFiniteError``."""
+    driver: str
+    """"auto", "evd", "ev", "evr" or "jacobi"; a backend that has no such method refuses."""
+
+
 class EighRangeParams(NamedTuple):
     """Which eigenvalues, counted from 0 in ascending order, after which check."""
 

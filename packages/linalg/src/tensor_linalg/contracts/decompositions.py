@@ -10,6 +10,7 @@ from tensor_linalg.contracts.common import (
     SQUARE,
     STATUS,
     CheckParams,
+    EighParams,
     EighRangeParams,
     SVDParams,
     overwriting,
@@ -37,7 +38,7 @@ _KEEPING: Final = declare(
             "Singular values alone.",
             MATRICES,
             "[K, B...], real and descending; owned, compact",
-            CheckParams,
+            SVDParams,
         ),
         Contract(
             "qr",
@@ -58,7 +59,7 @@ _KEEPING: Final = declare(
             "Eigenvalues and eigenvectors of Hermitian matrices, of which the lower triangle is read.",
             SQUARE,
             "eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...]; each owned and compact",
-            CheckParams,
+            EighParams,
         ),
         Contract(
             "eigh_range",

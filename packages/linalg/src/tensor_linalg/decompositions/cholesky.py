@@ -86,4 +86,4 @@ def cholesky(
     matrices("cholesky", a, square=True)
     with failing_as("cholesky", lambda row, column: (column, row), instead=("lower", "upper")):
         found = mH(execute_with_params(CHOLESKY, mH(a), checked))
-    return copy(found) if out is None else placed(found, out, a)
+    return copy(found) if out is None else placed("cholesky", found, out, a)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, Literal, NamedTuple, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64
-from tensor_core.errors import ArgumentError
-from tensor_linalg.decompositions.gauges import RAW, turned
+from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIG, EIGVALS
@@ -42,7 +41,7 @@ def eig(
 def eig(a: Tensor, /, *, gauge: str | Tensor = RAW, check: bool = True, out: EigResult | None = None) -> EigResult: ...
 @overload
 def eig(
-    a: Tensor, /, *, gauge: str = RAW, check: Literal["mask"], out: MaskedResult[EigResult] | None = None
+    a: Tensor, /, *, gauge: str | Tensor = RAW, check: Literal["mask"], out: MaskedResult[EigResult] | None = None
 ) -> MaskedResult[EigResult]: ...
 def eig(
     a: Tensor, /, *, gauge: str | Tensor = RAW, check: Check = True, out: Any = None
@@ -54,7 +53,7 @@ def eig(
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         gauge: what fixes the phases of eigenvectors, as for :func:`eigh`: "raw", "canonical", or a tensor of their
-            shape, which a mask does not take.
+            shape.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
@@ -83,13 +82,11 @@ def eig(
     [-1j, 1j]
     """
     if check is not True and asks_for_mask(check):
-        if isinstance(gauge, Tensor):
-            raise ArgumentError(
-                'eig: check="mask" with a reference for the gauge; accepted: a gauge by name', operation="eig"
-            )
-        return masked_result("eig", lambda x: eig(x, gauge=gauge, check=False), a, out=out)
+        (values, vectors), status = masked_result("eig", lambda x: eig(x, check=False), a)
+        found = EigResult(values, vectors if is_raw(gauge) else turned("eig", vectors, gauge)[0])
+        return delivered("eig", MaskedResult(found, status), out, a)
     values, vectors = execute_parts(EIG, a, flag("eig", "check", check))
-    if gauge is not RAW and not (isinstance(gauge, str) and gauge == RAW):
+    if not is_raw(gauge):
         vectors, _ = turned("eig", vectors, gauge)
     found = EigResult(values, vectors)
     return found if out is None else delivered("eig", found, out, a)

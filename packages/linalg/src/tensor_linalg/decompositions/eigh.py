@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import ArgumentError, ShapeError, shortened
@@ -10,7 +10,7 @@ from tensor_core.promotion import promote
 from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
-from tensor_linalg.decompositions.gauges import RAW, turned
+from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.operands import plain, require_finite, with_batch
 from tensor_linalg.products import mH
@@ -19,7 +19,7 @@ from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
 from tensor_linalg.specs.overwriting import EIGH_OVERWRITING
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_linalg.targets import delivered, given_up
-from tensor_runtime.dispatch.arguments import flag, wholes
+from tensor_runtime.dispatch.arguments import choice, flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_parts, execute_with_params
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
@@ -34,6 +34,9 @@ from tensor_runtime.ops.views import copy
 from tensor_runtime.primitives.linalg import triangular_solve
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
+_AUTO: Final = "auto"
+DRIVERS: Final = (_AUTO, "evd", "ev", "evr", "jacobi")
+_AS_USUAL: Final = (True, _AUTO)
 SingleT = TypeVar("SingleT", F32, C32)
 DoubleT = TypeVar("DoubleT", F64, C64)
 
@@ -73,6 +76,7 @@ def eigh(
     *,
     subset_by_index: tuple[int, int] | None = None,
     subset_by_value: tuple[float, float] | None = None,
+    driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: bool = True,
     overwrite: bool = False,
@@ -86,6 +90,7 @@ def eigh(
     *,
     subset_by_index: tuple[int, int] | None = None,
     subset_by_value: tuple[float, float] | None = None,
+    driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: bool = True,
     overwrite: bool = False,
@@ -99,6 +104,7 @@ def eigh(
     *,
     subset_by_index: tuple[int, int] | None = None,
     subset_by_value: tuple[float, float] | None = None,
+    driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: bool = True,
     overwrite: bool = False,
@@ -111,7 +117,8 @@ def eigh(
     b: Tensor | None = None,
     *,
     subset_by_index: tuple[int, int] | None = None,
-    gauge: str = RAW,
+    driver: str = _AUTO,
+    gauge: str | Tensor = RAW,
     check: Literal["mask"],
     out: MaskedEighResult | None = None,
 ) -> MaskedEighResult: ...
@@ -122,6 +129,7 @@ def eigh(
     *,
     subset_by_index: tuple[int, int] | None = None,
     subset_by_value: tuple[float, float] | None = None,
+    driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: Check = True,
     overwrite: bool = False,
@@ -140,6 +148,10 @@ def eigh(
             are equal or broadcast among themselves, aligned at the last axis.
         subset_by_index: the first and the last index of the eigenvalues wanted, both counted, as in SciPy.
         subset_by_value: (low, high] for the eigenvalues wanted, of a single matrix.
+        driver: "evd" is divide and conquer, fast; "ev" is QR iteration, slower, which converges for some matrices for
+            which the former fails; "evr" is relatively robust representations; "jacobi", much slower beyond 16 rows,
+            finds small eigenvalues of graded positive definite matrices to high relative accuracy. "auto" takes
+            Jacobi's rotations for small matrices, else evd, and ev where that fails. It chooses for all pairs alone.
         gauge: "raw", or what fixes signs and phases: "canonical" makes the element of each vector that is largest, or
             the first of those within a thousandth of that, real and positive; a tensor of the eigenvectors' shape makes
             each inner product with its column real and not negative, which follows a slow change.
@@ -161,7 +173,7 @@ def eigh(
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, matrices that are not square, shapes that do not fit, or a batch where
             eigenvalues are chosen by value.
-        ArgumentError: a subset or gauge that is none.
+        ArgumentError: a subset, driver or gauge that is none, or a driver beside a subset.
         NonFiniteError: NaN or an infinity anywhere, with ``batch_index`` and ``element_index``.
         NotPositiveDefiniteError: the matrix of ``b`` at ``batch_index`` is not.
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
@@ -169,44 +181,55 @@ def eigh(
 
     The error of generalized eigenvalues grows with the condition number of B, from whose Cholesky factor they come.
 
-    Source: LAPACK xSYEVD / xHEEVD (divide and conquer), for subsets of large matrices xSTEMR (relatively robust
-    representations); for batches on the CPU Jacobi rotations up to 16 rows, implicit QR iterations up to 64; Golub and
-    Van Loan, Matrix Computations, 4th ed., §8.3 to §8.5 and, for two matrices, §8.7.
+    Source: LAPACK xSYEVD / xHEEVD (divide and conquer), xSYEV / xHEEV, xSYEVR / xHEEVR, and for subsets of large
+    matrices xSTEMR (relatively robust representations); for batches on the CPU Jacobi rotations up to 16 rows, implicit
+    QR iterations up to 64; Golub and Van Loan, Matrix Computations, 4th ed., §8.3 to §8.5 and, for two matrices, §8.7.
 
     >>> import tensor_runtime as tr
     >>> w, v = eigh(tr.tensor([[2.0, 99.0], [1.0, 2.0]]))
     >>> w.to_numpy().round(12).tolist()
     [1.0, 3.0]
     """
-    plain = b is None and subset_by_index is None and subset_by_value is None and gauge is RAW
+    plain = b is None and subset_by_index is None and subset_by_value is None and gauge is RAW and driver is _AUTO
     if plain and check is True and out is None and overwrite is False:
-        return EighResult._make(execute_parts(EIGH, a, True))
+        return EighResult._make(execute_parts(EIGH, a, _AS_USUAL))
+    wanted = _Wanted(subset_by_index, subset_by_value, choice("eigh", "driver", driver, DRIVERS))
+    if wanted.is_subset and driver != _AUTO:
+        raise ArgumentError(f"eigh: driver is {driver!r} beside a subset; accepted: 'auto'", operation="eigh")
     if isinstance(check, str) and check == "mask":
-        return delivered("eigh", _masked(a, b, subset_by_index, subset_by_value, gauge), out, a)
+        return delivered("eigh", _masked(a, b, wanted, gauge), out, a)
     checked = flag("eigh", "check", check)
-    subset = subset_by_index is not None or subset_by_value is not None
-    if flag("eigh", "overwrite", overwrite) and b is None and not subset:
+    if flag("eigh", "overwrite", overwrite) and b is None and not wanted.is_subset and driver == _AUTO:
         values, vectors = execute_parts(EIGH_OVERWRITING, given_up("eigh", a)[0], checked)
     elif b is not None:
-        values, vectors = _generalized(a, b, subset_by_index, subset_by_value, checked)
+        values, vectors = _generalized(a, b, wanted, checked)
     else:
-        values, vectors = _pairs(a, subset_by_index, subset_by_value, checked)
-    if gauge is not RAW and not (isinstance(gauge, str) and gauge == RAW):
+        values, vectors = _pairs(a, wanted, checked)
+    if not is_raw(gauge):
         vectors, _ = turned("eigh", vectors, gauge)
     found = EighResult(values, vectors)
     return found if out is None else delivered("eigh", found, out, a, b)
 
 
-def _masked(a: Tensor, b: Any, by_index: Any, by_value: Any, gauge: Any) -> MaskedEighResult:
-    if by_value is not None or isinstance(gauge, Tensor):
-        raise ArgumentError(
-            'eigh: check="mask" with subset_by_value or a reference for the gauge; accepted: subset_by_index, and a '
-            "gauge by name",
-            operation="eigh",
-        )
+class _Wanted(NamedTuple):
+    """Which pairs, by which method."""
+
+    by_index: Any
+    by_value: Any
+    driver: str
+
+    @property
+    def is_subset(self) -> bool:
+        """Whether they are not all."""
+        return self.by_index is not None or self.by_value is not None
+
+
+def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedEighResult:
+    if wanted.by_value is not None:
+        raise ArgumentError('eigh: check="mask" with subset_by_value; accepted: subset_by_index', operation="eigh")
 
     def run(*each: Tensor) -> EighResult:
-        return eigh(*each, subset_by_index=by_index, gauge=gauge, check=False)
+        return eigh(*each, subset_by_index=wanted.by_index, driver=wanted.driver, check=False)
 
     shape = unwrap("eigh", a)[0].shape
     if b is None:
@@ -218,10 +241,11 @@ def _masked(a: Tensor, b: Any, by_index: Any, by_value: Any, gauge: Any) -> Mask
         definite = eye(size, dtype=b.dtype, placement=b.placement)
         both = with_batch(a, 2, batch), with_batch(b, 2, batch)  # each matrix with its own, as both are to blame
         found, status = masked(run, "eigh", *both, instead_of_b=definite)
-    return MaskedEighResult._make((*found, status))
+    values, vectors = found
+    return MaskedEighResult(values, vectors if is_raw(gauge) else turned("eigh", vectors, gauge)[0], status)
 
 
-def _generalized(a: Tensor, b: Tensor, by_index: Any, by_value: Any, check: bool) -> tuple[Tensor, Tensor]:
+def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool) -> tuple[Tensor, Tensor]:
     """By C = L⁻¹ A L⁻ᴴ with B = L Lᴴ."""
     size, batch_a = square_axes("eigh", floating_form("eigh", a, "operand a").shape)
     size_b, batch_b = square_axes("eigh", floating_form("eigh", b, "operand b").shape)
@@ -240,7 +264,7 @@ def _generalized(a: Tensor, b: Tensor, by_index: Any, by_value: Any, check: bool
     options = {"lower": True, "transpose": False, "conjugate": False, "unit_diagonal": False}
     half = triangular_solve(factor, with_batch(hermitian_of_lower(convert(a, dtype)), 2, batch), **options)
     with failing_as("eigh"):
-        values, vectors = _pairs(triangular_solve(factor, mH(half), **options), by_index, by_value, False)
+        values, vectors = _pairs(triangular_solve(factor, mH(half), **options), wanted, False)
     back = {**options, "transpose": True, "conjugate": True}
     return values, triangular_solve(factor, vectors, **back)
 
@@ -256,10 +280,11 @@ def hermitian_of_lower(a: Tensor, /) -> Tensor:
     return add(add(below, mH(below)), embed_diagonal(real(extract_diagonal(a))))
 
 
-def _pairs(a: Tensor, by_index: Any, by_value: Any, check: bool) -> tuple[Tensor, ...]:
+def _pairs(a: Tensor, wanted: _Wanted, check: bool) -> tuple[Tensor, ...]:
     """All pairs, or those in a subset, whose eigenvalues are found first where they are chosen by value."""
-    if by_index is None and by_value is None:
-        return execute_many(EIGH, (a,), check)
+    by_index, by_value, driver = wanted
+    if not wanted.is_subset:
+        return execute_many(EIGH, (a,), (check, driver))
     shape = unwrap("eigh", a)[0].shape
     size, batch = square_axes("eigh", shape)
     if by_index is not None and by_value is not None:

@@ -28,6 +28,15 @@ _NEARLY: Final = 1 - 1e-3
 """Elements of this part of the largest one count as large: which of two equal ones is larger, rounding decides."""
 
 
+def is_raw(gauge: object, /) -> bool:
+    """Whether nothing is to be turned.
+
+    >>> is_raw("raw"), is_raw("canonical")
+    (True, False)
+    """
+    return gauge is RAW or (isinstance(gauge, str) and gauge == RAW)
+
+
 def phases(z: Tensor, /) -> Tensor:
     """z / |z|, and 1 for 0; of a real number its sign.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, overload
+
 from tensor_core.errors import ArgumentError
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.eigh import EighResult, eigh, hermitian_of_lower
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import SVDResult, svd
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import require_finite
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.targets import delivered
@@ -19,6 +22,7 @@ from tensor_runtime.ops.views import copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor
 
 
+@overload
 def randomized_svd(
     a: Tensor,
     /,
@@ -29,7 +33,30 @@ def randomized_svd(
     iterations: int = 2,
     check: bool = True,
     out: SVDResult | None = None,
-) -> SVDResult:
+) -> SVDResult: ...
+@overload
+def randomized_svd(
+    a: Tensor,
+    /,
+    rank: int,
+    *,
+    seed: int,
+    oversampling: int = 10,
+    iterations: int = 2,
+    check: Literal["mask"],
+    out: MaskedResult[SVDResult] | None = None,
+) -> MaskedResult[SVDResult]: ...
+def randomized_svd(
+    a: Tensor,
+    /,
+    rank: int,
+    *,
+    seed: int,
+    oversampling: int = 10,
+    iterations: int = 2,
+    check: Check = True,
+    out: Any = None,
+) -> SVDResult | MaskedResult[SVDResult]:
     """The leading singular values and vectors, from products of A with random vectors.
 
     Costs about 4 (1 + iterations) products of A with ``rank + oversampling`` vectors, where :func:`svd` costs about
@@ -42,6 +69,8 @@ def randomized_svd(
         oversampling: random vectors beyond ``rank``.
         iterations: of the power method, each of which raises the ratio of singular values by 2 in the exponent.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the results are written, an ``SVDResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -64,6 +93,9 @@ def randomized_svd(
     >>> randomized_svd(a, 1, seed=0).s.to_numpy().round(12).tolist()
     [3.0]
     """
+    if check is not True and asks_for_mask(check):
+        options: dict[str, Any] = {"seed": seed, "oversampling": oversampling, "iterations": iterations}
+        return masked_result("randomized_svd", lambda x: randomized_svd(x, rank, **options, check=False), a, out=out)
     rows, columns, _ = matrices("randomized_svd", a)
     if flag("randomized_svd", "check", check):
         require_finite("randomized_svd", "a", a)
@@ -78,6 +110,7 @@ def randomized_svd(
     return delivered("randomized_svd", found, out, a)
 
 
+@overload
 def randomized_eigh(
     a: Tensor,
     /,
@@ -88,7 +121,30 @@ def randomized_eigh(
     iterations: int = 2,
     check: bool = True,
     out: EighResult | None = None,
-) -> EighResult:
+) -> EighResult: ...
+@overload
+def randomized_eigh(
+    a: Tensor,
+    /,
+    rank: int,
+    *,
+    seed: int,
+    oversampling: int = 10,
+    iterations: int = 2,
+    check: Literal["mask"],
+    out: MaskedResult[EighResult] | None = None,
+) -> MaskedResult[EighResult]: ...
+def randomized_eigh(
+    a: Tensor,
+    /,
+    rank: int,
+    *,
+    seed: int,
+    oversampling: int = 10,
+    iterations: int = 2,
+    check: Check = True,
+    out: Any = None,
+) -> EighResult | MaskedResult[EighResult]:
     """The eigenvalues of largest magnitude of Hermitian matrices and their vectors, from products with random vectors.
 
     The lower triangle is read, as :func:`eigh` does. The same arguments give the same result.
@@ -100,6 +156,8 @@ def randomized_eigh(
         oversampling: random vectors beyond ``rank``.
         iterations: of the power method, two products with A each.
         check: raise when an element is not finite.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -120,6 +178,9 @@ def randomized_eigh(
     >>> randomized_eigh(a, 1, seed=0).eigenvalues.to_numpy().round(12).tolist()
     [-5.0]
     """
+    if check is not True and asks_for_mask(check):
+        options: dict[str, Any] = {"seed": seed, "oversampling": oversampling, "iterations": iterations}
+        return masked_result("randomized_eigh", lambda x: randomized_eigh(x, rank, **options, check=False), a, out=out)
     size, _, _ = matrices("randomized_eigh", a, square=True)
     if flag("randomized_eigh", "check", check):
         require_finite("randomized_eigh", "a", a)

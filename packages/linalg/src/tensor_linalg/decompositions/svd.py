@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64, TensorScalar
-from tensor_core.errors import ArgumentError
 from tensor_linalg.composed import failing_as, matrices
-from tensor_linalg.decompositions.gauges import RAW, turned
+from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
@@ -104,7 +103,7 @@ def svd(
     *,
     full: bool = False,
     driver: str = _AUTO,
-    gauge: str = RAW,
+    gauge: str | Tensor = RAW,
     check: Literal["mask"],
     out: MaskedSVDResult | None = None,
 ) -> MaskedSVDResult: ...
@@ -182,19 +181,17 @@ def svd(
     else:
         u, s, vh = execute_parts(SVD, a, (checked, driver))
         u, vh = full_factors(u, vh)
-    if not (isinstance(gauge, str) and gauge == RAW):
+    if not is_raw(gauge):
         u, vh = _turned(u, vh, gauge)
     return delivered("svd", SVDResult(u, s, vh), out, a)
 
 
-def _masked(a: Tensor, full: bool, driver: str, gauge: Any) -> MaskedSVDResult:
-    if isinstance(gauge, Tensor):
-        raise ArgumentError(
-            'svd: check="mask" with a reference for the gauge; accepted: a gauge by name', operation="svd"
-        )
+def _masked(a: Tensor, full: bool, driver: str, gauge: str | Tensor) -> MaskedSVDResult:
     matrix_axes("svd", unwrap("svd", a)[0].shape)
-    found, status = masked(lambda x: svd(x, full=full, driver=driver, gauge=gauge, check=False), "svd", a)
-    return MaskedSVDResult._make((*found, status))
+    (u, s, vh), status = masked(lambda x: svd(x, full=full, driver=driver, check=False), "svd", a)
+    if not is_raw(gauge):
+        u, vh = _turned(u, vh, gauge)
+    return MaskedSVDResult(u, s, vh, status)
 
 
 def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor) -> tuple[Tensor, Tensor]:
@@ -233,20 +230,27 @@ def completed(q: Tensor, /) -> Tensor:
 
 
 @overload
-def svdvals(a: TypedTensor[F32] | TypedTensor[C32], /, *, check: bool = True, out: None = None) -> TypedTensor[F32]: ...
-@overload
-def svdvals(a: TypedTensor[F64] | TypedTensor[C64], /, *, check: bool = True, out: None = None) -> TypedTensor[F64]: ...
-@overload
-def svdvals(a: Tensor, /, *, check: bool = True, out: Out = None) -> Tensor: ...
+def svdvals(
+    a: TypedTensor[F32] | TypedTensor[C32], /, *, driver: str = _AUTO, check: bool = True, out: None = None
+) -> TypedTensor[F32]: ...
 @overload
 def svdvals(
-    a: Tensor, /, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+    a: TypedTensor[F64] | TypedTensor[C64], /, *, driver: str = _AUTO, check: bool = True, out: None = None
+) -> TypedTensor[F64]: ...
+@overload
+def svdvals(a: Tensor, /, *, driver: str = _AUTO, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def svdvals(
+    a: Tensor, /, *, driver: str = _AUTO, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
 ) -> MaskedResult[Tensor]: ...
-def svdvals(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | MaskedResult[Tensor]:
+def svdvals(
+    a: Tensor, /, *, driver: str = _AUTO, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Singular values alone, which cost a fraction of the whole decomposition.
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
+        driver: as for :func:`svd`.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
@@ -257,18 +261,20 @@ def svdvals(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | M
         a few rounding units of the dtype times max(M, N) times the norm of A.
 
     Raises:
-        DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as for :func:`svd`.
+        DTypeError, ShapeError, ArgumentError, NonFiniteError, NotConvergedError, SizeLimitError: as for :func:`svd`.
 
-    Source: LAPACK xGESDD, and one-sided Jacobi rotations for small matrices on the CPU; Golub and Van Loan, Matrix
-    Computations, 4th ed., §8.6.
+    Source: LAPACK xGESDD, xGESVD and xGEJSV, and one-sided Jacobi rotations for small matrices on the CPU; Golub and
+    Van Loan, Matrix Computations, 4th ed., §8.6.
 
     >>> import tensor_runtime as tr
     >>> svdvals(tr.tensor([[3.0, 0.0], [0.0, -4.0]])).to_numpy().round(12).tolist()
     [4.0, 3.0]
     """
     if check is not True and asks_for_mask(check):
-        return masked_result("svdvals", lambda x: svdvals(x, check=False), a, out=out)
-    return execute_with_params(SVDVALS, a, flag("svdvals", "check", check), out)
+        return masked_result("svdvals", lambda x: svdvals(x, driver=driver, check=False), a, out=out)
+    if driver is not _AUTO:
+        choice("svdvals", "driver", driver, DRIVERS)
+    return execute_with_params(SVDVALS, a, (flag("svdvals", "check", check), driver), out)
 
 
 class PolarResult(NamedTuple, Generic[FactorT]):

@@ -47,7 +47,7 @@ def trace(a: Tensor, /, offset: int = 0, *, out: Out = None) -> Tensor:
     5.0
     """
     matrix_axes("trace", unwrap("trace", a)[0].shape)
-    return placed(diagonals.trace(a, offset, 0, 1), out, a)
+    return placed("trace", diagonals.trace(a, offset, 0, 1), out, a)
 
 
 @same_dtype
@@ -104,7 +104,7 @@ def cross(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
             )
     broadcast_batches("cross", x.shape[1:], y.shape[1:])
     pairs = ((1, 2), (2, 0), (0, 1))
-    return placed(stack([subtract(multiply(x[i], y[j]), multiply(x[j], y[i])) for i, j in pairs]), out, x, y)
+    return placed("cross", stack([subtract(multiply(x[i], y[j]), multiply(x[j], y[i])) for i, j in pairs]), out, x, y)
 
 
 @product_dtype
@@ -138,7 +138,7 @@ def kron(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     right = expand_dims(expand_dims(with_batch(b, 2, batch), 1), 3)
     both_bool = a.dtype is Bool and b.dtype is Bool
     product = (logical_and if both_bool else multiply)(left, right)  # [P, M, Q, N, B...]: block after block
-    return placed(reshape_view(product, (m * p, n * q, *batch)), out, a, b)
+    return placed("kron", reshape_view(product, (m * p, n * q, *batch)), out, a, b)
 
 
 def block_diag(*matrices: Tensor, out: Out = None) -> Tensor:
@@ -178,7 +178,7 @@ def block_diag(*matrices: Tensor, out: Out = None) -> Tensor:
         own = one if one.dtype is dtype else convert(one, dtype)
         rows.append(concatenate([left, with_batch(own, 2, batch), right], 1))
         before += n
-    return placed(concatenate(rows), out, *matrices)
+    return placed(name, concatenate(rows), out, *matrices)
 
 
 @same_dtype_into
@@ -217,8 +217,8 @@ def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False, out:
         raise ArgumentError(f"{name}: n is {count}; accepted: None, or an int from 0 on", operation=name)
     as_shape((shape[0], count, *shape[1:]))  # refuses more elements than can be counted, before any is computed
     if count == 0:
-        return placed(zeros((shape[0], 0, *shape[1:]), dtype=x.dtype, placement=x.placement), out, x)
+        return placed(name, zeros((shape[0], 0, *shape[1:]), dtype=x.dtype, placement=x.placement), out, x)
     powers = [full(shape, 1, dtype=x.dtype, placement=x.placement)]
     for _ in range(count - 1):
         powers.append(multiply(powers[-1], x))
-    return placed(stack(powers if flag(name, "increasing", increasing) else powers[::-1], 1), out, x)
+    return placed(name, stack(powers if flag(name, "increasing", increasing) else powers[::-1], 1), out, x)

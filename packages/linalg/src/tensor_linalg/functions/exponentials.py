@@ -83,7 +83,7 @@ def expm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
     """
     if check is not True and asks_for_mask(check):
         return masked_result("expm", lambda x: expm(x, check=False), a, out=out)
-    return placed(cast_back(_exponential(prepared("expm", a, check)), a.dtype), out, a)
+    return placed("expm", cast_back(_exponential(prepared("expm", a, check)), a.dtype), out, a)
 
 
 @overload
@@ -117,7 +117,7 @@ def cosm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
     """
     if check is not True and asks_for_mask(check):
         return masked_result("cosm", lambda x: cosm(x, check=False), a, out=out)
-    return placed(_circular("cosm", a, check), out, a)
+    return placed("cosm", _circular("cosm", a, check), out, a)
 
 
 @overload
@@ -151,7 +151,7 @@ def sinm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
     """
     if check is not True and asks_for_mask(check):
         return masked_result("sinm", lambda x: sinm(x, check=False), a, out=out)
-    return placed(_circular("sinm", a, check), out, a)
+    return placed("sinm", _circular("sinm", a, check), out, a)
 
 
 def prepared(operation: str, a: Tensor, check: Check) -> Tensor:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, Literal, overload
+from typing import Any, Final, Literal, TypeVar, overload
 
-from tensor_core.dtypes import C32, C64, F32, F64
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import svdvals
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.operands import floating, plain, require_finite
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
+from tensor_linalg.operands import floating, holds, plain, require_finite
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
@@ -19,17 +19,24 @@ from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import SingularMatrixError
 from tensor_runtime.ops import statistics
-from tensor_runtime.ops.arithmetic import divide, multiply
+from tensor_runtime.ops.arithmetic import abs, divide, multiply
 from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full
-from tensor_runtime.ops.reduction import max, min, sum
+from tensor_runtime.ops.exponential import exp2, log2
+from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.reduction import any, max, min, sum
+from tensor_runtime.ops.rounding import isfinite, round
 from tensor_runtime.ops.selection import where
 from tensor_runtime.static_types.results import inexact_component_dtype
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 Order = float | str
+OutT = TypeVar("OutT", bound=Tensor)
+_Exact = TypedTensor[I32] | TypedTensor[I64] | TypedTensor[Bool]
 
 _OF_SINGULAR_VALUES = (2, -2, "nuc")
+_LARGEST: Final[dict[DType, float]] = {F32: (2 - 2.0**-23) * 2.0**127, F64: (2 - 2.0**-52) * 2.0**1023}
+"""Numbers of each dtype."""
 
 
 @inexact_component_dtype
@@ -61,11 +68,28 @@ def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
     if isinstance(ord, str):
         raise ArgumentError(f"vector_norm: ord is {ord!r}; accepted: a number", operation="vector_norm")
     order: Any = plain(ord)
-    return statistics.norm(x, ord if order is None else order, 0, out=out)
+    return placed("vector_norm", statistics.norm(x, ord if order is None else order, 0), out, x)
 
 
-@inexact_component_dtype
-def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def matrix_norm(
+    a: TypedTensor[F32] | TypedTensor[C32], /, ord: Order = "fro", *, check: bool = True, out: None = None
+) -> TypedTensor[F32]: ...
+@overload
+def matrix_norm(
+    a: TypedTensor[F64] | TypedTensor[C64] | _Exact, /, ord: Order = "fro", *, check: bool = True, out: None = None
+) -> TypedTensor[F64]: ...
+@overload
+def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: OutT) -> OutT: ...
+@overload
+def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def matrix_norm(
+    a: Tensor, /, ord: Order = "fro", *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def matrix_norm(
+    a: Tensor, /, ord: Order = "fro", *, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Norms of matrices, batch axes last.
 
     Args:
@@ -74,6 +98,8 @@ def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Ou
             the largest and the smallest of the min(M, N) singular values; 1 and -1, the largest and the smallest sum of
             |a| over a column; inf and -inf, over a row.
         check: for "nuc", 2 and -2, raise when an element is not finite; the others give NaN or infinity then.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...], which is 0 wherever the order takes any element.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -96,9 +122,13 @@ def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Ou
     (3.0, 4.0, 3.0)
     """
     operation = "matrix_norm"
-    check = flag(operation, "check", check)
     rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)
     order = _order(operation, ord)
+    if check is not True and asks_for_mask(check):
+        if order in _OF_SINGULAR_VALUES:
+            return masked_result(operation, lambda x: matrix_norm(x, order, check=False), a, out=out)
+        return unfailing(operation, matrix_norm(a, order), batch, out, a)
+    check = flag(operation, "check", check)
     if order in _OF_SINGULAR_VALUES:
         floating(operation, a)
         if check:
@@ -106,10 +136,11 @@ def matrix_norm(a: Tensor, /, ord: Order = "fro", *, check: bool = True, out: Ou
     if 0 in (rows, columns) and order != "fro":
         negative = isinstance(order, float) and order < 0
         nothing = full(batch, inf if negative else 0.0, dtype=inexact(a.dtype).component, placement=a.placement)
-        return placed(nothing, out, a)
+        return placed(operation, nothing, out, a)
     if order == "fro":
-        return statistics.norm(a, 2, (0, 1), out=out)
-    return placed(_norms(a, order), out, a)
+        found: Tensor = statistics.norm(a, 2, (0, 1), out=out)
+        return found
+    return placed(operation, _norms(a, order), out, a)
 
 
 def _norms(a: Tensor, order: Order) -> Tensor:
@@ -123,8 +154,30 @@ def _norms(a: Tensor, order: Order) -> Tensor:
     return (max if order in (1, inf) else min)(sums, 0)
 
 
-@inexact_component_dtype
-def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True, out: Out = None) -> Tensor:
+@overload
+def norm(
+    a: TypedTensor[F32] | TypedTensor[C32], /, ord: Order | None = None, *, check: bool = True, out: None = None
+) -> TypedTensor[F32]: ...
+@overload
+def norm(
+    a: TypedTensor[F64] | TypedTensor[C64] | _Exact,
+    /,
+    ord: Order | None = None,
+    *,
+    check: bool = True,
+    out: None = None,
+) -> TypedTensor[F64]: ...
+@overload
+def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True, out: OutT) -> OutT: ...
+@overload
+def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True, out: Out = None) -> Tensor: ...
+@overload
+def norm(
+    a: Tensor, /, ord: Order | None = None, *, check: Literal["mask"], out: MaskedResult[Tensor] | None = None
+) -> MaskedResult[Tensor]: ...
+def norm(
+    a: Tensor, /, ord: Order | None = None, *, check: Check = True, out: Any = None
+) -> Tensor | MaskedResult[Tensor]:
     """Norm of one vector, or norms of matrices, batch axes last.
 
     A vector is a tensor of rank 1; for a batch of vectors see :func:`vector_norm`.
@@ -147,11 +200,18 @@ def norm(a: Tensor, /, ord: Order | None = None, *, check: bool = True, out: Out
     >>> norm(tr.tensor([3.0, 4.0])).item(), norm(tr.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc").item()
     (5.0, 7.0)
     """
-    if unwrap("norm", a)[0].rank != 1:
-        return matrix_norm(a, "fro" if ord is None else ord, check=check, out=out)
+    rank = unwrap("norm", a)[0].rank
+    mask = check is not True and asks_for_mask(check)
+    if rank != 1:
+        order = "fro" if ord is None else ord
+        if mask:
+            return matrix_norm(a, order, check="mask", out=out)
+        found: Tensor = matrix_norm(a, order, check=flag("norm", "check", check), out=out)
+        return found
     if isinstance(ord, str):
         raise ArgumentError(f"norm: ord is {ord!r} for a vector; accepted: a number", operation="norm")
-    return vector_norm(a, 2 if ord is None else ord, out=out)
+    found = vector_norm(a, 2 if ord is None else ord, out=None if mask else out)
+    return unfailing("norm", found, (), out, a) if mask else found
 
 
 @overload
@@ -218,18 +278,36 @@ def cond(
             values = svdvals(a, check=check)
         first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
         found = divide(first, last)
-        return placed(where(equal(values[0], 0.0), inf, found), out, a)
+        return placed(operation, where(equal(values[0], 0.0), inf, found), out, a)
     try:
         with failing_as(operation):
             inverse = inv(a, check=check)
     except SingularMatrixError:
         inverse, status = inv(a, check="mask")
     else:
-        return placed(multiply(_norms(a, order), _norms(inverse, order)), out, a)
+        return placed(operation, _product_of_norms(a, inverse, order), out, a)
     singular = greater(status, 1)
     inverse = where(singular, 0.0, inverse)
-    found = multiply(_norms(a, order), _norms(inverse, order))
-    return placed(where(singular, inf, found), out, a)
+    found = _product_of_norms(a, inverse, order)
+    return placed(operation, where(singular, inf, found), out, a)
+
+
+def _product_of_norms(a: Tensor, inverse: Tensor, order: Order) -> Tensor:
+    """The norms of matrices times those of their inverses; of matrices at the ends of the range, as of nearer ones."""
+    if order == "nuc" and holds(logical_not(isfinite(sum(inverse)))):  # infinite matrices have no singular values
+        found = full(a.shape[2:], inf, dtype=a.dtype.component, placement=a.placement)
+    else:
+        found = multiply(_norms(a, order), _norms(inverse, order))
+        beyond = greater(found, _LARGEST[a.dtype.component])
+        if not holds(any(beyond) if found.rank else beyond):
+            return found
+    largest = max(abs(a), (0, 1))
+    half = exp2(round(multiply(log2(where(greater(largest, 0.0), largest, 1.0)), -0.5)))
+    near = multiply(multiply(a, half), half)  # the power of both may be beyond the range
+    inverse, status = inv(near, check="mask")
+    fine = equal(status, 0)
+    again = multiply(_norms(where(fine, near, 0.0), order), _norms(where(fine, inverse, 0.0), order))
+    return where(fine, again, found)
 
 
 def _order(operation: str, value: object) -> Order:

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal, TypeVar, overload
 
-from tensor_core.dtypes import I32, TensorScalar
+from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
 from tensor_linalg.operands import with_batch
 from tensor_linalg.products import matmul
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
-from tensor_linalg.targets import delivered, placed
+from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.ops.creation import eye, zeros
+from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
@@ -67,11 +67,10 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
     if check is not True and asks_for_mask(check):
         if exponent < 0:
             return masked_result(name, lambda x: matrix_power(x, n, check=False), a, out=out)
-        fine = zeros(batch, dtype=I32, placement=a.placement)  # products take any elements
-        return delivered(name, MaskedResult(matrix_power(a, n), fine), out, a)
+        return unfailing(name, matrix_power(a, n), batch, out, a)  # products take any elements
     check = flag(name, "check", check)
     if exponent == 0:
-        return placed(copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
+        return placed(name, copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
     square = a
     if exponent < 0:
         with failing_as(name):
@@ -84,7 +83,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
         exponent >>= 1
         if not exponent:
             assert found is not None
-            return placed(copy(found) if found is a and out is None else found, out, a)
+            return placed(name, copy(found) if found is a and out is None else found, out, a)
         square = matmul(square, square)
 
 
@@ -145,7 +144,7 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
 
     found = product(0, len(given))
     axes = [axis for axis, gone in ((0, row), (1, column)) if gone]
-    return placed(squeeze(found, axes) if axes else found, out, *matrices)
+    return placed(name, squeeze(found, axes) if axes else found, out, *matrices)
 
 
 def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:

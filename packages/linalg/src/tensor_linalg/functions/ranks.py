@@ -86,10 +86,10 @@ def matrix_rank(
     if hermitian:
         square_axes(operation, a.shape)
     if 0 in (rows, columns):
-        return placed(zeros(batch, dtype=I64, placement=a.placement), out, a)
+        return placed(operation, zeros(batch, dtype=I64, placement=a.placement), out, a)
     with failing_as(operation):
         sizes = abs(eigvalsh(a, check=check)) if hermitian else svdvals(a, check=check)
-    return placed(sum(counted(operation, sizes, (rows, columns), rtol), 0), out, a)
+    return placed(operation, sum(counted(operation, sizes, (rows, columns), rtol), 0), out, a)
 
 
 def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: Out = None) -> Tensor:
@@ -118,10 +118,10 @@ def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: Ou
     """
     _prepare("orth", a, check, rtol)
     if 0 in a.shape:
-        return placed(zeros((a.shape[0], 0), dtype=a.dtype, placement=a.placement), out, a)
+        return placed("orth", zeros((a.shape[0], 0), dtype=a.dtype, placement=a.placement), out, a)
     u, s, _ = svd(a, check=False)
     rank = nonzero(counted("orth", s, (a.shape[0], a.shape[1]), rtol))[0].shape[0]
-    return placed(copy(u[:, :rank]), out, a)
+    return placed("orth", copy(u[:, :rank]), out, a)
 
 
 def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: Out = None) -> Tensor:
@@ -151,13 +151,13 @@ def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True, o
     _prepare("null_space", a, check, rtol)
     rows, columns = a.shape
     if 0 in a.shape:
-        return placed(eye(columns, dtype=a.dtype, placement=a.placement), out, a)
+        return placed("null_space", eye(columns, dtype=a.dtype, placement=a.placement), out, a)
     given = a
     if rows < columns:  # rows of zeros leave the null space as it is, and make the thin decomposition a full one
         a = concatenate([a, zeros((columns - rows, columns), dtype=a.dtype, placement=a.placement)])
     _, s, vh = svd(a, check=False)
     rank = nonzero(counted("null_space", s, (rows, columns), rtol))[0].shape[0]
-    return placed(copy(mH(vh[rank:])), out, given)
+    return placed("null_space", copy(mH(vh[rank:])), out, given)
 
 
 def _prepare(operation: str, a: Tensor, check: bool, rtol: float | None) -> None:

@@ -111,7 +111,7 @@ def sqrtm(
         found = _of_positive("sqrtm", wide, exponential.sqrt, unit_of(a.dtype))
     else:
         found = _root("sqrtm", wide)
-    return placed(cast_back(found, a.dtype), out, a)
+    return placed("sqrtm", cast_back(found, a.dtype), out, a)
 
 
 @overload
@@ -158,9 +158,9 @@ def logm(
         return masked_result("logm", lambda x: logm(x, hermitian=hermitian, check=False), a, out=out)
     wide = prepared("logm", a, check)
     if flag("logm", "hermitian", hermitian):
-        return placed(cast_back(_of_positive("logm", wide, exponential.log, None), a.dtype), out, a)
+        return placed("logm", cast_back(_of_positive("logm", wide, exponential.log, None), a.dtype), out, a)
     if 0 in a.shape:
-        return placed(copy(a), out, a)
+        return placed("logm", copy(a), out, a)
     one = identities(wide)
     factor: Tensor | None = None
     for _ in range(_MOST_ROOTS):
@@ -176,7 +176,7 @@ def logm(
         term = multiply(solve(add(multiply(rest, node), one), rest, check=False), weight)
         found = term if found is None else add(found, term)
     assert found is not None
-    return placed(cast_back(found if factor is None else multiply(found, factor), a.dtype), out, a)
+    return placed("logm", cast_back(found if factor is None else multiply(found, factor), a.dtype), out, a)
 
 
 @overload
@@ -246,7 +246,7 @@ def funm(
             operation="funm",
             shape=found.shape,
         )
-    return placed(_with_values(vectors, found), out, a)
+    return placed("funm", _with_values(vectors, found), out, a)
 
 
 def _with_values(vectors: Tensor, values: Tensor) -> Tensor:

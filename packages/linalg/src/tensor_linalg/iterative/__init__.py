@@ -5,14 +5,16 @@ nobody flattens anything. Vectors lie in one tensor, products with them are ``do
 number or two back to the host, by which it decides. The same start gives the same bits on one machine.
 
 Where a right-hand side has trailing batch axes, each column is iterated with numbers of its own. ``eigsh``, ``eigs``
-and ``svds`` look for pairs of one map from one start, all of whose axes belong to the vector: they have no batch axes.
+and ``svds`` look for pairs of one map from one start; trailing batch axes of the start, as ``batch_rank`` counts them,
+make it a block, whose vectors span one space together.
 
 A callback is told ``Progress`` and stops the iteration by returning True. Ctrl-C stops it too: the best so far is
 returned, with ``interrupted=True``. Before the first product with A has ended (``svds``: with AᴴA) there is nothing to
 return, and ``KeyboardInterrupt`` goes on to the caller.
 
 No more than ``maxiter`` products with A are made (``svds``: with AᴴA), that for the residual of ``x0`` among them;
-``svds`` makes up to ``k`` more with A at its end, for left vectors. ``iterations`` counts those that ended. Nothing is
+``svds`` makes up to ``k`` more with A at its end, for left vectors. One product with a block, or with all columns of a
+right-hand side, counts as one. ``iterations`` counts those that ended. Nothing is
 raised where an iteration does not converge: ``converged`` says so. NaN and infinities are errors, wherever they come
 from: a right-hand side, an image, or products that overflow.
 """

@@ -9,6 +9,7 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import numbers, placed
 from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import sizes, start_vector
 from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images
 from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
@@ -37,6 +38,7 @@ def eigs(
     tol: float | None = None,
     maxiter: int = 3000,
     basis: int | None = None,
+    batch_rank: int = 0,
     seed: int = 0,
     callback: Callback | None = None,
 ) -> EigenResult:
@@ -54,15 +56,17 @@ def eigs(
             imaginary parts (not their magnitudes).
         tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen; None for the
             rounding unit to the power 3/4.
-        maxiter: products with A at most.
-        basis: vectors that are kept, each as large as ``x0``; None for max(20, 2 k + 4). With few beyond k, what
+        maxiter: products with A at most, of which one with a block counts as one.
+        basis: vectors that are kept, each as large as one of ``x0``; None for max(20, 2 k + 4), and of blocks of p
+            vectors for 8 p more. With few beyond k, what
             converges may be other eigenvalues than those wanted, as with any restarted method.
+        batch_rank: as for ``eigsh``; of an eigenvalue with several eigenvectors as many are found as a block has.
         seed: of starts that are drawn.
         callback: called with ``Progress`` whenever residuals are looked at; True stops.
 
     Returns:
         As ``eigsh``, with complex eigenvalues [k], the wanted first, and eigenvectors [*shape, k] of norm 1 that are
-        not orthogonal in general. Of an eigenvalue with several eigenvectors one is found.
+        not orthogonal in general. Of an eigenvalue with several eigenvectors one is found, but for blocks.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
@@ -76,12 +80,13 @@ def eigs(
     >>> [complex(round(w.real, 9), round(w.imag, 9)) for w in found.eigenvalues.to_numpy().tolist()]
     [2j, -2j]
     """
-    start = start_vector("eigs", a, x0, seed)
+    start = start_vector("eigs", a, x0, batch_rank, seed)
     k, room = sizes("eigs", k, basis, start)
     choice("eigs", "which", which, tuple(_ORDERS))
-    apply = LinearMap("eigs", a, start.shape, ())
-    stop = Stop("eigs", tol, maxiter, callback, start.dtype, 0.75)
-    arnoldi = _Arnoldi(apply, start.reshape((start.size,)), room, _ORDERS[which], stop, seed)
+    apply = LinearMap("eigs", a, start.core, start.batch)
+    stop = Stop("eigs", tol, maxiter, callback, start.flat.dtype, 0.75)
+    process = _BlockArnoldi if start.batch else _Arnoldi
+    arnoldi = process(apply, start.flat, room, _ORDERS[which], stop, seed)
     converged = interrupted = False
     try:
         converged = arnoldi.search(k)
@@ -92,7 +97,7 @@ def eigs(
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
         placed(values, vectors, vectors.dtype),
-        vectors.reshape((*start.shape, len(values))),
+        vectors.reshape((*start.core, len(values))),
         converged,
         apply.products,
         placed(residuals, vectors, vectors.dtype.component),
@@ -106,7 +111,10 @@ class _Ritz:
     def __init__(self, h: tr.Tensor, growth: tr.Tensor, order: Callable[[complex], Any]) -> None:
         with finite_images("eigs"):
             values, vectors = eig(h)
-        last = tr.abs(tr.dot_general(growth, vectors, contracting=((0,), (0,))))
+        if growth.shape[0] == 1:
+            last = tr.abs(tr.dot_general(growth[0], vectors, contracting=((0,), (0,))))
+        else:
+            last = tr.norm(tr.dot_general(growth, vectors, contracting=((1,), (0,))), axis=0)
         found, lengths = numbers(values), numbers(last)
         self.order = sorted(range(len(found)), key=lambda position: order(found[position]))
         self.values: list[complex] = [found[position] for position in self.order]
@@ -119,28 +127,39 @@ class _Ritz:
 
 
 class _Arnoldi:
-    """A V = V H + v g: a basis V, its matrix H, the next direction v, and the row g that says how A leaves the span."""
+    """A V = V H + W G: a basis V, its matrix H, the next block W, and the rows G that say how A leaves the span.
+
+    A block is one vector here, flat [n] for the map, and several [n, p] below, as of ``BlockLanczos``.
+    """
 
     def __init__(
         self, apply: LinearMap, start: tr.Tensor, size: int, order: Callable[[complex], Any], stop: Stop, seed: int
     ) -> None:
         self._apply, self._size, self._order, self._stop, self._seed = apply, size, order, stop, seed
-        dtype = tr.promote(start.dtype, tr.C32)
-        self._like = tr.convert(start, dtype)
-        self._eps, self._drawn, self._count, self._scale = unit_of(dtype), 0, 0, 0.0
-        self._basis = Basis(self._like, size + 1)
+        given = tr.promote(start.dtype, tr.C32)
+        block = tr.convert(start if apply.batch else tr.expand_dims(start, 1), given)
+        self._extent, self._width = block.shape
+        self._drawn, self._count, self._scale = 0, 0, 0.0
+        self._basis = Basis(block[:, 0], size + self._width)
+        self._basis.extended(block, 0, self._width, 0.0, self._direction)
+        first = self._image(0)
+        dtype = tr.promote(first.dtype, given)  # that of all vectors
+        first = tr.convert(first, dtype)
+        if dtype is not given:
+            block = tr.convert(self._basis[: self._width], dtype)
+            self._basis, first = Basis.begun(block, first, size + self._width)
+        self._first: tr.Tensor | None = first
+        self._eps = unit_of(dtype)
         self._h = tr.zeros((size, size), dtype=dtype, placement=start.placement)
-        self._growth = tr.zeros((size,), dtype=dtype, placement=start.placement)
+        self._growth = tr.zeros((self._width, size), dtype=dtype, placement=start.placement)
         self._write_h, self._write_growth = tr.mutable_view(self._h), tr.mutable_view(self._growth)
-        length = float(tr.norm(start))
-        self._basis.set(0, tr.divide(self._like, length) if length else self._direction(0))
 
     def search(self, k: int) -> bool:
         """Grow the space until k pairs of it have converged."""
         while True:
             invariant = self._grow()
-            full = self._count == self._size
-            left = invariant and self._count < self._like.size  # an invariant space, left by one more product
+            full = self._count == self._size or self._size < min(self._extent, self._count + self._width)
+            left = invariant and self._count < self._extent  # an invariant space, which one more product leaves
             last = self._apply.products >= self._stop.maxiter
             if (self._count < k or ((self._count % 2 or left) and not full)) and not last:
                 continue
@@ -149,7 +168,7 @@ class _Arnoldi:
             bound = self._stop.tol * self._scale
             few = self._count < k or (left and not full)
             found = not few and all(residual <= bound for residual in ritz.residuals[:k])
-            if found or self._count == self._like.size:
+            if found or self._count == self._extent:
                 return True
             if self._asked(ritz, k):
                 return False
@@ -172,16 +191,16 @@ class _Arnoldi:
         return ritz.values[:count], ritz.residuals[:count], self._basis.combined(ritz.coefficients(count))
 
     def _ritz(self) -> _Ritz:
-        return _Ritz(self._h[: self._count, : self._count], self._growth[: self._count], self._order)
+        return _Ritz(self._h[: self._count, : self._count], self._growth[:, : self._count], self._order)
 
     def _grow(self) -> bool:
         """One product and a new direction; whether the space is invariant."""
-        j = self._count
-        w = self._apply(self._basis[j])
+        j, (w, self._first) = self._count, (self._first, None)
+        w = self._apply(self._basis[j]) if w is None else w[:, 0]
         rest, h = self._basis.orthogonalized(w, j + 1)
         beta, whole_length = float(tr.norm(rest)), float(tr.norm(w))
         invariant = beta <= 10 * self._eps * max(whole_length, self._scale)
-        if j + 1 < self._like.size:
+        if j + 1 < self._extent:
             if invariant:
                 following = self._direction(j + 1)
             else:
@@ -189,28 +208,56 @@ class _Arnoldi:
                 if beta < self._eps**0.5 * whole_length:  # what rounding left has grown by the division
                     following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)
-        self._write_h[j, :j] = self._growth[:j]  # what led out of the span leads to its new column
+        self._write_h[j, :j] = self._growth[0, :j]  # what led out of the span leads to its new column
         self._write_h[: j + 1, j] = h
         self._write_growth[...] = 0.0
-        self._write_growth[j] = 0.0 if invariant else beta
+        self._write_growth[0, j] = 0.0 if invariant else beta
         self._count = j + 1
         return invariant
 
+    def _image(self, start: int) -> tr.Tensor:
+        """What the map makes of the block that begins with this column."""
+        if not self._apply.batch:
+            return tr.expand_dims(self._apply(self._basis[start]), 1)
+        stop = min(start + self._width, self._extent)
+        return self._apply(padded(self._basis[start:stop], self._width))[:, : stop - start]
+
     def _restart(self, ritz: _Ritz, k: int) -> None:
-        """Keep the span of what is wanted and of half of the rest; the direction of growth stays."""
-        keep = k + (self._size - k) // 2
+        """Keep the span of what is wanted and of half of the rest; the block of growth stays."""
+        width = min(self._width, self._extent - self._count)
+        keep = min(k + (self._size - k) // 2, self._size - width)
         turn = qr(ritz.coefficients(keep)).q
-        small = matmul(mH(turn), matmul(self._h, turn))
-        growth = tr.dot_general(self._growth, turn, contracting=((0,), (0,)))
-        direction, vectors = tr.copy(self._basis[self._count]), self._basis.combined(turn)
-        self._basis.set(slice(0, keep), vectors)
-        self._basis.set(keep, direction)
+        used = slice(0, self._count)
+        small = matmul(mH(turn), matmul(self._h[used, used], turn))
+        growth = tr.dot_general(self._growth[:, used], turn, contracting=((1,), (0,)))
+        block = tr.copy(self._basis[self._count : self._count + width])
+        self._basis.set(slice(0, keep), self._basis.combined(turn))
+        self._basis.set(slice(keep, keep + width), block)
         self._write_h[...] = 0.0
         self._write_h[:keep, :keep] = small
         self._write_growth[...] = 0.0
-        self._write_growth[:keep] = growth
+        self._write_growth[:, :keep] = growth
         self._count = keep
 
     def _direction(self, count: int) -> tr.Tensor:
         self._drawn += 1
         return self._basis.direction(self._seed, self._drawn, count)
+
+
+class _BlockArnoldi(_Arnoldi):
+    """The same for blocks of several vectors."""
+
+    def _grow(self) -> bool:
+        """One product and a new block; whether some of its directions are drawn."""
+        j = self._count
+        stop = min(j + self._width, self._extent)
+        w, self._first = self._image(j) if self._first is None else self._first, None
+        inside, outside, drawn = self._basis.extended(w, stop, self._width, self._scale, self._direction)
+        self._write_h[j:stop, :j] = self._growth[: stop - j, :j]  # what led out of the span leads to its new columns
+        self._write_h[:stop, j:stop] = inside
+        self._write_growth[...] = 0.0
+        if outside:
+            coupling = tr.tensor(outside, dtype=self._h.dtype, placement=self._h.placement)
+            self._write_growth[: len(outside), j:stop] = coupling
+        self._count = stop
+        return drawn > 0

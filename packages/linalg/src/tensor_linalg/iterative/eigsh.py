@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import placed
+from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
-from tensor_linalg.iterative.operators import LinearMap, Operator
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
 from tensor_linalg.operands import number, require_regular
 from tensor_linalg.solving.factored import lu_solve
@@ -21,6 +22,17 @@ from tensor_runtime.ops.diagonals import extract_diagonal
 
 _ORDERS: dict[str, Callable[[float], float]] = {"SA": lambda w: w, "LA": lambda w: -w, "LM": lambda w: -abs(w)}
 """What is smallest for the eigenvalue wanted first."""
+
+
+class Start(NamedTuple):
+    """Where a search starts: one vector, or a block of them."""
+
+    flat: tr.Tensor
+    """Shape [n], or [n, p] where there are batch axes."""
+    core: Shape
+    """The shape of one vector."""
+    batch: Shape
+    """That of the axes that count vectors."""
 
 
 def eigsh(
@@ -36,6 +48,7 @@ def eigsh(
     maxiter: int = 3000,
     basis: int | None = None,
     multiplets: bool = True,
+    batch_rank: int = 0,
     seed: int = 0,
     callback: Callback | None = None,
 ) -> EigenResult:
@@ -57,11 +70,17 @@ def eigsh(
         tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen (with ``sigma``
             of the inverse). None for the rounding unit to the power 3/4. The error of an eigenvalue is about the
             square of its residual over its distance to the next.
-        maxiter: products with A at most.
-        basis: vectors that are kept, each as large as ``x0``; None for max(20, 2 k + 4).
+        maxiter: products with A at most, of which one with a block counts as one.
+        basis: vectors that are kept, each as large as one of ``x0``; None for max(20, 2 k + 4), and of blocks of p
+            vectors for 8 p more.
         multiplets: with ``k`` above 1, search what is orthogonal to all that was found, from another start, until
             nothing that belongs among it is left. A Krylov space holds one vector of each multiplet alone; without
-            this search, which about doubles the products, copies are found by rounding or not at all.
+            this search, which about doubles the products, copies are found by rounding or not at all; of a block, as
+            many as it has vectors are.
+        batch_rank: how many of the last axes of ``x0`` count vectors of a block, which start together and span one
+            space; beside a matrix, the axes it does not act on. The function is then given [*shape, *block], always
+            with the whole block, and may make one product of all. A block finds as many copies of an eigenvalue as it
+            has vectors without a second search, and fewer calls do; its vectors, all told, are more.
         seed: of starts that are drawn.
         callback: called with ``Progress`` whenever residuals are looked at; True stops.
 
@@ -75,29 +94,33 @@ def eigsh(
         NonFiniteError: what the function gave holds NaN or an infinity.
         SingularMatrixError: a matrix less ``sigma`` is exactly singular.
 
-    Source: K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22, 602 (2000).
+    Source: K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22, 602 (2000); of blocks Golub and Van Loan, Matrix
+    Computations, 4th ed., §10.3.6.
 
     >>> def second_difference(x):
     ...     return x * 2.0 - tr.roll(x, 1, 0) - tr.roll(x, -1, 0)
     >>> found = eigsh(second_difference, tr.normal((100,), seed=1), k=3)
     >>> tr.abs(found.eigenvalues).to_numpy().round(6).tolist()  # 2 - 2 cos(2 π j / 100), twice each but for j = 0
     [0.0, 0.003947, 0.003947]
+    >>> block = eigsh(second_difference, tr.normal((100, 2), seed=1), k=3, batch_rank=1, multiplets=False)
+    >>> abs(block.eigenvalues - found.eigenvalues).to_numpy().round(9).tolist()
+    [0.0, 0.0, 0.0]
     """
-    start = start_vector("eigsh", a, x0, seed)
+    start = start_vector("eigsh", a, x0, batch_rank, seed)
     k, room = sizes("eigsh", k, basis, start)
     choice("eigsh", "which", which, tuple(_ORDERS))
-    stop = Stop("eigsh", tol, maxiter, callback, start.dtype, 0.75)
+    stop = Stop("eigsh", tol, maxiter, callback, start.flat.dtype, 0.75)
     if sigma is None:
         return hermitian_pairs("eigsh", a, start, k, which, room, multiplets, seed, stop)
     sigma = number("eigsh", "sigma", sigma, "a finite real number, or None", -inf)
-    inverse = _inverse(a, solve, sigma, start.shape)
+    inverse = _inverse(a, solve, sigma, start.core)
     return hermitian_pairs("eigsh", inverse, start, k, "LM", room, multiplets, seed, stop, sigma)
 
 
 def hermitian_pairs(
     operation: str,
     a: Operator,
-    start: tr.Tensor,
+    start: Start,
     k: int,
     which: str,
     room: int,
@@ -110,43 +133,67 @@ def hermitian_pairs(
     """What ``eigsh`` computes of arguments that were looked at; errors bear the name of who asks.
 
     >>> stop = Stop("demo", None, 9, None, tr.F64, 0.75)
-    >>> hermitian_pairs("demo", tr.eye(1), tr.ones((1,)), 1, "SA", 1, False, 0, stop).eigenvalues.to_numpy().tolist()
+    >>> start = Start(tr.ones((1,)), (1,), ())
+    >>> hermitian_pairs("demo", tr.eye(1), start, 1, "SA", 1, False, 0, stop).eigenvalues.to_numpy().tolist()
     [1.0]
     """
-    apply = LinearMap(operation, a, start.shape, ())
+    apply = LinearMap(operation, a, start.core, start.batch)
     more = flag(operation, "multiplets", multiplets) and k > 1
-    lanczos = Lanczos(apply, start.reshape((start.size,)), room, _ORDERS[which], stop, seed)
+    process = BlockLanczos if start.batch else Lanczos
+    lanczos = process(apply, start.flat, room, _ORDERS[which], stop, seed)
     converged, interrupted = lanczos.run(k, more)
-    return _result(lanczos, k, start.shape, sigma, converged, interrupted)
+    return _result(lanczos, k, start.core, sigma, converged, interrupted)
 
 
-def sizes(operation: str, k: Any, basis: Any, start: tr.Tensor, /) -> tuple[int, int]:
+def sizes(operation: str, k: Any, basis: Any, start: Start, /) -> tuple[int, int]:
     """How many pairs are sought, and how many vectors are kept.
 
-    >>> sizes("demo", 2, None, tr.ones((5, 6)))
+    >>> sizes("demo", 2, None, Start(tr.ones((30,)), (30,), ()))
     (2, 20)
     """
-    size = start.size
+    size, width = prod(start.core), prod(start.batch)
     k = whole(operation, "k", k)
     if not 1 <= k <= size:
         raise ArgumentError(
             f"{operation}: k is {k}; accepted: 1 to {size}, the extent of the space", operation=operation
         )
-    room = max(20, 2 * k + 4) if basis is None else whole(operation, "basis", basis)
-    if room < k + 3:
+    usual = max(20, 2 * k + 4) + (8 * width if start.batch else 0)
+    room, least = usual if basis is None else whole(operation, "basis", basis), k + 2 * width + 1
+    if room < least:
+        named = f"k + {2 * width + 1}" + (f", with blocks of {width}" if start.batch else "")
         raise ArgumentError(
-            f"{operation}: basis is {room}; accepted: at least k + 3, which is {k + 3}", operation=operation
+            f"{operation}: basis is {room}; accepted: at least {named}, which is {least}", operation=operation
         )
     return k, min(room, size)
 
 
-def start_vector(operation: str, a: Operator, x0: Any, seed: int, /) -> tr.Tensor:
+def start_vector(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: int, /) -> Start:
     """The start that was given, or normal numbers of the shape that a matrix takes.
 
-    >>> start_vector("demo", tr.eye(3), None, 0).shape
+    >>> start_vector("demo", tr.eye(3), None, 0, 0).core
     (3,)
+    >>> start_vector("demo", tr.eye(3), tr.ones((3, 2)), 0, 0).batch
+    (2,)
     """
+    given = _start(operation, a, x0, batch_rank, seed)
+    core, batch = parted(operation, a, given, batch_rank, "x0")
+    if batch and not 1 <= prod(batch) <= prod(core):
+        raise ArgumentError(
+            f"{operation}: x0 of shape {given.shape} is a block of {prod(batch)} vectors; accepted: 1 to {prod(core)}, "
+            "the extent of the space",
+            operation=operation,
+        )
+    return Start(flat(given, core, batch), core, batch)
+
+
+def _start(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: int) -> tr.Tensor:
     if x0 is None:
+        if whole(operation, "batch_rank", batch_rank):
+            raise ArgumentError(
+                f"{operation}: batch_rank is {batch_rank} without x0; accepted: a block to start from, such as "
+                "normal((*shape, 4), seed=1)",
+                operation=operation,
+            )
         if not isinstance(a, tr.Tensor):
             raise ArgumentError(
                 f"{operation}: beside a function x0 is needed, for shape and dtype: normal(shape, seed=1) will do",
@@ -178,7 +225,12 @@ def _inverse(a: Operator, solve: Operator | None, sigma: float, shape: tuple[int
     factors = lu_factor(tr.subtract(a.reshape((size, size)), tr.multiply(one, sigma)))
     zero = tr.any(tr.equal(extract_diagonal(factors.lu), 0.0))
     require_regular("eigsh", zero, "less sigma is exactly singular", "sigma is an eigenvalue; take one beside it")
-    return lambda x: lu_solve(factors, x.reshape((size,)), check=False).reshape(shape)
+
+    def solved(x: tr.Tensor) -> tr.Tensor:
+        batch = x.shape[len(shape) :]
+        return lu_solve(factors, flat(x, shape, batch), check=False).reshape((*shape, *batch))
+
+    return solved
 
 
 def _result(

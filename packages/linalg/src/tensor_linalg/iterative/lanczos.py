@@ -46,6 +46,9 @@ class Lanczos:
     ((True, False), 1.0)
     """
 
+    _width = 1
+    """Columns in which the space grows at a time."""
+
     def __init__(
         self,
         apply: LinearMap,
@@ -62,17 +65,25 @@ class Lanczos:
         self._count = self._drawn = 0
         self._beta = self._scale = 0.0
         self._found: _Ritz | None = None  # of the search as it is
-        length = tr.norm(start).item()
-        v = tr.divide(start, length) if length else Basis(start, 1).direction(seed, 0, 0)
+        v = self._begun(start)
         first = apply(v)  # its dtype is that of all vectors
         dtype = tr.promote(v.dtype, first.dtype)
-        self._first: tr.Tensor | None = tr.convert(first, dtype)
-        self._eps = unit_of(dtype)
-        self._like = tr.convert(v, dtype)
-        self._basis = Basis(self._like, size + 1)
-        self._basis.set(0, self._like)
+        self._eps, self._extent = unit_of(dtype), v.shape[0]
+        block, image = (tr.convert(one, dtype).reshape((self._extent, self._width)) for one in (v, first))
+        room = size + self._width
+        if dtype.component is v.dtype.component:
+            self._basis = Basis(block[:, 0], room)
+            self._basis.set(slice(0, self._width), block)
+        else:
+            self._basis, image = Basis.begun(block, image, room)
+        self._first: tr.Tensor | None = image.reshape(first.shape)
         self._h = tr.zeros((size, size), dtype=dtype, placement=v.placement)
         self._write_h = tr.mutable_view(self._h)
+
+    def _begun(self, start: tr.Tensor) -> tr.Tensor:
+        """What the first product is made with."""
+        length = tr.norm(start).item()
+        return tr.divide(start, length) if length else Basis(start, 1).direction(self._seed, 0, 0)
 
     def run(self, k: int, multiplets: bool, /) -> tuple[bool, bool]:
         """Search k pairs; whether they have converged, and whether Ctrl-C came."""
@@ -81,9 +92,9 @@ class Lanczos:
             if found and multiplets:
                 self._lock(k)
             while found and multiplets:
-                if len(self._locked) == self._like.size:
+                if len(self._locked) == self._extent:
                     break
-                self._basis.set(self._count, self._direction(self._count))
+                self._start_anew()
                 worst = max(self._order(value) for value, _ in self._locked)
                 found = self._search(1, worst)
                 margin = self._stop.tol * self._scale  # equal up to this, so that no two of a multiplet take turns
@@ -114,8 +125,8 @@ class Lanczos:
                 return False
             self._grow()
             active = self._count - len(self._locked)
-            full = self._count == self._size
-            left = self._beta == 0 and self._count < self._like.size  # an invariant space, left by one more product
+            full = self._full()
+            left = self._invariant() and self._count < self._extent  # which one more product leaves
             last = self.apply.products >= self._stop.maxiter
             if (active < k or ((active % 2 or left) and not full)) and not last:
                 continue
@@ -124,7 +135,7 @@ class Lanczos:
             bound = self._stop.tol * self._scale
             few = active < k or (left and not full)
             found = not few and all(residual <= bound for residual in ritz.residuals[:k])
-            if found or self._count == self._like.size:
+            if found or self._count == self._extent:
                 return True
             if worst is not None and ritz.residuals[0] <= 0.05 * (self._order(ritz.values[0]) - worst):
                 return True
@@ -132,6 +143,18 @@ class Lanczos:
                 return False
             if full:
                 self._restart(ritz, k)
+
+    def _full(self) -> bool:
+        """Whether there is no room to grow."""
+        return self._count == self._size
+
+    def _invariant(self) -> bool:
+        """Whether the map leads out of the space at most where nobody has looked."""
+        return self._beta == 0
+
+    def _start_anew(self) -> None:
+        """Go on from a drawn direction."""
+        self._basis.set(self._count, self._direction(self._count))
 
     def _asked(self, ritz: _Ritz, k: int) -> bool:
         def progress() -> Progress:
@@ -152,7 +175,7 @@ class Lanczos:
         rest, h = self._basis.orthogonalized(w, j + 1)
         beta, whole = float(tr.norm(rest)), float(tr.norm(w))
         invariant = beta <= 10 * self._eps * max(whole, self._scale)
-        if j + 1 < self._like.size:
+        if j + 1 < self._extent:
             if invariant:
                 following = self._direction(j + 1)
             else:
@@ -172,10 +195,14 @@ class Lanczos:
         with finite_images(self.apply.operation):
             values, coefficients = eigh(self._h[start : self._count, start : self._count])
         found: list[float] = numbers(values)
-        last: list[float] = numbers(tr.abs(coefficients[-1]))
+        residuals = self._residuals(coefficients)
         order = sorted(range(len(found)), key=lambda position: self._order(found[position]))
-        self._found = _Ritz([found[k] for k in order], [self._beta * last[k] for k in order], coefficients, order)
+        self._found = _Ritz([found[k] for k in order], [residuals[k] for k in order], coefficients, order)
         return self._found
+
+    def _residuals(self, coefficients: tr.Tensor) -> list[float]:
+        last: list[float] = numbers(tr.abs(coefficients[-1]))
+        return [self._beta * one for one in last]
 
     def _vectors(self, ritz: _Ritz, count: int) -> tr.Tensor:
         columns = [ritz.coefficients[:, position] for position in ritz.order[:count]]
@@ -184,11 +211,15 @@ class Lanczos:
     def _restart(self, ritz: _Ritz, k: int) -> None:
         """Keep what is wanted and half of the rest; the direction of growth stays."""
         locked = len(self._locked)
-        keep = k + (self._size - locked - k) // 2
-        growth, vectors = tr.copy(self._basis[self._count]), self._vectors(ritz, keep)
+        width = min(self._width, self._extent - self._count)
+        keep = min(k + (self._size - locked - k) // 2, self._size - locked - width)
+        growth = tr.copy(self._basis[self._count : self._count + width])
+        vectors = self._vectors(ritz, keep)
         self._basis.set(slice(locked, locked + keep), vectors)
-        self._basis.set(locked + keep, growth)
+        self._basis.set(slice(locked + keep, locked + keep + width), growth)
         self._rewrite(ritz.values[:keep])
+        one = tr.eye(keep, dtype=self._h.dtype, placement=self._h.placement)
+        self._found = _Ritz(ritz.values[:keep], ritz.residuals[:keep], one, list(range(keep)))
 
     def _lock(self, k: int) -> None:
         """Lock the k best of the search, and forget the others."""

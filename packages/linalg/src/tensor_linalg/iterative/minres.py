@@ -10,10 +10,12 @@ from tensor_linalg.iterative.operators import (
     Operator,
     flat,
     hypotenuse,
+    levelled,
     over,
     parted,
     share,
     started,
+    times,
     unsolved,
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
@@ -67,8 +69,12 @@ def minres(
     x, r = started(given, right, x0)
     if x0 is not None and shift:
         r = tr.add(r, tr.multiply(x, shift))
-    bound = share(tr.norm(right, axis=0), stop.tol)
+    length = tr.norm(r, axis=0)
+    scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for a residual of norm 1 to begin with
+    start, x, r = x, tr.multiply(r, 0.0), tr.divide(r, scale)
+    bound = share(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
     residuals = tr.norm(r, axis=0)
+    lift: tr.Tensor | None = None  # A times that is iterated
     nothing = tr.zeros(r.shape, dtype=r.dtype, placement=r.placement)
     v_before, v = nothing, over(r, residuals)
     w_before = w = nothing
@@ -83,13 +89,17 @@ def minres(
             if active is None:
                 converged = bool(tr.all(residuals <= bound))  # not where the space has ended before
                 if converged and tr.any(doubtful):
-                    true = tr.norm(tr.subtract(right, apply(x)), axis=0)
+                    whole = tr.add(start, times(tr.multiply(x, scale), lift))
+                    true = tr.divide(tr.norm(tr.subtract(right, apply(whole)), axis=0), scale)
                     if tr.any(true > tr.multiply(bound, 10.0)):  # A is singular, and rounding hid it
                         converged, residuals = False, true
                 break
-            if stop.reached(given.products, residuals, batch):
+            if stop.reached(given.products, residuals, batch, scale):
                 break
-            y = tr.subtract(apply(v), tr.multiply(beta, v_before))
+            y = apply(v)
+            if v_before is nothing:
+                lift = levelled(y, v)
+            y = tr.subtract(times(y, lift), tr.multiply(beta, v_before))
             alpha = tr.real(vecdot(v, y))
             y = tr.subtract(y, tr.multiply(alpha, v))
             beta = tr.norm(y, axis=0)
@@ -112,4 +122,6 @@ def minres(
         if not given.products:
             raise
         interrupted = True
-    return SolverResult(x.reshape(b.shape), converged, given.products, residuals.reshape(batch), interrupted)
+    x = tr.add(start, times(tr.multiply(x, scale), lift)).reshape(b.shape)
+    residuals = tr.multiply(residuals, scale).reshape(batch)
+    return SolverResult(x, converged, given.products, residuals, interrupted)

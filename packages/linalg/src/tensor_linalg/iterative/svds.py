@@ -10,8 +10,9 @@ import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.decompositions.svd import svd
-from tensor_linalg.iterative.eigsh import hermitian_pairs, sizes, start_vector
-from tensor_linalg.iterative.operators import Operator, adjoint_of, finite_images, levelled, times
+from tensor_linalg.iterative.block_lanczos import padded
+from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
+from tensor_linalg.iterative.operators import Operator, Shape, adjoint_of, finite_images, levelled, times
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
@@ -48,6 +49,7 @@ def svds(
     maxiter: int = 3000,
     basis: int | None = None,
     multiplets: bool = True,
+    batch_rank: int = 0,
     seed: int = 0,
     callback: Callback | None = None,
 ) -> SingularResult:
@@ -65,8 +67,9 @@ def svds(
         k: how many values; which: "LM" for the largest, "SM" for the smallest.
         tol: as for ``eigsh``, of AᴴA; maxiter: products with A, and as many with Aᴴ,
             at most; up to k more with A follow, for the left vectors.
-        basis, multiplets, seed, callback: as for ``eigsh``. Where squares of A's elements would vanish or overflow, the
-            process, and what the callback is told, are those of A times a power of two.
+        basis, multiplets, batch_rank, seed, callback: as for ``eigsh``; both functions are given blocks. Where squares
+            of A's elements would vanish or overflow, the process, and what the callback is told, are those of A times a
+            power of two.
 
     Returns:
         u [*range, k], s [k] descending and vh [k, *domain]; whether all have converged; the number of products with
@@ -95,37 +98,34 @@ def svds(
             operation="svds",
         )
     back = adjoint_of("svds", a, adjoint)
-    start = start_vector("svds", a, x0, seed)
+    start = start_vector("svds", a, x0, batch_rank, seed)
     k, room = sizes("svds", k, basis, start)
-    stop = Stop("svds", tol, maxiter, callback, start.dtype, 0.75)
-    forth, turn = _function(a, "the operator"), _function(back, "adjoint")
-    normal = _Normal(forth, turn)
+    stop = Stop("svds", tol, maxiter, callback, start.flat.dtype, 0.75)
+    forth, turn = _function(a, "the operator", start.batch), _function(back, "adjoint", start.batch)
+    normal = _Normal(forth, turn, len(start.batch))
     order = "LA" if which == "LM" else "SA"
     found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     vectors, residuals = found.eigenvectors, found.residuals  # ascending
     count, interrupted = found.eigenvalues.size, found.interrupted
-    images: list[tr.Tensor] = []
-    try:
-        while len(images) < count:  # what is wanted first
-            position = len(images) if which == "SM" else count - 1 - len(images)
-            images.append(forth(vectors[..., position]))
-    except KeyboardInterrupt:
-        interrupted = True
-        kept = slice(0, len(images)) if which == "SM" else slice(count - len(images), count)
-        vectors, residuals, count = vectors[..., kept], residuals[kept], len(images)
-    vectors = vectors.reshape((start.size, count))
+    vectors = vectors.reshape((prod(start.core), count))
     target = normal.target
+    wanted_first = vectors if which == "SM" else vectors[:, ::-1]
+    images, interrupted_now = _images(forth, wanted_first, start)
+    if interrupted_now:
+        interrupted, done = True, min(count, len(images) * prod(start.batch))
+        kept = slice(0, done) if which == "SM" else slice(count - done, count)
+        vectors, residuals, count = vectors[:, kept], residuals[kept], done
     image = tr.zeros((prod(target), 0), dtype=vectors.dtype, placement=vectors.placement)
     if images:
-        ascending = images if which == "SM" else images[::-1]
-        image = tr.stack([one.reshape((one.size,)) for one in ascending], axis=1)
+        image = tr.concatenate(images, axis=1)[:, :count]
+        image = image if which == "SM" else image[:, ::-1]
     with finite_images("svds"):
         u, s, wh = svd(image)
     vh = matmul(wh, mH(vectors))
     return SingularResult(
         u.reshape((*target, s.size)),
         s,
-        tr.to_contiguous(vh).reshape((s.size, *start.shape)),
+        tr.to_contiguous(vh).reshape((s.size, *start.core)),
         found.converged and not interrupted,
         found.iterations,
         normal.unlifted(tr.copy(residuals[::-1])),
@@ -133,11 +133,27 @@ def svds(
     )
 
 
+def _images(forth: Callable[[tr.Tensor], tr.Tensor], vectors: tr.Tensor, start: Start) -> tuple[list[tr.Tensor], bool]:
+    """What the map makes of vectors [n, k], block [m, p] after block; and whether Ctrl-C came before the end."""
+    images: list[tr.Tensor] = []
+    width = prod(start.batch)
+    try:
+        for first in range(0, vectors.shape[1], width):
+            block = padded(vectors[:, first : first + width], width)
+            y = forth(block.reshape((*start.core, *start.batch)))
+            images.append(y.reshape((y.size // width, width)))
+    except KeyboardInterrupt:
+        return images, True
+    return images, False
+
+
 class _Normal:
     """AᴴA, of A times a power of two where its squares would vanish or overflow."""
 
-    def __init__(self, forth: Callable[[tr.Tensor], tr.Tensor], turn: Callable[[tr.Tensor], tr.Tensor], /) -> None:
-        self._forth, self._turn = forth, turn
+    def __init__(
+        self, forth: Callable[[tr.Tensor], tr.Tensor], turn: Callable[[tr.Tensor], tr.Tensor], batch_rank: int, /
+    ) -> None:
+        self._forth, self._turn, self._batch_rank = forth, turn, batch_rank
         self._lift: tr.Tensor | None = None
         self._looked = False
         self.target: tuple[int, ...] = ()
@@ -146,7 +162,7 @@ class _Normal:
         y = self._forth(x)
         if not self._looked:
             self._lift, self._looked = levelled(y.reshape((y.size,)), x.reshape((x.size,))), True
-        self.target = y.shape
+        self.target = y.shape[: y.rank - self._batch_rank]
         return times(self._turn(times(y, self._lift)), self._lift)
 
     def unlifted(self, residuals: tr.Tensor, /) -> tr.Tensor:
@@ -154,17 +170,17 @@ class _Normal:
         return residuals if self._lift is None else tr.divide(tr.divide(residuals, self._lift), self._lift)
 
 
-def _function(a: Any, what: str) -> Callable[[tr.Tensor], tr.Tensor]:
+def _function(a: Any, what: str, batch: Shape) -> Callable[[tr.Tensor], tr.Tensor]:
     """The map of tensors that a tensor stands for, or the function itself, with a look at what it gives."""
     if isinstance(a, tr.Tensor):
         half = a.rank // 2
         axes = (tuple(range(half, a.rank)), tuple(range(half)))
 
         def product(x: tr.Tensor) -> tr.Tensor:
-            if x.shape != a.shape[half:]:
+            if x.shape != (*a.shape[half:], *batch):
                 raise ShapeError(
-                    f"svds: {what} has shape {a.shape}, for a vector of shape {x.shape}; accepted: a tensor "
-                    "[*range, *domain] with as many axes on either side",
+                    f"svds: {what} has shape {a.shape}, for a vector of shape {x.shape[: x.rank - len(batch)]}; "
+                    "accepted: a tensor [*range, *domain] with as many axes on either side",
                     operation="svds",
                 )
             return tr.dot_general(a, x, contracting=axes)
@@ -173,10 +189,12 @@ def _function(a: Any, what: str) -> Callable[[tr.Tensor], tr.Tensor]:
 
     def checked(x: tr.Tensor) -> tr.Tensor:
         y: Any = a(x)
-        if not isinstance(y, tr.Tensor) or y.dtype not in FLOATING:
+        if not isinstance(y, tr.Tensor) or y.dtype not in FLOATING or y.shape[max(y.rank - len(batch), 0) :] != batch:
             found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
+            ending = f" whose last axes are {batch}" if batch else ""
             raise ShapeError(
-                f"svds: {what} gave {found} for a tensor of shape {x.shape}; accepted: a floating or complex tensor",
+                f"svds: {what} gave {found} for a tensor of shape {x.shape}; accepted: a floating or complex tensor"
+                f"{ending}",
                 operation="svds",
             )
         return y

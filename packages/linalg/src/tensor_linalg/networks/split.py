@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, overload
 
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, shortened
+from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as, floating_form
-from tensor_linalg.decompositions import eigh, lq, polar, qr, rq, svd
+from tensor_linalg.decompositions import SVDResult, eigh, lq, polar, qr, rq, svd
+from tensor_linalg.decompositions.eigh import DRIVERS as EIGH_DRIVERS
+from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
+from tensor_linalg.decompositions.svd import DRIVERS as SVD_DRIVERS
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, without_failures
 from tensor_linalg.networks.matricize import groups, matricized
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
@@ -34,10 +38,27 @@ class SplitResult(NamedTuple):
         return fields_html(self)
 
 
-Factors = tuple[tr.Tensor, tr.Tensor | None, tr.Tensor, tr.Tensor | None]
-"""Left, singular values, right, and what was discarded, None for nothing."""
+class _Factors(NamedTuple):
+    """What a method gives."""
+
+    left: tr.Tensor
+    right: tr.Tensor
+    s: tr.Tensor | None = None
+    discarded: tr.Tensor | None = None
+    status: tr.Tensor | None = None
 
 
+class _How(NamedTuple):
+    """What a method is asked for, as checked."""
+
+    absorb: str | None
+    truncation: Truncation
+    check: Check
+    positive: bool
+    driver: str
+
+
+@overload
 def split(
     tensor: tr.Tensor,
     left_axes: Sequence[int] | int | None,
@@ -53,10 +74,55 @@ def split(
     multiplets: str = "keep",
     renormalize: bool = False,
     positive: bool = False,
+    driver: str = "auto",
+    gauge: str | tr.Tensor = RAW,
     batch_axes: Sequence[int] | int = (),
     check: bool = True,
     out: SplitResult | None = None,
-) -> SplitResult:
+) -> SplitResult: ...
+@overload
+def split(
+    tensor: tr.Tensor,
+    left_axes: Sequence[int] | int | None,
+    right_axes: Sequence[int] | int | None = None,
+    /,
+    *,
+    method: str = "svd",
+    absorb: str | None = None,
+    max_rank: int | None = None,
+    cutoff: float | None = None,
+    relative: bool = True,
+    norm: float = 2,
+    multiplets: str = "keep",
+    renormalize: bool = False,
+    positive: bool = False,
+    driver: str = "auto",
+    gauge: str | tr.Tensor = RAW,
+    batch_axes: Sequence[int] | int = (),
+    check: Literal["mask"],
+    out: MaskedResult[SplitResult] | None = None,
+) -> MaskedResult[SplitResult]: ...
+def split(
+    tensor: tr.Tensor,
+    left_axes: Sequence[int] | int | None,
+    right_axes: Sequence[int] | int | None = None,
+    /,
+    *,
+    method: str = "svd",
+    absorb: str | None = None,
+    max_rank: int | None = None,
+    cutoff: float | None = None,
+    relative: bool = True,
+    norm: float = 2,
+    multiplets: str = "keep",
+    renormalize: bool = False,
+    positive: bool = False,
+    driver: str = "auto",
+    gauge: str | tr.Tensor = RAW,
+    batch_axes: Sequence[int] | int = (),
+    check: Check = True,
+    out: Any = None,
+) -> SplitResult | MaskedResult[SplitResult]:
     """Split a tensor in two, between two groups of its axes: left [left axes..., K], right [K, right axes...].
 
     The tensor is seen as a matrix, rows counted over the left axes and columns over the right ones, both column-major;
@@ -86,8 +152,15 @@ def split(
             "svd" and "eigh".
         positive: of "qr", "lq" and "rq", whether the diagonal of the triangle is made real and not negative, by which
             the factors of a matrix of full rank are unique.
+        driver: of "svd" as for ``svd``, of "eigh" as for ``eigh``.
+        gauge: of "svd" and "eigh", what fixes the signs or phases that left and right share: "raw", or "canonical",
+            which makes the element of left that is largest, or the first of those within a thousandth of that, real
+            and positive for each of the K; or a tensor of the shape of left, as a split of a nearby tensor gave it,
+            with each part of which the inner product of left's becomes real and not negative.
         batch_axes: axes of independent tensors; they come last in all results.
         check: raise when an element is not finite.
+            "mask" raises for no tensor of a batch, and gives a ``MaskedResult``: the result, NaN where a tensor has
+            none, and a ``status`` of each, I32 [batch axes...]. K is that of the others.
         out: where the results are written, a ``SplitResult`` of tensors, None for what is to be fresh; see
             ``tensor_linalg.targets``. Targets of another K than the one found are refused, and nothing is written.
 
@@ -99,6 +172,7 @@ def split(
 
     Raises:
         ArgumentError: an axis in two groups or none, an unknown option, or one that the method does not take.
+        ShapeError: a gauge of another shape than left.
         AxisError: an axis out of range.
         DTypeError, NonFiniteError, NotConvergedError, SizeLimitError: as ``svd``.
 
@@ -139,20 +213,51 @@ def split(
         raise ArgumentError(
             f"split: positive beside method {method!r}; accepted with 'qr', 'lq' and 'rq'", operation="split"
         )
+    driver = choice("split", "driver", driver, _DRIVERS.get(method, ("auto",)))
+    if not isinstance(gauge, tr.Tensor):
+        choice("split", "gauge", gauge, (RAW, "canonical"))
+    if not truncates and not is_raw(gauge):
+        raise ArgumentError(
+            f"split: gauge beside method {method!r}; accepted with 'svd' and 'eigh'; of triangles, positive=True",
+            operation="split",
+        )
     if not isinstance(tensor, tr.Tensor):
         raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor", operation="split")
     axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
     matrix = matricized(tensor, axes)
-    checks = flag("split", "check", check)
+    mask = check is not True and asks_for_mask(check)
+    asked = _How(side, how, "mask" if mask else flag("split", "check", check), positive, driver)
     rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
     floating_form("split", tensor)
     with failing_as("split", lambda i, j: (*_unraveled(i, rows), *_unraveled(j, columns)), "tensor"):
-        left, s, right, discarded = decompose(matrix, absorb, how, checks, positive)
+        left, right, s, discarded, status = decompose(matrix, asked)
     if discarded is None:
         discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)
+    if status is not None:
+        left, right, discarded = (without_failures(one, status) for one in (left, right, discarded))
+        s = None if s is None else without_failures(s, status)
+    if not is_raw(gauge):
+        left, right = _turned(left, right, gauge, (*rows, left.shape[1], *batch))
     left = tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch))
     right = tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch))
-    return delivered("split", SplitResult(left, s, right, discarded), out, tensor)
+    found = SplitResult(left, s, right, discarded)
+    return delivered("split", found if status is None else MaskedResult(found, status), out, tensor)
+
+
+def _turned(
+    left: tr.Tensor, right: tr.Tensor, gauge: str | tr.Tensor, shape: tuple[int, ...]
+) -> tuple[tr.Tensor, tr.Tensor]:
+    """The factors as matrices in a gauge; where it is a tensor, its shape is to be this one."""
+    if isinstance(gauge, tr.Tensor):
+        if gauge.shape != shape:
+            raise ShapeError(
+                f"split: gauge of shape {gauge.shape} for left of shape {shape}; accepted: that one",
+                operation="split",
+                shapes=(gauge.shape, shape),
+            )
+        gauge = gauge.reshape(left.shape)
+    left, phases = turned("split", left, gauge)
+    return left, tr.multiply(right, tr.expand_dims(tr.conj(phases), 1))
 
 
 def _unraveled(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -164,10 +269,15 @@ def _unraveled(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(index)
 
 
-def _svd(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
-    u, s, vh, discarded, _ = truncated(svd(a, check=check), how)
-    left, right = _absorbed(u, s, vh, absorb)
-    return left, s, right, discarded
+def _svd(a: tr.Tensor, how: _How) -> _Factors:
+    status: tr.Tensor | None = None
+    if how.check == "mask":
+        *factors, status = svd(a, driver=how.driver, check="mask")
+        whole = SVDResult(*factors)
+    else:
+        whole = svd(a, driver=how.driver, check=bool(how.check))
+    u, s, vh, discarded, _ = truncated(whole, how.truncation, status)
+    return _Factors(*_absorbed(u, s, vh, how.absorb), s, discarded, status)
 
 
 def _absorbed(u: tr.Tensor, s: tr.Tensor, vh: tr.Tensor, absorb: str | None) -> tuple[tr.Tensor, tr.Tensor]:
@@ -176,10 +286,14 @@ def _absorbed(u: tr.Tensor, s: tr.Tensor, vh: tr.Tensor, absorb: str | None) -> 
     return left, tr.multiply(tr.expand_dims(weight, 1), vh) if absorb in ("right", "both") else vh
 
 
-def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
+def _eigh(a: tr.Tensor, how: _How) -> _Factors:
     """By the Gram matrix of the shorter side; what it does not give is the product with the matrix."""
     wide = a.shape[0] <= a.shape[1]
-    if check:
+    finite: tr.Tensor | None = None
+    if how.check == "mask":
+        finite = tr.all(tr.isfinite(a), (0, 1))
+        a = a if holds(tr.all(finite)) else tr.where(finite, a, 0.0)
+    elif how.check:
         require_finite("split", "tensor", a)
     scale = _scale(a)
     near_one = a if scale is None else tr.multiply(a, tr.divide(1.0, scale))
@@ -188,25 +302,27 @@ def _eigh(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positi
         return x if scale is None else tr.multiply(x, scale)
 
     adjoint = mH(near_one)
-    weights, vectors = eigh(matmul(near_one, adjoint) if wide else matmul(adjoint, near_one), check=False)
-    rank, stay, discarded = kept(sized(tr.copy(tr.sqrt(tr.maximum(weights, 0.0))[::-1])), how)
+    gram = matmul(near_one, adjoint) if wide else matmul(adjoint, near_one)
+    status: tr.Tensor | None = None
+    if finite is None:
+        weights, vectors = eigh(gram, driver=how.driver, check=False)
+    else:
+        weights, vectors, status = eigh(gram, driver=how.driver, check="mask")
+        status = tr.where(finite, status, tr.full((), 1, dtype=tr.I32, placement=status.placement))
+        weights, vectors = without_failures(weights, status, 0.0), without_failures(vectors, status, 0.0)
+    values = sized(tr.copy(tr.sqrt(tr.maximum(weights, 0.0))[::-1]))
+    rank, stay, discarded = kept(values, how.truncation)
     isometry = tr.copy(vectors[:, ::-1][:, :rank])
     carried = matmul(mH(isometry), near_one) if wide else matmul(near_one, isometry)
     s = tr.norm(carried, axis=1 if wide else 0)  # exact to rounding of its own size, other than roots of eigenvalues
     unit = tr.divide(carried, tr.expand_dims(tr.where(s > 0, s, 1.0), 1 if wide else 0))
     s, carried = sized(s), sized(carried)
     u, vh = (isometry, unit) if wide else (unit, mH(isometry))
-    if how.renormalize:
+    if how.truncation.renormalize:
         s = tr.copy(stay)
-    elif absorb == ("right" if wide else "left"):
-        return (u, s, carried, discarded) if wide else (carried, s, vh, discarded)
-    left, right = _absorbed(u, s, vh, absorb)
-    return left, s, right, discarded
-
-
-def _qr(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
-    q, r = qr(a, positive=positive, check=check)
-    return q, None, r, None
+    elif how.absorb == ("right" if wide else "left"):
+        return _Factors(*((u, carried) if wide else (carried, vh)), s, discarded, status)
+    return _Factors(*_absorbed(u, s, vh, how.absorb), s, discarded, status)
 
 
 def _scale(a: tr.Tensor) -> tr.Tensor | None:
@@ -220,23 +336,40 @@ def _scale(a: tr.Tensor) -> tr.Tensor | None:
     return tr.where(largest > 0, tr.maximum(largest, least), 1.0) if holds(tr.any(far)) else None
 
 
-def _lq(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
-    l, q = lq(a, positive=positive, check=check)
-    return l, None, q, None
+def _qr(a: tr.Tensor, how: _How) -> _Factors:
+    if how.check == "mask":
+        q, r, status = qr(a, positive=how.positive, check="mask")
+        return _Factors(q, r, status=status)
+    return _Factors(*qr(a, positive=how.positive, check=bool(how.check)))
 
 
-def _rq(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
-    r, q = rq(a, positive=positive, check=check)
-    return r, None, q, None
+def _lq(a: tr.Tensor, how: _How) -> _Factors:
+    if how.check == "mask":
+        found, status = lq(a, positive=how.positive, check="mask")
+        return _Factors(*found, status=status)
+    return _Factors(*lq(a, positive=how.positive, check=bool(how.check)))
 
 
-def _polar(a: tr.Tensor, absorb: str | None, how: Truncation, check: bool, positive: bool) -> Factors:
-    u, p = polar(a, side=absorb or "right", check=check)
-    return (p, None, u, None) if absorb == "left" else (u, None, p, None)
+def _rq(a: tr.Tensor, how: _How) -> _Factors:
+    if how.check == "mask":
+        found, status = rq(a, positive=how.positive, check="mask")
+        return _Factors(*found, status=status)
+    return _Factors(*rq(a, positive=how.positive, check=bool(how.check)))
 
 
+def _polar(a: tr.Tensor, how: _How) -> _Factors:
+    side = how.absorb or "right"
+    status: tr.Tensor | None = None
+    if how.check == "mask":
+        (u, p), status = polar(a, side=side, check="mask")
+    else:
+        u, p = polar(a, side=side, check=bool(how.check))
+    return _Factors(*((p, u) if side == "left" else (u, p)), status=status)
+
+
+_DRIVERS: Final = {"svd": SVD_DRIVERS, "eigh": EIGH_DRIVERS}
 _ANYWHERE: Final = (None, "left", "right", "both")
-_METHODS: Final[dict[str, tuple[Callable[..., Factors], tuple[str | None, ...], bool]]] = {
+_METHODS: Final[dict[str, tuple[Callable[[tr.Tensor, _How], _Factors], tuple[str | None, ...], bool]]] = {
     "svd": (_svd, _ANYWHERE, True),
     "eigh": (_eigh, _ANYWHERE, True),
     "qr": (_qr, (None, "right"), False),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.composed import failing_as, matrices
-from tensor_linalg.decompositions.gauges import RAW
+from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.decompositions.svd import DRIVERS, SVDResult, svd
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, without_failures
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
@@ -31,6 +32,7 @@ class TruncatedSVDResult(NamedTuple):
         return fields_html(self)
 
 
+@overload
 def svd_truncated(
     a: tr.Tensor,
     /,
@@ -42,10 +44,41 @@ def svd_truncated(
     multiplets: str = "keep",
     renormalize: bool = False,
     driver: str = "auto",
-    gauge: str = RAW,
+    gauge: str | tr.Tensor = RAW,
     check: bool = True,
     out: TruncatedSVDResult | None = None,
-) -> TruncatedSVDResult:
+) -> TruncatedSVDResult: ...
+@overload
+def svd_truncated(
+    a: tr.Tensor,
+    /,
+    *,
+    max_rank: int | None = None,
+    cutoff: float | None = None,
+    relative: bool = True,
+    norm: float = 2,
+    multiplets: str = "keep",
+    renormalize: bool = False,
+    driver: str = "auto",
+    gauge: str | tr.Tensor = RAW,
+    check: Literal["mask"],
+    out: MaskedResult[TruncatedSVDResult] | None = None,
+) -> MaskedResult[TruncatedSVDResult]: ...
+def svd_truncated(
+    a: tr.Tensor,
+    /,
+    *,
+    max_rank: int | None = None,
+    cutoff: float | None = None,
+    relative: bool = True,
+    norm: float = 2,
+    multiplets: str = "keep",
+    renormalize: bool = False,
+    driver: str = "auto",
+    gauge: str | tr.Tensor = RAW,
+    check: Check = True,
+    out: Any = None,
+) -> TruncatedSVDResult | MaskedResult[TruncatedSVDResult]:
     """Singular value decomposition without the smallest values: the best approximation of its rank.
 
     Values are discarded, the smallest first, as long as what is lost stays within ``cutoff``; then ``max_rank`` counts.
@@ -71,8 +104,10 @@ def svd_truncated(
             either case; with "drop" it discards the multiplet that it would part, unless that is the first.
         renormalize: scale what is kept so that the sum of squares is that of all values, as states are.
         driver: as for ``svd``.
-        gauge: "raw" or "canonical", as for ``svd``; no reference, whose rank would have to be known.
+        gauge: as for ``svd``; a tensor has the shape of the u that stays, whose rank has to be known.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...]. The rank is that of the others.
         out: where the results are written, a ``TruncatedSVDResult`` of tensors, of which ``rank`` is not read and
             others may be None; see ``tensor_linalg.targets``. Targets of another rank than the one found are refused,
             and nothing is written; ``max_rank`` alone gives the smallest of itself, M and N.
@@ -85,6 +120,7 @@ def svd_truncated(
 
     Raises:
         ArgumentError: an option that is none of those above.
+        ShapeError: a gauge of another shape than u.
         ReadOnlyError, OverlappingViewError, LossyConversionError, PlacementError: of ``out``.
         DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as ``svd``.
 
@@ -103,21 +139,54 @@ def svd_truncated(
         multiplets=multiplets,
         renormalize=renormalize,
     )
-    check = flag("svd_truncated", "check", check)
+    mask = check is not True and asks_for_mask(check)
+    checked = mask or flag("svd_truncated", "check", check)
     matrices("svd_truncated", a)
     driver = choice("svd_truncated", "driver", driver, DRIVERS)
-    gauge = choice("svd_truncated", "gauge", gauge, (RAW, "canonical"))
+    if not isinstance(gauge, tr.Tensor):
+        choice("svd_truncated", "gauge", gauge, (RAW, "canonical"))
+    if mask:
+        *factors, status = svd(a, driver=driver, check="mask")
+        found = _turned(truncated(SVDResult(*factors), how, status), gauge)
+        return _delivered_with_status(found, status, out, a)
     with failing_as("svd_truncated"):
-        found = truncated(svd(a, driver=driver, gauge=gauge, check=check), how)
-    if out is None:
+        found = truncated(svd(a, driver=driver, check=checked), how)
+    found = _turned(found, gauge)
+    return (
+        found
+        if out is None
+        else TruncatedSVDResult(*delivered("svd_truncated", _tensors_of(found), _targets_of(out), a), found.rank)
+    )
+
+
+def _turned(found: TruncatedSVDResult, gauge: str | tr.Tensor) -> TruncatedSVDResult:
+    if is_raw(gauge):
         return found
-    given: object = out
-    if not isinstance(given, tuple) or len(given) != len(found):
+    u, phases = turned("svd_truncated", found.u, gauge)
+    return found._replace(u=u, vh=tr.multiply(found.vh, tr.expand_dims(tr.conj(phases), 1)))
+
+
+def _delivered_with_status(
+    found: TruncatedSVDResult, status: tr.Tensor, out: Any, a: tr.Tensor
+) -> MaskedResult[TruncatedSVDResult]:
+    if isinstance(out, tuple) and len(out) == 2 and out[0] is not None:
+        out = (_targets_of(out[0]), out[1])
+    result, status = delivered("svd_truncated", MaskedResult(_tensors_of(found), status), out, a)
+    return MaskedResult(TruncatedSVDResult(*result, found.rank), status)
+
+
+def _tensors_of(found: TruncatedSVDResult) -> _Tensors:
+    return _Tensors(*found[:-1])
+
+
+def _targets_of(out: object) -> tuple[Any, ...]:
+    """The targets but the rank, which is no tensor."""
+    if not isinstance(out, tuple) or len(out) != len(TruncatedSVDResult._fields):
         raise ArgumentError(
             f"svd_truncated: out is {shortened(out)}; accepted: a TruncatedSVDResult of tensors, with any rank",
             operation="svd_truncated",
         )
-    return TruncatedSVDResult(*delivered("svd_truncated", _Tensors(*found[:-1]), given[:-1], a), found.rank)
+    return out[:-1]
 
 
 class _Tensors(NamedTuple):
@@ -129,15 +198,19 @@ class _Tensors(NamedTuple):
     discarded: tr.Tensor
 
 
-def truncated(whole: SVDResult, how: Truncation, /) -> TruncatedSVDResult:
+def truncated(whole: SVDResult, how: Truncation, status: tr.Tensor | None = None, /) -> TruncatedSVDResult:
     """A decomposition without its smallest values; the discarded vectors are not kept alive behind views.
+
+    Matrices whose status is not 0 have no say in the rank, and NaN for what is kept and lost.
 
     >>> from tensor_linalg.networks.truncation import Truncation
     >>> truncated(svd(tr.ones((2, 2))), Truncation(max_rank=1)).u.shape
     (2, 1)
     """
     u, s, vh = whole
-    rank, stay, discarded = kept(s, how)
+    rank, stay, discarded = kept(s if status is None else without_failures(s, status, 0.0), how)
+    if status is not None:
+        stay, discarded = without_failures(stay, status), without_failures(discarded, status)
     if rank == s.shape[0]:
         return TruncatedSVDResult(u, s, vh, discarded, rank)
     return TruncatedSVDResult(tr.copy(u[:, :rank]), tr.copy(stay), tr.copy(vh[:rank]), discarded, rank)

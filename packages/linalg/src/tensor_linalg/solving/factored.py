@@ -149,7 +149,7 @@ def lu_solve(
         warn_of_factors("lu_solve", factors, None, transposes)
     own = gives_up and columns.dtype is dtype and columns.shape[2:] == batch
     x = _substituted(wide, order, with_batch(convert(columns, dtype), 2, batch), transposes, conjugates, own)
-    return placed(reshape_view(x, shape) if vector else x, out, packed, permutation, b)
+    return placed("lu_solve", reshape_view(x, shape) if vector else x, out, packed, permutation, b)
 
 
 def _singular(packed: Tensor) -> Tensor:

@@ -86,4 +86,4 @@ def inv(
     x = execute_with_params(INV, a, checked)
     if condition and x.size:
         warn_if_ill_conditioned("inv", one_norm(a), one_norm(x), 3)
-    return placed(x, out, a)
+    return placed("inv", x, out, a)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import I64, DType, TensorScalar
@@ -11,6 +12,8 @@ from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.solving import LstsqParams
 from tensor_linalg.decompositions import eigh, qr, svd
+from tensor_linalg.decompositions.eigh import DRIVERS as HERMITIAN_DRIVERS
+from tensor_linalg.decompositions.svd import DRIVERS
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import holds, lent, number, promoted, require_finite, require_regular, unit_of, with_batch
 from tensor_linalg.products import matmul, mH
@@ -60,12 +63,20 @@ def pinv(
     *,
     rtol: float | Tensor | None = None,
     hermitian: bool = False,
+    driver: str = "auto",
     check: bool = True,
     out: None = None,
 ) -> TypedTensor[T]: ...
 @overload
 def pinv(
-    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: bool = True, out: Out = None
+    a: Tensor,
+    /,
+    *,
+    rtol: float | Tensor | None = None,
+    hermitian: bool = False,
+    driver: str = "auto",
+    check: bool = True,
+    out: Out = None,
 ) -> Tensor: ...
 @overload
 def pinv(
@@ -74,11 +85,19 @@ def pinv(
     *,
     rtol: float | Tensor | None = None,
     hermitian: bool = False,
+    driver: str = "auto",
     check: Literal["mask"],
     out: MaskedResult[Tensor] | None = None,
 ) -> MaskedResult[Tensor]: ...
 def pinv(
-    a: Tensor, /, *, rtol: float | Tensor | None = None, hermitian: bool = False, check: Check = True, out: Any = None
+    a: Tensor,
+    /,
+    *,
+    rtol: float | Tensor | None = None,
+    hermitian: bool = False,
+    driver: str = "auto",
+    check: Check = True,
+    out: Any = None,
 ) -> Tensor | MaskedResult[Tensor]:
     """Pseudo-inverses (Moore and Penrose) of matrices, by singular values.
 
@@ -88,6 +107,7 @@ def pinv(
             [B...]. None is max(M, N) times the dtype's rounding unit.
         hermitian: take the matrices to be Hermitian, of which the lower triangle is read; their eigenvalues are then
             found in place of singular values, which is faster.
+        driver: as for :func:`svd`, or as for :func:`eigh` where ``hermitian`` says so.
         check: raise when an element is not finite.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
@@ -96,12 +116,12 @@ def pinv(
     Returns:
         X [N, M, B...] with A X A ≈ A, X A X ≈ X, and A X and X A Hermitian; owned, compact, of the operand's dtype.
         Its error is a few rounding units times max(M, N) times its norm and the ratio of the largest singular value
-        to the smallest that counts. Zeros for a matrix of zeros.
+        to the smallest that counts. Zeros for a matrix of zeros; values beyond the range become infinite or NaN.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes; matrices that are not square where ``hermitian`` says so.
-        ArgumentError: an ``rtol`` that is negative or not finite.
+        ArgumentError: an ``rtol`` that is negative or not finite, or a driver that there is not.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
 
@@ -113,26 +133,28 @@ def pinv(
     """
     if check is not True and asks_for_mask(check):
         one_tolerance("pinv", rtol)
-        return masked_result("pinv", lambda x: pinv(x, rtol=rtol, hermitian=hermitian, check=False), a, out=out)
+        options: dict[str, Any] = {"rtol": rtol, "hermitian": hermitian, "driver": driver}
+        return masked_result("pinv", lambda x: pinv(x, **options, check=False), a, out=out)
     operation = "pinv"
     hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
+    driver = choice(operation, "driver", driver, HERMITIAN_DRIVERS if hermitian else DRIVERS)
     given = a
     (a,) = promoted(operation, a)
     rows, columns, batch = matrix_axes(operation, a.shape)
     if hermitian:
         square_axes(operation, a.shape)
     if 0 in (rows, columns):
-        return placed(zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
+        return placed(operation, zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
     with failing_as(operation):
         if hermitian:
-            values, vectors = eigh(a, check=check)
+            values, vectors = eigh(a, driver=driver, check=check)
             sizes, left, right = abs(values), vectors, mH(vectors)
         else:
-            u, values, vh = svd(a, check=check)
+            u, values, vh = svd(a, driver=driver, check=check)
             sizes, left, right = values, mH(vh), mH(u)
     kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
-    return placed(matmul(multiply(left, inverted[None]), right), out, given)
+    return placed(operation, matmul(multiply(left, inverted[None]), right), out, given)
 
 
 @overload
@@ -255,8 +277,8 @@ def by_singular_values(
     if check:
         require_finite(operation, "b", b)
     kept = greater(values, multiply(max(values, 0), rtol))
-    inverted = where(kept, divide(1.0, values), 0.0)[None]
-    solution = matmul(multiply(mH(vh), inverted), matmul(mH(u), b))
+    divisors = expand_dims(where(kept, values, inf), 1)  # reciprocals of subnormal ones are beyond the range
+    solution = matmul(mH(vh), divide(matmul(mH(u), b), divisors))
     return solution, _residuals(a, solution, b), sum(kept, 0), values
 
 

@@ -130,7 +130,7 @@ def solve_banded(
     x = execute_pair(SOLVE_BANDED, ab, b, params)
     if x.size and 0 not in ab.shape:
         _warn_of_bands(operation, ab, lower, upper)
-    return placed(x, out, ab, b)
+    return placed(operation, x, out, ab, b)
 
 
 def _warn_of_bands(operation: str, ab: Tensor, lower: int, upper: int) -> None:
@@ -271,7 +271,7 @@ def solve_toeplitz(
             wrong = logical_not(logical_and(all(isfinite(c), 0), all(isfinite(row), 0)))
             status = copy(broadcast_to(cast(wrong, I32), batch))
             return delivered(operation, MaskedResult(nothing, status), out, *given)
-        return placed(nothing, out, *given)
+        return placed(operation, nothing, out, *given)
     if c.shape != row.shape:
         c, row = with_batch(c, 1, batch), with_batch(row, 1, batch)
     diagonals = concatenate([reverse_view(row[1:], 0), c]) if size > 1 else c
@@ -292,4 +292,4 @@ def solve_toeplitz(
         raise
     if tells:
         _warn_of_toeplitz(operation, c, row)
-    return placed(x, out, *given)
+    return placed(operation, x, out, *given)

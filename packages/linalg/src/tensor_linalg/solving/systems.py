@@ -104,4 +104,4 @@ def solve(
     x = execute_pair(SOLVE, a, b, checked)
     if condition and 0 not in a.shape:
         warn_of_factors("solve", lu_factor(a, check=False), one_norm(a))
-    return placed(x, out, a, b)
+    return placed("solve", x, out, a, b)

@@ -92,7 +92,7 @@ def tensorsolve(
         found = solve(matrix, reshape(b, (size,)), check=False)
     if flag(operation, "condition", condition) and size:
         warn_of_factors(operation, lu_factor(matrix, check=False), one_norm(matrix))
-    return placed(reshape(found, unknowns), out, *given)
+    return placed(operation, reshape(found, unknowns), out, *given)
 
 
 @same_dtype_into
@@ -151,4 +151,4 @@ def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True, condition: bool
         found = inv(matrix, check=False)
     if flag(operation, "condition", condition) and size:
         warn_if_ill_conditioned(operation, one_norm(matrix), one_norm(found), 3)
-    return placed(reshape(found, (*unknowns, *equations)), out, given)
+    return placed(operation, reshape(found, (*unknowns, *equations)), out, given)

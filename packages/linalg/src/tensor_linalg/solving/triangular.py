@@ -165,8 +165,7 @@ def triangular_solve(
         _warn(operation, a, lower, unit_diagonal, False)
     b, gives_up = taken(operation, overwrite, a, b)
     if left:
-        found = substituted(operation, a, b, *params, check, gives_up)
-        return placed(found, out, a, b)
+        return placed(operation, substituted(operation, a, b, *params, check, gives_up), out, a, b)
     if unwrap(operation, b)[0].rank < 2:
         raise ShapeError(
             f"{operation}: b of shape {b.shape} has no rows; accepted: [M, N, B...] for side='right'",
@@ -176,7 +175,7 @@ def triangular_solve(
     # x op(A) = b is op(A)ᵀ xᵀ = bᵀ; the transpose of Aᴴ is the conjugate of A
     plain = not (transpose or adjoint)
     found = mT(substituted(operation, a, mT(b), lower, plain, adjoint, unit_diagonal, check))
-    return copy(found) if out is None else placed(found, out, a, b)
+    return copy(found) if out is None else placed(operation, found, out, a, b)
 
 
 @overload
@@ -262,7 +261,8 @@ def cho_solve(
     if flag(operation, "condition", condition):
         _warn(operation, factor, lower, False, True)
     half = substituted(operation, factor, b, lower, not lower, not lower, False, check, gives_up)
-    return placed(substituted(operation, factor, half, lower, lower, lower, False, False, True), out, factor, b)
+    found = substituted(operation, factor, half, lower, lower, lower, False, False, True)
+    return placed(operation, found, out, factor, b)
 
 
 def taken(operation: str, overwrite: bool, a: Tensor, b: Tensor, /) -> tuple[Tensor, bool]:
@@ -275,7 +275,7 @@ def taken(operation: str, overwrite: bool, a: Tensor, b: Tensor, /) -> tuple[Ten
     if overwrite is False or not flag(operation, "overwrite", overwrite):
         return b, False
     (b,) = given_up(operation, b)
-    check_distinct(b, a)
+    check_distinct(operation, b, a)
     return b, True
 
 

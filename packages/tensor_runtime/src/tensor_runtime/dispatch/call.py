@@ -271,7 +271,7 @@ def unary_into(spec: OpSpec, out: Tensor, a: Tensor, /) -> Tensor:
     """
     if written_in_pieces(spec, out, partial(execute_unary, spec), a):
         return out
-    return _received(out, execute_unary(spec, a), a)
+    return _received(spec.name, out, execute_unary(spec, a), a)
 
 
 def binary_into(spec: OpSpec, out: Tensor, a: Tensor | Number, b: Tensor | Number, /) -> Tensor:
@@ -283,7 +283,7 @@ def binary_into(spec: OpSpec, out: Tensor, a: Tensor | Number, b: Tensor | Numbe
     """
     if written_in_pieces(spec, out, partial(execute_binary, spec), a, b):
         return out
-    return _received(out, execute_binary(spec, a, b), a, b)
+    return _received(spec.name, out, execute_binary(spec, a, b), a, b)
 
 
 def ternary_into(spec: OpSpec, out: Tensor, a: Tensor | Number, b: Tensor | Number, c: Tensor | Number, /) -> Tensor:
@@ -295,7 +295,7 @@ def ternary_into(spec: OpSpec, out: Tensor, a: Tensor | Number, b: Tensor | Numb
     """
     if written_in_pieces(spec, out, partial(execute_ternary, spec), a, b, c):
         return out
-    return _received(out, execute_ternary(spec, a, b, c), a, b, c)
+    return _received(spec.name, out, execute_ternary(spec, a, b, c), a, b, c)
 
 
 def params_into(
@@ -308,9 +308,9 @@ def params_into(
     [3.0, 3.0]
     """
     if b is None:
-        return _received(out, execute_with_params(spec, a, params), a)
+        return _received(spec.name, out, execute_with_params(spec, a, params), a)
     assert isinstance(spec, OpSpec)
-    return _received(out, execute_pair(spec, a, b, params), a, b)
+    return _received(spec.name, out, execute_pair(spec, a, b, params), a, b)
 
 
 def several_into(spec: OpSpec, out: Tensor, operands: Sequence[Tensor], params: Hashable, /) -> Tensor:
@@ -320,15 +320,15 @@ def several_into(spec: OpSpec, out: Tensor, operands: Sequence[Tensor], params: 
     >>> several_into(STACK, zeros((1, 1)), (tensor([1.0]),), 0).to_numpy().tolist()
     [[1.0]]
     """
-    return _received(out, execute_several(spec, operands, params), *operands)
+    return _received(spec.name, out, execute_several(spec, operands, params), *operands)
 
 
-def _received(out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
+def _received(operation: str, out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
     """``out`` with the result written into it; without elements, what a kernel may spare is noted apart."""
     form = result._form
     if not is_stand_in(form.placement) or getattr(out, "_form", None) is not form:
-        return written(out, result, *operands)
+        return written(operation, out, result, *operands)
     with kernels_called():  # that it can be written is no step of the call
-        as_target(out)
+        as_target(operation, out)
     note_output(form)
     return out

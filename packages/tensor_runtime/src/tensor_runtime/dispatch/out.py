@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Sequence
 from math import ceil
 from typing import Any, Final
 
-from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_core.errors import OverlappingViewError, ReadOnlyError, ShapeError, TensorError
 from tensor_core.layout import TensorLayout, is_injective
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated, fail
@@ -60,12 +60,39 @@ def _bind_overlap(key: tuple[Form, Form]) -> Binding:
     return overlap_test(*key), registry.backend_for(key[0].placement).location_of
 
 
-def _located(locate: Callable[[Any], tuple[Hashable, int]], array: Any) -> tuple[Hashable, int]:
+def _written_to(operation: str, target: Form, source: Form) -> Binding:
+    """What writes a result to ``out``; bound once for all operations, whose errors name the one that was called."""
+    try:
+        return _WRITING["out", target, source]
+    except TensorError as error:
+        if isinstance(error, ShapeError):
+            raise ShapeError(
+                f"{operation}: out has shape {target.shape} and the result {source.shape}; accepted: equal shapes",
+                operation=operation,
+                shapes=(target.shape, source.shape),
+            ) from None
+        raise _named(operation, error) from None
+
+
+def _overlapping(operation: str, target: Form, operand: Form) -> Binding:
+    try:
+        return _OVERLAP[target, operand]
+    except TensorError as error:
+        raise _named(operation, error) from None
+
+
+def _named(operation: str, error: TensorError) -> TensorError:
+    """The error of a binding that operations share, in the name of one."""
+    message = str(error).replace("out:", f"{operation}: out:", 1)
+    return type(error)(message, **{**vars(error), "operation": operation})
+
+
+def _located(operation: str, locate: Callable[[Any], tuple[Hashable, int]], array: Any) -> tuple[Hashable, int]:
     try:
         space, address = locate(array)
         return space, operator.index(address)
     except Exception as error:
-        fail("out", error)
+        fail(operation, error)
 
 
 state("copy_into", KernelFacts(effect="writes"))
@@ -93,8 +120,10 @@ def mutable_view_of(x: Tensor, /) -> TypedTensorViewMut[Any]:
     return view
 
 
-def as_target(out: Any, /) -> TypedTensorViewMut[Any]:
+def as_target(operation: str, out: Any, /) -> TypedTensorViewMut[Any]:
     """What is written to where ``out`` is given: itself if it is a mutable view, else a view of all of an owned tensor.
+
+    Here and below, errors bear the name of the operation that was called.
 
     A tensor counts as owned that is compact and all of its allocation. So does a view of all of an owned tensor, such
     as ``x[:]``, which nothing tells apart from it.
@@ -103,29 +132,32 @@ def as_target(out: Any, /) -> TypedTensorViewMut[Any]:
         ReadOnlyError: a view that is not mutable, memory that was lent to us read-only, or no tensor at all.
 
     >>> x = zeros((2, 3))
-    >>> as_target(x).shape
+    >>> as_target("add", x).shape
     (2, 3)
-    >>> as_target(x[:, :2])
+    >>> as_target("add", x[:, :2])
     Traceback (most recent call last):
         ...
-    tensor_core.errors.ReadOnlyError: out: found a view that is not mutable; accepted: an owned tensor, or what \
+    tensor_core.errors.ReadOnlyError: add: out is a view that is not mutable; accepted: an owned tensor, or what \
 mutable_view() returns
     """
     if isinstance(out, TypedTensorViewMut):
         return out
-    if isinstance(out, Tensor) and _is_owned(out):
-        return mutable_view_of(out)
-    what = "view that is not mutable" if isinstance(out, Tensor) else type(out).__name__
-    raise ReadOnlyError(f"out: found a {what}; accepted: an owned tensor, or what mutable_view() returns")
+    if isinstance(out, Tensor) and _is_owned(operation, out):
+        try:
+            return mutable_view_of(out)
+        except ReadOnlyError as error:
+            raise ReadOnlyError(str(error).replace("mutable_view:", f"{operation}: out:", 1)) from None
+    what = "a view that is not mutable" if isinstance(out, Tensor) else f"of type {type(out).__name__}"
+    raise ReadOnlyError(f"{operation}: out is {what}; accepted: an owned tensor, or what mutable_view() returns")
 
 
-def _is_owned(x: Tensor) -> bool:
+def _is_owned(operation: str, x: Tensor) -> bool:
     form, backend = x._form, registry.backend_for(x._form.placement)
     if not form.is_compact:
         return False
     if hasattr(backend, "is_whole"):
-        return bool(call_translated("out", None, backend.is_whole, x._array, form))
-    return bool(call_translated("out", None, backend.offset_of, x._array) == 0)
+        return bool(call_translated(operation, None, backend.is_whole, x._array, form))
+    return bool(call_translated(operation, None, backend.offset_of, x._array) == 0)
 
 
 def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_into", /) -> None:
@@ -144,7 +176,19 @@ def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_
     call_translated(operation, None, kernel, view._array, source._array)
 
 
-def written(out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
+def write_result(operation: str, target: TypedTensorViewMut[Any], result: Tensor, /) -> None:
+    """Write every element of a result into what :func:`as_target` gives; errors as for :func:`written`.
+
+    >>> x = zeros((2,))
+    >>> write_result("add", mutable_view_of(x), tensor([1.0, 2.0]))
+    >>> x.to_numpy().tolist()
+    [1.0, 2.0]
+    """
+    kernel, _ = _written_to(operation, target._form, result._form)
+    call_translated(operation, None, kernel, target._array, result._array)
+
+
+def written(operation: str, out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
     """The tensor given as ``out``, with a result of these operands written into it.
 
     Raises:
@@ -155,12 +199,12 @@ def written(out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
         PlacementError: it lives in another place.
 
     >>> x = tensor([1.0, 2.0])
-    >>> written(x.mutable_view(), tensor([5.0, 6.0]), x).to_numpy().tolist(), x.to_numpy().tolist()
+    >>> written("add", x.mutable_view(), tensor([5.0, 6.0]), x).to_numpy().tolist(), x.to_numpy().tolist()
     ([5.0, 6.0], [5.0, 6.0])
     """
-    target = as_target(out)
-    check_apart(target, *operands)
-    write(target, result, "out")
+    target = as_target(operation, out)
+    check_apart(operation, target, *operands)
+    write_result(operation, target, result)
     return out
 
 
@@ -198,10 +242,10 @@ def written_in_pieces(spec: OpSpec, out: object, run: Callable[..., Tensor], /, 
     found = spec.infer(tuple(one._form if isinstance(one, Tensor) else type(one) for one in operands))
     if not isinstance(found, Form) or found is out._form:
         return False
-    target = as_target(out)
-    check_apart(target, *operands)
-    check_fits(target, found)
-    write_in_pieces(target, found.nbytes, run, *operands)
+    target = as_target(spec.name, out)
+    check_apart(spec.name, target, *operands)
+    check_fits(spec.name, target, found)
+    write_in_pieces(spec.name, target, found.nbytes, run, *operands)
     return True
 
 
@@ -217,18 +261,19 @@ def serves_in_pieces(form: Form, /) -> bool:
 
 
 def write_in_pieces(
-    target: TypedTensorViewMut[Any], nbytes: int, run: Callable[..., Tensor], /, *operands: Any
+    operation: str, target: TypedTensorViewMut[Any], nbytes: int, run: Callable[..., Tensor], /, *operands: Any
 ) -> None:
     """Write an elementwise result of the target's shape piece by piece; nothing is checked here.
 
     Args:
+        operation: what errors of kernels name.
         target: with one axis or more.
         nbytes: of the result, which decides how many pieces there are.
         run: gives a result from operands, or from a piece of each.
         operands: tensors that broadcast to the target's shape, and numbers.
 
     >>> x = ones((2, 3))
-    >>> write_in_pieces(x.mutable_view(), 2 << 18, lambda a, b: a * b, x, 3.0)
+    >>> write_in_pieces("multiply", x.mutable_view(), 2 << 18, lambda a, b: a * b, x, 3.0)
     >>> x.to_numpy().tolist()
     [[3.0, 3.0, 3.0], [3.0, 3.0, 3.0]]
     """
@@ -238,7 +283,7 @@ def write_in_pieces(
     step = ceil(shape[axis] / pieces)
     for begin in range(0, shape[axis], step):
         parts = [_part(one, axis - rank, begin, begin + step) for one in operands]
-        write(_part(target, axis - rank, begin, begin + step), run(*parts), "out")
+        write_result(operation, _part(target, axis - rank, begin, begin + step), run(*parts))
 
 
 def _part(operand: Any, axis: int, begin: int, end: int) -> Any:
@@ -248,15 +293,17 @@ def _part(operand: Any, axis: int, begin: int, end: int) -> Any:
     return operand[(*[slice(None)] * (operand._form.rank + axis), slice(begin, end))]
 
 
-def check_fits(target: TypedTensorViewMut[Any], form: Form, /) -> None:
+def check_fits(operation: str, target: TypedTensorViewMut[Any], form: Form, /) -> None:
     """Refuse an output that cannot receive a result of this form: errors as for :func:`written`.
 
-    >>> check_fits(mutable_view_of(zeros((2,))), zeros((2,), dtype="F32")._form)
+    >>> check_fits("add", mutable_view_of(zeros((2,))), zeros((2,), dtype="F32")._form)
     """
-    _ = _WRITING["out", target._form, form]
+    _ = _written_to(operation, target._form, form)
 
 
-def written_each(outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *operands: object) -> tuple[Tensor, ...]:
+def written_each(
+    operation: str, outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *operands: object
+) -> tuple[Tensor, ...]:
     """As :func:`written` for several results; None in the place of an output stands for a fresh result.
 
     Every output is looked at before the first one is written.
@@ -265,59 +312,59 @@ def written_each(outs: Sequence[Tensor | None], results: Sequence[Tensor], /, *o
         OverlappingViewError: besides, two outputs share elements.
 
     >>> x, y = zeros((2,)), zeros((2,))
-    >>> _ = written_each((x, None, y), (tensor([1.0, 2.0]), tensor([3.0]), tensor([4.0, 5.0])))
+    >>> _ = written_each("modf", (x, None, y), (tensor([1.0, 2.0]), tensor([3.0]), tensor([4.0, 5.0])))
     >>> x.to_numpy().tolist(), y.to_numpy().tolist()
     ([1.0, 2.0], [4.0, 5.0])
     """
     targets: list[TypedTensorViewMut[Any] | None] = []
     for out, result in zip(outs, results, strict=True):
-        target = None if out is None else as_target(out)
+        target = None if out is None else as_target(operation, out)
         if target is not None:
-            check_apart(target, *operands)
-            check_distinct(target, *(other for other in targets if other is not None))
-            check_fits(target, result._form)
+            check_apart(operation, target, *operands)
+            check_distinct(operation, target, *(other for other in targets if other is not None))
+            check_fits(operation, target, result._form)
         targets.append(target)
     for target, result in zip(targets, results, strict=True):
         if target is not None:
-            write(target, result, "out")
+            write_result(operation, target, result)
     return tuple(result if out is None else out for out, result in zip(outs, results, strict=True))
 
 
-def check_distinct(target: Tensor, /, *others: object) -> None:
+def check_distinct(operation: str, target: Tensor, /, *others: object) -> None:
     """Refuse an output that shares an element with another one.
 
     Raises:
         OverlappingViewError: it does.
 
-    >>> check_distinct(zeros((3,)), zeros((3,)))
+    >>> check_distinct("modf", zeros((3,)), zeros((3,)))
     """
-    check_apart(target, *others)
+    check_apart(operation, target, *others)
     for other in (one for one in others if isinstance(one, Tensor)):
-        _, locate = _OVERLAP[target._form, other._form]
+        _, locate = _overlapping(operation, target._form, other._form)
         same_form = target._form is other._form and target.size
-        if same_form and _located(locate, target._array) == _located(locate, other._array):
-            raise OverlappingViewError("out: two outputs are the same elements; give each memory of its own")
+        if same_form and _located(operation, locate, target._array) == _located(operation, locate, other._array):
+            raise OverlappingViewError(f"{operation}: two outputs are the same elements; give each memory of its own")
 
 
-def check_apart(target: Tensor, /, *operands: object) -> None:
+def check_apart(operation: str, target: Tensor, /, *operands: object) -> None:
     """Refuse an output that shares elements with an operand without being that operand element for element.
 
     Raises:
         OverlappingViewError: it does.
 
     >>> x = zeros((3,))
-    >>> check_apart(x, x), check_apart(x[:1], x[1:])
+    >>> check_apart("add", x, x), check_apart("add", x[:1], x[1:])
     (None, None)
     """
     place = None
     for operand in operands:
         if isinstance(operand, Tensor) and operand is not target:
-            overlaps, locate = _OVERLAP[target._form, operand._form]
+            overlaps, locate = _overlapping(operation, target._form, operand._form)
             if place is None:
-                place = _located(locate, target._array)
-            space, address = _located(locate, operand._array)
+                place = _located(operation, locate, target._array)
+            space, address = _located(operation, locate, operand._array)
             if space == place[0] and overlaps(place[1], address):
                 raise OverlappingViewError(
-                    "out: it shares a part of an operand's elements, or all in another order; "
+                    f"{operation}: out shares a part of an operand's elements, or all in another order; "
                     "write into the operand itself, or into other memory"
                 )

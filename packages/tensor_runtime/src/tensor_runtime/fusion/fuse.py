@@ -87,7 +87,7 @@ class Fused:
                 result._array = _stepwise(program, _arrays(arguments), error)
             if program.form is None:
                 return _packed(program, arguments, result._array, out)
-            return result if out is None else written(out, result, *arguments)
+            return result if out is None else written("fuse", out, result, *arguments)
         return self._long_way(arguments, out)
 
     def program(self, *arguments: Tensor | Number) -> Program:
@@ -112,14 +112,14 @@ class Fused:
         if binding is None:
             if any(isinstance(form, Form) and form.placement is TRACING for form in key):
                 result = self._function(*arguments)  # inside another fused function, whose record takes the steps
-                return result if out is None else written(out, result, *arguments)
+                return result if out is None else written("fuse", out, result, *arguments)
             binding = self._programs[key]
         program: Program = binding[1]
         found = _run(program, _arrays(arguments))
         if program.form is None:
             return _packed(program, arguments, found, out)
         result = wrap(program.form, found)
-        return result if out is None else written(out, result, *arguments)
+        return result if out is None else written("fuse", out, result, *arguments)
 
     def _build(self, key: tuple[Operand, ...]) -> Binding:
         check_operands("fuse", key)
@@ -259,7 +259,7 @@ def _packed(program: Program, arguments: tuple[Any, ...], arrays: tuple[Any, ...
             made[number] = arguments[number] if number < first else wrap(program.form_of(number), array)
     results = tuple([made[number] for number in program.results])
     if program.pack is None:
-        return results[0] if out is None else written(out, results[0], *arguments)
+        return results[0] if out is None else written("fuse", out, results[0], *arguments)
     if out is not None:
         raise ArgumentError("fuse: the function returns a tuple, and out= receives one tensor; write with copy_into()")
     return program.pack(results)

@@ -141,6 +141,7 @@ def pow(a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
 
 
 @same_dtype_out
+@naming("multiply")
 def square(a: Tensor, /, out: Out = None) -> Tensor:
     """``a * a``, element by element; integers wrap. Not for Bool.
 

@@ -11,7 +11,7 @@ from tensor_core.shapes import as_shape, normalize_axes
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_with_params
-from tensor_runtime.dispatch.out import Out
+from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops import reduction, views
@@ -183,7 +183,8 @@ def trace(
     >>> trace(tensor([[1, 2], [3, 4]])).item()
     5
     """
-    return execute_with_params(reduction.SUM, _diagonal(x, offset, (axis1, axis2)), (-1, False), out)
+    found = execute_with_params(reduction.SUM, _diagonal(x, offset, (axis1, axis2)), (-1, False))
+    return found if out is None else written("trace", out, found, x)
 
 
 _diagonal: Final[Callable[..., Tensor]] = naming("extract_diagonal", own="trace")(extract_diagonal)

@@ -14,7 +14,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitE
 from tensor_core.shapes import MOST_AXES, element_count, normalize_axes, normalize_axis
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_several, execute_several_into, execute_with_params
-from tensor_runtime.dispatch.out import Out, as_target, check_apart, check_fits, write, written
+from tensor_runtime.dispatch.out import Out, as_target, check_apart, check_fits, write_result, written
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.views import reshape, reverse_view
@@ -159,17 +159,17 @@ def _joined_into(spec: OpSpec, out: Any, operands: list[Tensor], axis: int) -> T
     forms = [unwrap(spec.name, operand)[0] for operand in operands]
     _, form = spec.bindings[(*forms, axis)]  # every check of the operands
     assert not isinstance(form, tuple)
-    target = as_target(out)
-    check_apart(target, *operands)
-    check_fits(target, form)
+    target = as_target(spec.name, out)
+    check_apart(spec.name, target, *operands)
+    check_fits(spec.name, target, form)
     before, end = (slice(None),) * normalize_axis(axis, form.rank, spec.name), 0
     for operand, part in zip(operands, forms, strict=True):
         if spec is STACK:
-            write(target[(*before, end, ...)], operand, "out")
+            write_result(spec.name, target[(*before, end, ...)], operand)
             end += 1
         else:
             first, end = end, end + part.shape[len(before)]
-            write(target[(*before, slice(first, end))], operand, "out")
+            write_result(spec.name, target[(*before, slice(first, end))], operand)
     given: Tensor = out
     return given
 
@@ -276,7 +276,7 @@ def repeat(
             f"repeat: repeats are {shortened(repeats)}; accepted: ints of 0 or more", operation="repeat"
         )
     result = execute_several(REPEAT, (x,), (place, total), numbers)
-    return result if out is None else written(out, result, x)
+    return result if out is None else written("repeat", out, result, x)
 
 
 @same_dtype_into
@@ -332,7 +332,7 @@ def roll(
     axes = None if axis is None else wholes("roll", "axes", axis)
     if axes is None:
         rolled = execute_several(ROLL, (x,), None, (sum(shifts),))
-        return rolled if out is None else written(out, rolled, x)
+        return rolled if out is None else written("roll", out, rolled, x)
     if len(shifts) == 1:
         shifts *= len(axes)
     elif len(axes) == 1:
@@ -348,7 +348,7 @@ def roll(
             added[axis_of_x] = added.get(axis_of_x, 0) + places
         axes, shifts = tuple(added), tuple(added.values())
     rolled = execute_several(ROLL, (x,), axes, shifts)
-    return rolled if out is None else written(out, rolled, x)
+    return rolled if out is None else written("roll", out, rolled, x)
 
 
 @same_dtype

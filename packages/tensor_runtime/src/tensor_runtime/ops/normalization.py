@@ -71,7 +71,9 @@ def layer_norm(
     >>> layer_norm(tensor([[1.0, 3.0], [5.0, 5.0]]), eps=0.0, bias=1.0)[0].to_numpy().tolist()
     [0.0, 2.0]
     """
-    return _scaled(execute_with_params(LAYER_NORM, a, _params("layer_norm", axis, eps)), weight, bias, out, a)
+    return _scaled(
+        "layer_norm", execute_with_params(LAYER_NORM, a, _params("layer_norm", axis, eps)), weight, bias, out, a
+    )
 
 
 @inexact_dtype
@@ -87,15 +89,15 @@ def rms_norm(
     >>> rms_norm(tensor([[4.0, -4.0], [0.0, 0.0]])).to_numpy().round(6).tolist()
     [[1.0, -1.0], [0.0, 0.0]]
     """
-    return _scaled(execute_with_params(RMS_NORM, a, _params("rms_norm", axis, eps)), weight, None, out, a)
+    return _scaled("rms_norm", execute_with_params(RMS_NORM, a, _params("rms_norm", axis, eps)), weight, None, out, a)
 
 
-def _scaled(x: Tensor, weight: Any, bias: Any, out: Out, a: Tensor) -> Tensor:
+def _scaled(operation: str, x: Tensor, weight: Any, bias: Any, out: Out, a: Tensor) -> Tensor:
     if weight is not None:
         x = multiply(x, weight)
     if bias is not None:
         x = add(x, bias)
-    return x if out is None else written(out, x, a)
+    return x if out is None else written(operation, out, x, a)
 
 
 def _params(operation: str, axis: Any, eps: Any) -> tuple[Axes, float]:

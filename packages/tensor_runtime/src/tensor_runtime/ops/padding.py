@@ -111,7 +111,7 @@ def pad(
     if value == 0 and type(value) is int:
         value = False  # the zero of every dtype, of Bool as well
     result = execute_several(PAD, (x,), params, to_element(value, form.dtype))
-    return result if out is None else written(out, result, x)
+    return result if out is None else written("pad", out, result, x)
 
 
 def _pairs(widths: Any, rank: int) -> list[tuple[int, int]]:

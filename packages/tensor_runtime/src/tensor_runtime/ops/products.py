@@ -123,14 +123,14 @@ def kron(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     shape = tuple(m * n for m, n in zip(of_a, of_b, strict=True))
     if out is None or getattr(out, "shape", None) != shape:
         product = reshape_view(execute_binary(KRON, a, b), shape)
-        return product if out is None else written(out, product, a, b)
+        return product if out is None else written("kron", out, product, a, b)
     apart = [
         form.shape[axis - rank + form.rank]
         for axis in range(rank)
         for form in (form_b, form_a)
         if axis >= rank - form.rank
     ]
-    execute_binary(KRON, a, b, mutable_view_of(reshape_view(as_target(out), apart)))
+    execute_binary(KRON, a, b, mutable_view_of(reshape_view(as_target("kron", out), apart)))
     return out
 
 

@@ -98,7 +98,7 @@ def round(a: Tensor, /, decimals: int = 0, out: Out = None) -> Tensor:
     if dtype is None or (places > 0 and dtype not in FLOATING):
         return execute_unary(ROUND, a, out)
     found = complex(_to(places, real(a)), _to(places, imag(a))) if dtype in COMPLEX else _to(places, a)
-    return found if out is None else written(out, found, a)
+    return found if out is None else written("round", out, found, a)
 
 
 def _to(places: int, a: Tensor) -> Tensor:

@@ -97,7 +97,7 @@ def isin(
         places = minimum(searchsorted(line, a), line.size - 1)
         found = equal(take(line, places, 0), a)
     found = logical_not(found) if turned else found
-    return found if out is None else written(out, found, *operands)
+    return found if out is None else written("isin", out, found, *operands)
 
 
 def array_equal(a: Tensor, b: Tensor, /) -> bool:
@@ -151,7 +151,8 @@ def diff(
         raise AxisError("diff: a tensor of rank 0 has no axis", operation="diff")
     place = normalize_axis(whole("diff", "axis", axis), form.rank, "diff")
     if not times:
-        return copy(x) if out is None else written(out, x, x)
+        return copy(x) if out is None else written("diff", out, x, x)
+    given = x
     if prepend is not None or append is not None:
         parts = [_slices(x, prepend, place), x, _slices(x, append, place)]
         x = concatenate([part for part in parts if part is not None], place)
@@ -159,9 +160,9 @@ def diff(
     later, earlier = (*before, slice(1, None)), (*before, slice(None, -1))
     of_both = not_equal if x.dtype is Bool else subtract
     found, steps = x, max(1, min(times, x.shape[place]))  # then nothing is left
-    for step in range(1, steps + 1):
-        found = of_both(found[later], found[earlier], out=out if step == steps else None)
-    return found
+    for _ in range(steps):
+        found = of_both(found[later], found[earlier])
+    return found if out is None else written("diff", out, found, given, prepend, append)
 
 
 def _slices(x: Tensor, more: Tensor | Number | None, axis: int) -> Tensor | None:
@@ -207,7 +208,8 @@ def delete(x: Tensor, where: object, /, axis: SupportsIndex | None = None, *, ou
     there = CPU if is_stand_in(x.placement) and not isinstance(where, Tensor) else x.placement
     kept = ones(x.shape[place], dtype=Bool, placement=there)
     mutable_view(kept)[where] = False
-    return take(x, to(nonzero(kept)[0], x.placement), place, out=out)
+    found = take(x, to(nonzero(kept)[0], x.placement), place)
+    return found if out is None else written("delete", out, found, x)
 
 
 def tensors_of(operation: str, a: Any, b: Any, /) -> tuple[Tensor, Tensor]:

@@ -145,4 +145,4 @@ def clip(
         return execute_binary(_FROM_ABOVE, x, max, out)
     CLIP.common_dtype((unwrap("clip", x)[0],))  # type: ignore[arg-type]
     found: Tensor = copy(x)  # type: ignore[arg-type]
-    return found if out is None else written(out, found, x)
+    return found if out is None else written("clip", out, found, x)

@@ -104,7 +104,7 @@ def dynamic_slice(x: Tensor, starts: Starts, sizes: Sequence[int] | int, /, *, o
         result = execute_several(DYNAMIC_SLICE, (x, starts), extents)
     else:
         result = execute_several(DYNAMIC_SLICE, (x,), extents, _one_per_axis(name, x, starts))
-    return result if out is None else written(out, result, x)
+    return result if out is None else written("dynamic_slice", out, result, x)
 
 
 @product_dtype
@@ -134,7 +134,7 @@ def dynamic_update_slice(x: Tensor, update: Tensor, starts: Starts, /, *, out: O
         result = execute_several(DYNAMIC_UPDATE_SLICE, (x, update, starts), None)
     else:
         result = execute_several(DYNAMIC_UPDATE_SLICE, (x, update), None, _one_per_axis(name, x, starts))
-    return result if out is None else written(out, result, x, update)
+    return result if out is None else written("dynamic_update_slice", out, result, x, update)
 
 
 def _one_per_axis(operation: str, x: Tensor, starts: Any) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
-"""Singular value decompositions by methods that NumPy lacks: QR iteration, and Jacobi's rotations for any size."""
+"""Decompositions by methods that NumPy lacks: QR iteration, and Jacobi's rotations for any size."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import scale_away_from_limits, scaled
 from tensor_cpu.kernels.linalg.factors import require_countable, stacked
+from tensor_cpu.kernels.linalg.variants import hermitian
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system import lapack
@@ -21,14 +22,15 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel:
-    """NumPy's kernel of a decomposition; of ``svd`` that of a driver, and where "auto" fails, QR iteration.
+    """NumPy's kernel of a decomposition, or that of a driver; where "auto" fails, QR iteration.
 
     Args:
         name: a key of ``numpy.ROUTINES``.
         operands: see there, as for the result.
-        result: for ``svd`` a tuple of three forms.
+        result: a form, or a tuple of them.
         check: whether to check that the elements are finite.
-        driver: of ``svd``: "auto", "gesdd", "gesvd" or "jacobi".
+        driver: of ``svd`` and ``svdvals`` "auto", "gesdd", "gesvd" or "jacobi"; of ``eigh`` "auto", "evd", "ev", "evr"
+            or "jacobi".
 
     Raises:
         SizeLimitError: LAPACK's integers are too short for the shapes.
@@ -40,23 +42,28 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     >>> bind("svd", (form,), (form, values, form), True, "jacobi")(np.array([[-2.0]]))[1].tolist()
     [2.0]
     """
-    if name != "svd" or driver == "gesdd":
+    methods = _METHODS.get(name)
+    if methods is None or driver in ("gesdd", "evd"):  # which are NumPy's
         return linalg.bind(name, operands, result, check)
     form = operands[0]
-    if driver != "auto" and isinstance(form, Form) and isinstance(result, tuple):
-        require_countable("svd", form, _elements)
-        return stacked("svd", form, result, check, gesvd if driver == "gesvd" else jacobi)
+    if driver != "auto" and isinstance(form, Form):
+        require_countable(name, form, hermitian.elements if name == "eigh" else _elements)
+        if isinstance(result, tuple):
+            return stacked(name, form, result, check, methods[driver])
+        kernel = stacked(name, form, (result,), check, methods[driver])
+        return lambda a: kernel(a)[0]
     first = linalg.bind(name, operands, result, check)
+    second = "ev" if name == "eigh" else "gesvd"
 
-    def kernel(a: Array) -> Any:
+    def either(a: Array) -> Any:
         try:
             return first(a)
         except NotConvergedError:
             if not np.isfinite(a).all():  # from which QR iteration may never return
                 raise
-        return bind(name, operands, result, False, "gesvd")(a)
+        return bind(name, operands, result, False, second)(a)
 
-    return kernel
+    return either
 
 
 def _elements(rows: int, columns: int) -> int:
@@ -71,12 +78,27 @@ def gesvd(a: Array, u: Array, s: Array, vh: Array) -> int:
     >>> gesvd(np.array([[3.0, 4.0]]), np.empty((1, 2)), s, np.empty((1, 1))), s.tolist()
     (0, [5.0])
     """
+    return _gesvd(a, s, "S", (u, a.shape[1], vh, len(s)))
+
+
+def gesvd_values(a: Array, s: Array) -> int:
+    """The values alone.
+
+    >>> s = np.empty(1)
+    >>> gesvd_values(np.array([[3.0, 4.0]]), s), s.tolist()
+    (0, [5.0])
+    """
+    nothing = np.empty(1, a.dtype)
+    return _gesvd(a, s, "N", (nothing, 1, nothing, 1))
+
+
+def _gesvd(a: Array, s: Array, job: str, factors: tuple[Any, ...]) -> int:
     columns, rows = a.shape
     short, is_complex = len(s), a.dtype.kind == "c"
     routine = "zgesvd" if is_complex else "dgesvd"
     rest = (np.empty(5 * short),) if is_complex else ()
     power = scale_away_from_limits(a)
-    call = partial(lapack.call, routine, "S", "S", rows, columns, a, rows, s, u, rows, vh, short)
+    call = partial(lapack.call, routine, job, job, rows, columns, a, rows, s, *factors)
     asked = np.zeros(1, a.dtype)
     call(asked, -1, *rest)
     size = max(int(asked[0].real), 1)
@@ -105,12 +127,24 @@ def jacobi(a: Array, u: Array, s: Array, vh: Array) -> int:
     return info
 
 
-def _tall(a: Array, u: Array, s: Array, v: Array) -> int:
+def jacobi_values(a: Array, s: Array) -> int:
+    """The values alone.
+
+    >>> s = np.empty(1)
+    >>> jacobi_values(np.array([[3.0, 4.0]]), s), s.tolist()
+    (0, [5.0])
+    """
+    nothing = np.empty((1, 1), a.dtype)
+    tall = a if a.shape[1] >= a.shape[0] else np.ascontiguousarray(a.T.conj())
+    return _tall(tall, nothing, s, nothing, "N", "N")
+
+
+def _tall(a: Array, u: Array, s: Array, v: Array, left: str = "U", right: str = "V") -> int:
     columns, rows = a.shape
     power = scale_away_from_limits(a)
     integers = lapack.integers(2 * rows + 4 * columns + 8)
     size = 2 * rows + 7 * columns + 2 * columns * columns + 64 * columns + 8
-    jobs = ("F", "U", "V", "N", "N", "N")
+    jobs = ("F", left, right, "N", "N", "N")
     given = (*jobs, rows, columns, a, rows, s, u, rows, v, columns)
     if a.dtype.kind == "c":
         reals = np.empty(2 * rows + 8 * columns + 8)
@@ -124,4 +158,9 @@ def _tall(a: Array, u: Array, s: Array, v: Array) -> int:
     return info
 
 
-BINDERS: Final[Mapping[str, Binder]] = {"svd": taking_fields(partial(bind, "svd"))}
+_METHODS: Final[Mapping[str, Mapping[str, Callable[..., int]]]] = {
+    "svd": {"gesvd": gesvd, "jacobi": jacobi},
+    "svdvals": {"gesvd": gesvd_values, "jacobi": jacobi_values},
+    "eigh": {"ev": hermitian.ev, "evr": hermitian.evr, "jacobi": hermitian.jacobi},
+}
+BINDERS: Final[Mapping[str, Binder]] = {name: taking_fields(partial(bind, name)) for name in _METHODS}

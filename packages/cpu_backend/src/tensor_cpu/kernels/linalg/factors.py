@@ -337,7 +337,7 @@ def bind_eigh_range(operands: tuple[Form], result: tuple[Form, Form], first: int
     a = operands[0]
     size, *batch = a.shape[1:]
     whole = (form_of(a.dtype.component, (size, *batch), a.placement), form_of(a.dtype, a.shape, a.placement))
-    kernel: Any = bind_best("eigh", operands, whole, (check,))
+    kernel: Any = bind_best("eigh", operands, whole, (check, "auto"))
 
     def some(x: Array) -> tuple[Array, Array]:
         values, vectors = kernel(x)

@@ -37,7 +37,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         operands: forms of one dtype.
         result: a form, or a tuple of them.
         check: whether to check that the elements are finite.
-        driver: of ``svd``, its method, which here is "gesdd".
+        driver: the method, which here is "gesdd", or "evd" of Hermitian matrices.
 
     Raises:
         ArgumentError: the environment names a BLAS that does not exist.
@@ -55,7 +55,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     forms = [operand for operand in operands if isinstance(operand, Form)]
     results = result if isinstance(result, tuple) else (result,)
     a, dtype = forms[0], forms[0].dtype
-    if driver not in ("auto", "gesdd"):
+    if driver not in ("auto", "gesdd", "evd"):
         return None
     if any(form.size == 0 for form in (*forms, *results)) or len({form.dtype for form in forms}) > 1:
         return None

@@ -60,10 +60,10 @@ def bind(
         except NotConvergedError as error:
             raise not_converged("lstsq", vars(error).get("batch_index", ())) from None
         counted = values > values.max(axis=-1, keepdims=True, initial=0.0) * rtol
-        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=counted)
+        divisors = np.where(counted, values, np.inf)
         right = _inserted(y, (1,) * (result[0].rank - y.ndim))
-        u, vh, whole, inverse = (_inserted(part, missing) for part in (u, vh, x, inverse[..., None, :]))
-        solution = (right @ u.swapaxes(-1, -2).conj() * inverse) @ vh.conj().swapaxes(-1, -2)
+        u, vh, whole, divisors = (_inserted(part, missing) for part in (u, vh, x, divisors[..., None, :]))
+        solution = _over(right @ u.swapaxes(-1, -2).conj(), divisors) @ vh.conj().swapaxes(-1, -2)
         missed = right - solution @ whole
         parts = solution, _squares(missed).sum(axis=-1), counted.sum(axis=-1), values
         return tuple(np.asarray(part, dtype, order="C") for part, dtype in zip(parts, found_as, strict=True))
@@ -74,6 +74,15 @@ def bind(
 def _inserted(x: Array, missing: tuple[int, ...]) -> Array:
     """Axes of extent 1 before those of the matrices."""
     return x.reshape(*x.shape[:-2], *missing, *x.shape[-2:]) if missing else x
+
+
+def _over(x: Any, divisors: Array) -> Array:
+    """The quotient by real numbers, also by subnormal ones, whose reciprocals are beyond the range."""
+    if x.dtype.kind != "c":
+        return np.asarray(x / divisors)
+    found = np.empty(np.broadcast_shapes(x.shape, divisors.shape), x.dtype)
+    found.real, found.imag = x.real / divisors, x.imag / divisors
+    return found
 
 
 def _squares(x: Any) -> Array:

@@ -396,5 +396,5 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) 
     return ignoring_fp_errors(kernel)
 
 
-_OWN: Final = ROUTINES.keys() - {"svd"}  # which has drivers
+_OWN: Final = ROUTINES.keys() - {"eigh", "svd", "svdvals"}  # which have drivers
 BINDERS: Final[Mapping[str, Binder]] = {name: taking_fields(partial(bind, name)) for name in _OWN}

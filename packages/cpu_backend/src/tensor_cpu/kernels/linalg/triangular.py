@@ -6,6 +6,7 @@ Stacks of many small matrices are solved all at once, step by step, with the axi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import prod
 from typing import Any, Final
 
@@ -77,11 +78,19 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
     solve_one: Any = get_blas_funcs("trsv", dtype=result.dtype.numpy_name)  # packs nothing of the matrix
     options_of_one = {"lower": lower, "trans": transposed, "diag": unit, "overwrite_x": True}
 
+    least = np.finfo(result.dtype.numpy_name).tiny
+    by_division = ignoring_fp_errors(partial(_divide, lower != transpose, False, least=least))
+
     def triangular(a: Array, out: Array) -> Array:
         matrices = a.reshape(-1, rows, rows)
         if conjugate_sides:
             np.conjugate(out, out=out)
-        for matrix, sides in zip(matrices, out.reshape(-1, columns, rows), strict=True):
+        minute = () if unit else _minute(matrices, least)
+        for number, (matrix, sides) in enumerate(zip(matrices, out.reshape(-1, columns, rows), strict=True)):
+            if number in minute:
+                turned = matrix if transposed else matrix.T
+                by_division(turned.conj() if transposed == 2 else turned, sides.T)
+                continue
             if columns == 1:
                 solved = solve_one(matrix.T, sides[0], **options_of_one)[:, np.newaxis]
             else:
@@ -93,19 +102,30 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
     return triangular
 
 
+def _minute(matrices: Array, least: Any) -> Any:
+    """Which matrices have subnormal numbers on their diagonals, whose reciprocals, which BLAS takes, are infinite."""
+    sizes = np.abs(matrices.diagonal(axis1=1, axis2=2))
+    return np.flatnonzero(((sizes > 0) & (sizes < least)).any(axis=1))
+
+
+def _divide(forward: bool, unit: bool, matrices: Array, x: Array, least: Any = None) -> None:
+    """Put solutions in the place of right-hand sides, row by row: ``matrices[i, j]`` and ``x[i, k]``.
+
+    Complex quotients take the reciprocal of a part of the divisor, so one below ``least`` is lifted first.
+    """
+    rows, lift = len(matrices), 2.0**200 if x.dtype.itemsize == 8 * (1 + (x.dtype.kind == "c")) else 2.0**40
+    for i in range(rows) if forward else range(rows - 1, -1, -1):
+        if not unit and least is not None and abs(matrices[i, i]) < least:
+            x[i] = (x[i] * lift) / (matrices[i, i] * lift)
+        elif not unit:
+            x[i] /= matrices[i, i]
+        rest = slice(i + 1, None) if forward else slice(0, i)
+        x[rest] -= matrices[rest, i, np.newaxis] * x[i]
+
+
 def _together(params: TriangularSolveParams, rows: int, columns: int) -> Kernel:
     """The kernel that makes each step of the substitution for a group of systems at once."""
     lower, transpose, conjugate, unit = params
-    forward = lower != transpose
-    order = range(rows) if forward else range(rows - 1, -1, -1)
-
-    def substituted(matrices: Array, x: Array) -> None:
-        """``matrices[i, j]`` and ``x[i, k]`` are one number for each system."""
-        for i in order:
-            if not unit:
-                x[i] /= matrices[i, i]
-            rest = slice(i + 1, None) if forward else slice(0, i)
-            x[rest] -= matrices[rest, i, np.newaxis] * x[i]
 
     def triangular(a: Array, b: Array) -> Array:
         stack, sides = a.reshape(-1, rows, rows), b.reshape(-1, columns, rows)
@@ -118,7 +138,7 @@ def _together(params: TriangularSolveParams, rows: int, columns: int) -> Kernel:
             if conjugate:
                 matrices = np.conjugate(matrices)
             x = np.array(sides[group].T, order="C")
-            substituted(matrices, x)
+            _divide(lower != transpose, unit, matrices, x)  # of each element one number for each system
             out[group] = x.T
         return out.reshape(b.shape)
 

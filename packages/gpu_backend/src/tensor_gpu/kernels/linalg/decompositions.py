@@ -22,6 +22,10 @@ from tensor_runtime.protocols import Kernel
 UNSUPPORTED: Final[Mapping[str, str]] = {
     "svd.gesdd": NO_SUCH_DRIVER,
     **dict.fromkeys(
+        ("eigh.ev", "eigh.evr", "eigh.jacobi"),
+        "libraries of devices divide and conquer; the drivers 'auto' and 'evd' are there",
+    ),
+    **dict.fromkeys(
         ("eig", "hessenberg", "ldl", "lu_complete", "qr_pivoted", "schur"),
         "libraries of devices have no such routine for stacks; to() the tensor to the host first",
     ),
@@ -160,13 +164,17 @@ def bind_eigh(executor: Executor, operands: tuple[Any, ...], result: Any, params
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
     >>> x, forms = bench.put([[2.0, 0.0], [0.0, 1.0]]), (bench.form((2,)), bench.form((2, 2)))
-    >>> values, vectors = bind_eigh(bench.executor, (x.form,), forms, (True,))(x.array)
+    >>> values, vectors = bind_eigh(bench.executor, (x.form,), forms, (True, "auto"))(x.array)
     >>> bench.get((values, forms[0]))
     [1.0, 2.0]
     """
+    check, driver = params
+    if driver not in ("auto", "evd"):
+        operation = f"eigh.{driver}"
+        raise UnsupportedOperationError(f"{operation}: {UNSUPPORTED[operation]}", operation=operation)
     (form,) = operands
     n, dtype = form.shape[0], form.dtype
-    read, routines = reader(executor, "eigh", "a", form, dtype, params[0]), Routines(executor, form)
+    read, routines = reader(executor, "eigh", "a", form, dtype, check), Routines(executor, form)
     values = result[0]
     driver = driver_of(executor, "eigh", dtype, n, n, routines.count)
 

@@ -6,7 +6,7 @@ Bounds are those of the public functions; what is called costs more than a kerne
 from __future__ import annotations
 
 from tensor_linalg.composed import failing_as
-from tensor_linalg.contracts.common import CheckParams, EighRangeParams
+from tensor_linalg.contracts.common import CheckParams, EighRangeParams, SVDParams
 from tensor_linalg.decompositions.eig import eig
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.decompositions.qr import qr
@@ -17,15 +17,15 @@ from tensor_runtime.ops.views import broadcast_in_dim, copy
 from tensor_runtime.tensors.tensor import Tensor
 
 
-def svdvals(a: Tensor, params: CheckParams, /) -> Tensor:
+def svdvals(a: Tensor, params: SVDParams, /) -> Tensor:
     """The values of the thin decomposition.
 
     >>> from tensor_runtime.ops.creation import tensor
-    >>> svdvals(tensor([[3.0, 0.0], [0.0, -4.0]]), CheckParams(True)).to_numpy().round(12).tolist()
+    >>> svdvals(tensor([[3.0, 0.0], [0.0, -4.0]]), SVDParams(True, "auto")).to_numpy().round(12).tolist()
     [4.0, 3.0]
     """
     with failing_as("svdvals"):
-        return svd(a, check=params.check).s
+        return svd(a, driver=params.driver, check=params.check).s
 
 
 def eigvalsh(a: Tensor, params: CheckParams, /) -> Tensor:

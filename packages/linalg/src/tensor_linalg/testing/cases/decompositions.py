@@ -92,11 +92,13 @@ def _upper_wanted(a: Host) -> tuple[Host, ...]:
     return a, HostTensor.zeros(a.shape, a.dtype)
 
 
-def _svdvals_parts(a: Tensor, s: Tensor) -> tuple[Tensor, ...]:
+def svdvals_parts(a: Tensor, s: Tensor, /) -> tuple[Tensor, ...]:
+    """What of singular values is compared: the sum of their squares, and their order."""
     return sum(multiply(s, s), 0), greater_equal(s, 0), ordered(s)
 
 
-def _svdvals_wanted(a: Host) -> tuple[Host, ...]:
+def svdvals_wanted(a: Host, /) -> tuple[Host, ...]:
+    """What these are to be."""
     short, batch = min(a.shape[:2]), a.shape[2:]
     return squares(a), true((short, *batch)), true((max(short - 1, 0), *batch))
 
@@ -169,7 +171,7 @@ def _eigh_wanted(a: Host) -> tuple[Host, ...]:
 ROWS: Final = (
     Row(svd, lambda a: a, _svd_parts, _svd_wanted, square=False),
     Row(qr, lambda a: a, _qr_parts, _qr_wanted, square=False),
-    Row(svdvals, lambda a: a, _svdvals_parts, _svdvals_wanted, square=False),
+    Row(svdvals, lambda a: a, svdvals_parts, svdvals_wanted, square=False),
     Row(rq, lambda a: a, _rq_parts, _rows_wanted, square=False),
     Row(lq, lambda a: a, _lq_parts, _rows_wanted, square=False),
     Row(ql, lambda a: a, _ql_parts, _qr_wanted, square=False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -24,10 +24,12 @@ from tensor_linalg.decompositions import (
     randomized_svd,
     schur,
     svd,
+    svdvals,
 )
-from tensor_linalg.solving import lu_solve, solve
+from tensor_linalg.solving import lu_solve, pinv, solve
+from tensor_linalg.testing.cases.decompositions import svdvals_parts, svdvals_wanted
 from tensor_linalg.testing.cases.matrices import hermitian, identity, separated, shifted, true, widened
-from tensor_linalg.testing.cases.rows import Row, adjoint, case, cases_of, product
+from tensor_linalg.testing.cases.rows import Row, adjoint, case, cases_of, masked, product
 from tensor_runtime.ops.arithmetic import abs, add, multiply, subtract
 from tensor_runtime.ops.comparison import less_equal
 from tensor_runtime.ops.creation import eye, zeros
@@ -52,6 +54,8 @@ def cases() -> Iterator[Case]:
     yield refused("linalg.svd", "unknown driver", (a,), partial(svd, driver="fastest"), ArgumentError)
     yield refused("linalg.qr_append", "unequal rows", (a, a, a), qr_append, ShapeError)
     yield refused("linalg.lu_solve", "unequal extents", (a, a), lambda x, y: lu_solve(lu_factor(x), y), ShapeError)
+    yield from masked("linalg.randomized_svd", partial(randomized_svd, rank=1, seed=1, check="mask"))
+    yield from masked("linalg.randomized_eigh", partial(randomized_eigh, rank=1, seed=1, check="mask"))
     for function in (randomized_svd, randomized_eigh):
         too_many = partial(function, rank=9, seed=1)
         name = f"linalg.{function.__name__}"
@@ -62,15 +66,25 @@ def _options(dtype: Any) -> Iterator[Case]:
     a, square = whole_numbers((4, 3, 2), dtype), whole_numbers((3, 3, 2), dtype)
     for driver in ("gesdd", "gesvd", "jacobi"):
         yield case("linalg.svd", f"{dtype} {driver}", (a,), partial(svd, driver=driver), _svd_whole, lambda: a)
+        values = partial(svdvals, driver=driver)
+        yield case("linalg.svdvals", f"{dtype} {driver}", (a,), values, svdvals_parts, partial(svdvals_wanted, a))
     yield case("linalg.svd", f"{dtype} canonical", (a,), partial(svd, gauge="canonical"), _svd_whole, lambda: a)
     complete = partial(lu, pivoting="complete")
     yield case("linalg.lu", f"{dtype} complete", (a,), complete, _complete_lu_parts, partial(_lu_wanted, a))
     triangle = partial(schur, form="complex")
     wanted = partial(_schur_wanted, widened(square), -1)
     yield case("linalg.schur", f"{dtype} complex", (square,), triangle, partial(_schur_parts, below=-1), wanted)
+    turned = partial(schur, gauge="canonical")
+    yield case("linalg.schur", f"{dtype} canonical", (square,), turned, _schur_parts, partial(_schur_wanted, square))
     symmetric, positive = hermitian(square), shifted(hermitian(square), 24)
     pair = (symmetric, positive)
     yield case("linalg.eigh", f"{dtype} generalized", pair, eigh, _generalized_parts, partial(_pair_wanted, symmetric))
+    of_pairs: Callable[..., Any] = eigh
+    for driver in ("evd", "ev", "evr", "jacobi"):
+        pairs, inverse = partial(of_pairs, driver=driver), partial(pinv, hermitian=True, driver=driver)
+        one = partial(identity, square.shape, dtype)
+        yield case("linalg.eigh", f"{dtype} {driver}", (symmetric,), pairs, _eigh_whole, lambda: symmetric)
+        yield case("linalg.pinv", f"{dtype} {driver}", (positive,), inverse, product, one)
     left = partial(polar, side="left")
     yield case("linalg.polar", f"{dtype} left", (a,), left, lambda a, u, p: product(p, u), lambda: a)
 

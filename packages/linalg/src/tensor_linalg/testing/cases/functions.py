@@ -36,7 +36,7 @@ from tensor_linalg.functions import (
     vector_norm,
 )
 from tensor_linalg.testing.cases.matrices import determinants, hermitian, identity, shifted
-from tensor_linalg.testing.cases.rows import DTYPES, SQUARE, Row, adjoint, case, cases_of, product
+from tensor_linalg.testing.cases.rows import DTYPES, SQUARE, Row, adjoint, case, cases_of, masked, product
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.ops.arithmetic import add, multiply
 from tensor_runtime.tensors.tensor import Tensor
@@ -120,6 +120,7 @@ def _norms() -> Iterator[Case]:
     yield refused("linalg.cond", "integers refused", (whole_numbers((2, 2), I64),), cond, DTypeError)
     yield refused("linalg.cond", "not square", (whole_numbers((2, 3), F64),), partial(_condition, 1), ShapeError)
     a = whole_numbers((2, 2), F64)
+    yield from masked("linalg.matrix_norm", lambda a: matrix_norm(a, "nuc", check="mask"))
     yield refused("linalg.matrix_norm", "no order", (a,), lambda a: matrix_norm(a, 3), ArgumentError)
     yield refused(
         "linalg.matrix_norm", "integers", (whole_numbers((2, 2), I64),), lambda a: matrix_norm(a, 2), DTypeError

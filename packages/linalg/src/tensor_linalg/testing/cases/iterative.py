@@ -37,6 +37,14 @@ def cases() -> Iterator[Case]:
         )
         yield _case(eigs, str(dtype), (a,), partial(_any_pairs, tol=_TIGHT[dtype]), _any_parts, partial(_real_of, a))
         yield _case(svds, str(dtype), (a,), partial(_values, tol=_TIGHT[dtype]), _svd_parts, partial(_svd_wanted, a))
+        start = whole_numbers((3, 2), dtype, start=1)
+        for function, search, parts, wanted in (
+            (eigsh, _block_pairs, _eigen_parts, _eigen_wanted),
+            (eigs, _any_block_pairs, _any_parts, _real_of),
+            (svds, _block_values, _svd_parts, _svd_wanted),
+        ):
+            block = partial(search, tol=_TIGHT[dtype])
+            yield _case(function, f"{dtype} block", (a, start), block, _of_first(parts), partial(wanted, a))
         v = whole_numbers((3, 2), dtype)
         for hermitian_map in (False, True):  # forth and back again
             call = partial(_there_and_back, hermitian=hermitian_map, tol=_TIGHT[dtype])
@@ -115,6 +123,23 @@ def _svd_parts(a: Tensor, u: Tensor, s: Tensor, vh: Tensor) -> tuple[Tensor, ...
 
 def _svd_wanted(a: Host) -> tuple[Host, ...]:
     return a, identity((3, 3), a.dtype)
+
+
+def _block_pairs(a: Tensor, start: Tensor, tol: float) -> tuple[Tensor, ...]:
+    return eigsh(a, start, k=3, tol=tol)[:2]
+
+
+def _any_block_pairs(a: Tensor, start: Tensor, tol: float) -> tuple[Tensor, ...]:
+    return eigs(a, start, k=3, tol=tol)[:2]
+
+
+def _block_values(a: Tensor, start: Tensor, tol: float) -> tuple[Tensor, ...]:
+    return svds(a, start, k=3, tol=tol)[:3]
+
+
+def _of_first(parts: Callable[..., Any]) -> Callable[..., Any]:
+    """The same parts, of the first operand and the results."""
+    return lambda a, start, *results: parts(a, *results)
 
 
 def _there_and_back(a: Tensor, v: Tensor, hermitian: bool, tol: float) -> Tensor:

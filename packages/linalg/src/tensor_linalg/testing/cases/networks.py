@@ -12,7 +12,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_linalg.networks import split, svd_truncated
 from tensor_linalg.testing.cases.matrices import identity
-from tensor_linalg.testing.cases.rows import adjoint, product
+from tensor_linalg.testing.cases.rows import adjoint, masked, product
 from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.contraction import tensordot
@@ -56,6 +56,7 @@ def _truncated() -> Iterator[Case]:
         a = whole_numbers(shape, F64)
         label = f"shape {shape}"
         yield _case(name, label, a, _truncated_call, _truncated_parts, partial(_truncated_wanted, a, min(shape[:2])))
+    yield from masked(name, lambda a: svd_truncated(a, cutoff=0.1, check="mask"))
     usual = whole_numbers((3, 3), F64)
     yield refused(name, "I64", (whole_numbers((3, 3), I64),), svd_truncated, DTypeError)
     yield refused(name, "rank 1", (whole_numbers((3,), F64),), svd_truncated, ShapeError)
@@ -73,6 +74,8 @@ def _splits() -> Iterator[Case]:
             parts = partial(_split_parts, method, absorb)
             wanted = partial(_split_wanted, x, method, absorb)
             yield _case(name, f"{dtype} {method} absorbed {absorb}", x, call, parts, wanted)
+    for method in ("svd", "qr", "polar"):
+        yield from masked(name, partial(_split_masked, method), method)
     x = whole_numbers((2, 3, 2), F64)
     yield refused(name, "an axis twice", (x,), lambda x: split(x, (0, 1), (1, 2)), ArgumentError)
     yield refused(name, "an axis out of range", (x,), lambda x: split(x, 3), ShapeError)
@@ -97,7 +100,8 @@ def _diagonal(values: tuple[float, ...], batch: tuple[int, ...], dtype: Any) -> 
 
 
 def _truncated_call(a: Tensor, **options: Any) -> tuple[Tensor, ...]:
-    return svd_truncated(a, **options)[:4]
+    found: tuple[Any, ...] = svd_truncated(a, **options)
+    return found[:4]
 
 
 def _truncated_parts(a: Tensor, u: Tensor, s: Tensor, vh: Tensor, discarded: Tensor) -> tuple[Tensor, ...]:
@@ -114,6 +118,10 @@ def _truncated_wanted(a: Host, rank: int) -> tuple[Host, ...]:
 def _split_call(x: Tensor, method: str, absorb: str | None) -> tuple[Tensor, ...]:
     left, _, right, _ = split(x, (2, 0), method=method, absorb=absorb)
     return left, right
+
+
+def _split_masked(method: str, x: Tensor) -> Any:
+    return split(x, 0, 1, method=method, batch_axes=2, check="mask")
 
 
 def _split_parts(method: str, absorb: str | None, x: Tensor, left: Tensor, right: Tensor) -> tuple[Tensor, ...]:

@@ -7,7 +7,7 @@ from functools import partial
 from math import nan
 from typing import Any, Final, NamedTuple
 
-from tensor_core.dtypes import C32, C64, F32, F64, I64, Bool
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.ops.arithmetic import conj
@@ -81,6 +81,15 @@ def case(
 ) -> Case:
     """A case within the bounds of the docstrings."""
     return Case(name, label, operands, call, expected, _ULPS, compared=compared)
+
+
+def masked(name: str, function: Callable[[Tensor], Any], label: str = "") -> Iterator[Case]:
+    """The status of three matrices, the second of which holds NaN and the last of which is zero."""
+    for dtype in DTYPES:
+        a = tabulated((2, 2, 3), dtype, lambda k: (k[0] == k[1]) * (4, nan if k[0] else 1, 0)[k[2]])
+        expected = partial(tabulated, (3,), I32, lambda k: k[0] % 2)
+        call = partial(lambda function, a: function(a).status, function)
+        yield Case(name, f"status {label or dtype} {dtype if label else ''}".strip(), (a,), call, expected, reads=True)
 
 
 def product(a: Tensor, b: Tensor, /) -> Tensor:

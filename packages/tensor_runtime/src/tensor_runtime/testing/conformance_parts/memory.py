@@ -80,12 +80,12 @@ class MemoryConformance:
         view = PARTS[part](x)
         before = download(x).tobytes()
         try:
-            as_target(view)
+            as_target("out", view)
         except ReadOnlyError:
             require(download(x).tobytes() == before, f"out={part} was refused and has changed x")
         else:
             require(False, f"is_whole: {part} is taken for an owned tensor")
-        require(as_target(x).shape == x.shape, "is_whole: an uploaded tensor is taken for a view")
+        require(as_target("out", x).shape == x.shape, "is_whole: an uploaded tensor is taken for a view")
 
     def test_any_chain_of_views_begins_where_the_hosts_does(self, placement: Placement) -> None:
         """Views of views have the offsets that the host's layouts give."""
@@ -129,7 +129,7 @@ class MemoryConformance:
         source, target = x[operand], mutable_view(x)[out]
         result = full(target.shape, 7.0, placement=placement)
         try:
-            written(target, result, source)
+            written("out", target, result, source)
         except OverlappingViewError:
             require(refused, f"out=x[{out}] with the operand x[{operand}] is refused")
             return
@@ -138,7 +138,7 @@ class MemoryConformance:
     def test_an_output_in_other_memory_is_taken(self, placement: Placement) -> None:
         """An operand elsewhere shares nothing, wherever it begins there."""
         x, other = (upload(whole_numbers((6,), F64), placement) for _ in range(2))
-        written(mutable_view(x)[1:], full((5,), 7.0, placement=placement), other, other[1:])
+        written("out", mutable_view(x)[1:], full((5,), 7.0, placement=placement), other, other[1:])
 
     @pytest.mark.parametrize("dtype", DTYPES, ids=str)
     def test_upload_and_download_copy(self, dtype: DType, placement: Placement) -> None:

@@ -1,1 +1,1 @@
-"""Variants of kernels: other batches, which matrices they refuse, and results in the memory of operands given up."""
+"""Variants of kernels: other batches and drivers, which matrices they refuse, and results in memory of operands."""

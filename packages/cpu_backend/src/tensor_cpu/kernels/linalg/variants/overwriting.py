@@ -50,7 +50,7 @@ def bind(name: str, operands: tuple[Form, ...], result: Result, check: bool) -> 
     >>> bind("cholesky", (form,), form, True)(np.array([[4.0]])).tolist()
     [[2.0]]
     """
-    key = (check, "auto") if name == "svd" else check
+    key = (check, "auto") if name in ("eigh", "svd") else check
     usual = kernel_table.bind(name, operands, result, bound_params(name, key))
     if not (AVAILABLE and _fits(name, operands, result)):
         return usual
