@@ -15,7 +15,7 @@ from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, 
 from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.programs.householder import householder_program
 from tensor_gpu.programs.linalg import permutation_of_pivots, triangle
-from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError
+from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError, UnsupportedOperationError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
