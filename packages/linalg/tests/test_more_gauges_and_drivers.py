@@ -11,7 +11,7 @@ import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, ShapeError, UnsupportedOperationError
 from tensor_cpu.kernel_table import bind_numpy
-from tensor_cpu.kernels.linalg.variants import hermitian
+from tensor_cpu.kernels.linalg.methods import hermitian
 from tensor_cpu.system import lapack
 from tensor_linalg.contracts import EighParams, SVDParams
 from tensor_runtime.form import form_of

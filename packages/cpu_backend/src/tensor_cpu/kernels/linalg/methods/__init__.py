@@ -1,0 +1,1 @@
+"""Methods of decompositions that NumPy lacks, for one matrix: what drivers choose among."""
