@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from tensor_core.dtypes import I32, DType
+from tensor_core.errors import UnsupportedOperationError
 from tensor_gpu.device.api import MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
@@ -15,7 +16,7 @@ from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, 
 from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.programs.householder import householder_program
 from tensor_gpu.programs.linalg import permutation_of_pivots, triangle
-from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError, UnsupportedOperationError
+from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
