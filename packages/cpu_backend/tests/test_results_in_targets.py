@@ -114,10 +114,10 @@ def test_an_output_that_meets_its_operands_is_as_if_they_had_been_copied_or_refu
         assert np.array_equal(memory, former)
         if isinstance(error, OverlappingViewError):
             with pytest.raises(OverlappingViewError):
-                out.check_apart(target, *operands)
+                out.check_apart(name, target, *operands)
         return
     assert found is target
-    out.check_apart(target, *operands)
+    out.check_apart(name, target, *operands)
     assert np.array_equal(target.to_numpy(), expected.to_numpy())
     written = np.zeros(60, bool)
     offset = (target.to_numpy().ctypes.data - memory.ctypes.data) // 8

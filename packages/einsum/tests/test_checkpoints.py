@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing import get_context
@@ -22,6 +23,14 @@ from sliced_plans import SLICED, operands_of
 from tensor_core.errors import ArgumentError, BackendError, FormatError, LoadError, SaveError
 from tensor_einsum import Plan, Progress, einsum, plan
 from tensor_einsum.slices.gathering import Gathering
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT is KeyboardInterrupt, also where the process was started in the background, with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def die(*arguments: Any) -> None:
@@ -76,6 +85,7 @@ def test_a_contraction_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_between_two_slices_or_while_one_is_added_leaves_a_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

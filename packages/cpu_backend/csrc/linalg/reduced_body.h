@@ -16,14 +16,18 @@ static void NAME(choose_reduction)(LapackPlan *plan) {
         is_svd ? plan->reduction->bidiagonal_room(plan->rows, plan->columns) : plan->reduction->tridiagonal_room(n);
 }
 
-/* Whether it may be reduced as it is. */
+/* Whether it may be reduced as it is, by what is read of it: of a Hermitian matrix the lower triangle. */
 static bool NAME(is_reducible)(const LapackPlan *plan, const REAL *a) {
+    const bool lower = plan->routine == EIGH || plan->routine == EIGVALSH;
     double largest = 0.0;
     bool within = plan->reduction != NULL;
-    for (BlasInt i = 0; within && i < WIDTH * plan->rows * plan->columns; i++) {
-        const double size = fabs(a[i]);
-        within = size < REDUCED;
-        largest = size > largest ? size : largest;
+    for (BlasInt j = 0; within && j < plan->columns; j++) {
+        const REAL *const column = a + WIDTH * plan->rows * j;
+        for (BlasInt i = lower ? WIDTH * j : 0; within && i < WIDTH * plan->rows; i++) {
+            const double size = fabs(column[i]);
+            within = size < REDUCED;
+            largest = size > largest ? size : largest;
+        }
     }
     return within && largest > 1.0 / REDUCED;
 }

@@ -150,7 +150,7 @@ def _bound(
     made = {"svd": (square, line, square), "eigh": (line, square), "qr": (square, square)}[operation]
     form = form_of(dtype, square, where)
     forms = tuple(form_of(real if len(shape) == 2 else dtype, shape, where) for shape in made)
-    params = (False, "auto") if operation == "svd" else (False,)
+    params = (False,) if operation == "qr" else (False, "auto")
     with backend.use_drivers(DriverTable([Rule(operation, driver)]), where):
         return backend.bind(operation, (form,), forms, params), form, forms
 

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.dtypes import DType
 from tensor_core.host.tensor import HostTensor
+from tensor_runtime.errors import DEFERRED as DEFERRED
+from tensor_runtime.errors import RETOLD as RETOLD
 from tensor_runtime.form import Form
-from tensor_runtime.late_refusals import DEFERRED as DEFERRED
-from tensor_runtime.late_refusals import RETOLD as RETOLD
 from tensor_runtime.placement import DeviceKind, Placement
 from tensor_runtime.placement import MemoryUse as MemoryUse
 
