@@ -174,6 +174,19 @@ def test_eigenvectors_are_orthonormal_and_give_the_matrix(n: int, kind: Any, dty
     assert np.abs(values / scale - expected).max() < 2 * allowed * norm
 
 
+@pytest.mark.parametrize("dtype", [F64, C64])
+def test_what_is_not_read_of_a_hermitian_matrix_does_not_count(dtype: DType) -> None:
+    random = np.random.default_rng(3)
+    a = random.normal(size=(20, 20)).astype(dtype.numpy_name)
+    a = a + a.conj().T
+    expected = np.linalg.eigvalsh(a)
+    given = np.tril(a) * 1e-140 + np.triu(np.ones_like(a), 1)
+    if dtype is C64:
+        given += 1j * np.eye(20)
+    assert np.abs(decompose("eigvalsh", given, dtype) * 1e140 - expected).max() < 1e-13
+    assert np.abs(decompose("eigh", given, dtype)[0] * 1e140 - expected).max() < 1e-13
+
+
 @pytest.mark.parametrize("lost", [np.nan, np.inf])
 def test_what_is_not_finite_goes_to_lapack_where_nothing_is_checked(lost: float) -> None:
     a = np.eye(20)

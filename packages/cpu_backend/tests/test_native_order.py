@@ -82,3 +82,10 @@ def test_the_kernel_is_bound_for_lines_without_gaps_alone() -> None:
     ):
         with pytest.raises(ValueError, match="bind_argsort"):
             LIBRARY.bind_argsort(*wrong)
+
+
+def test_zeros_that_are_gone_from_the_source_are_looked_for_to_its_end_alone() -> None:
+    """As when another thread writes it meanwhile."""
+    line = np.array([-1.0, 0.0, 0.0, 0.0])
+    LIBRARY.settle_zeros(line, np.array([-1.0, -0.0, 5.0, 5.0]))
+    assert np.signbit(line).tolist() == [True, True, False, False]

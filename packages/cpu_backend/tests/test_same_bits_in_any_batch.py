@@ -191,6 +191,18 @@ def test_rotations_by_many_large_angles_find_the_same_bits_alone(name: str, dtyp
     tr.binding_cache.clear()
 
 
+@pytest.mark.parametrize("side", [2, 6, 9, 16])
+@pytest.mark.parametrize("name", ROTATIONS)
+def test_zeros_have_the_same_signs_in_every_place(name: str, side: int) -> None:
+    tr.binding_cache.clear()
+    signs = np.random.default_rng(side).choice([0.0, -0.0], (side, side))
+    a = np.repeat((np.tril(signs) + np.tril(signs, -1).T)[..., None], 9, axis=2)
+    a[0, 0] = 1.0
+    whole = ROTATIONS[name](tensor(np.asfortranarray(a)))
+    assert [bits(whole, place) for place in range(9)] == [bits(whole, 0)] * 9
+    tr.binding_cache.clear()
+
+
 @pytest.mark.parametrize("side", [17, 32, 33, 64])
 @pytest.mark.parametrize("name", ROTATIONS)
 def test_larger_matrices_have_the_same_bits_in_batches_of_so_many_and_more(name: str, side: int) -> None:

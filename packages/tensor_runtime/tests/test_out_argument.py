@@ -139,3 +139,18 @@ def test_an_output_in_another_place_is_refused() -> None:
         assert tr.to(there, "cpu").to_numpy().tolist() == [[1.0] * 3] * 2
     finally:
         registry.unregister("simulated")
+
+
+def test_errors_of_outputs_hold_the_operation() -> None:
+    a, lent = tr.arange(6.0), np.zeros(6)
+    lent.flags.writeable = False
+    calls: list[tuple[type[Exception], Callable[[], Any]]] = [
+        (ReadOnlyError, lambda: tr.add(a, a, out=a[:2])),
+        (ReadOnlyError, lambda: tr.add(a, a, out=tr.asarray(lent))),
+        (OverlappingViewError, lambda: tr.add(a[1:], a[1:], out=tr.mutable_view(a)[:-1])),
+        (ShapeError, lambda: tr.add(a, a, out=tr.zeros((5,)))),
+    ]
+    for kind, call in calls:
+        with pytest.raises(kind, match="add: out") as info:
+            call()
+        assert vars(info.value)["operation"] == "add"

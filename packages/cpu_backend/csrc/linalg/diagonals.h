@@ -12,7 +12,7 @@ typedef struct {
     double *values, *beside; /* COUNT numbers on the diagonal, replaced by what is looked for, and one less beside it */
     double *vectors, *right; /* COUNT columns of STRIDE numbers; those of `right` are right singular vectors */
     Index stride;            /* a multiple of 8; what follows the COUNT numbers of a column is 0 */
-    double *room;            /* of DIAGONALS_ROOM(count, stride) numbers; all three at multiples of 64 bytes */
+    double *room;            /* of DIAGONALS_ROOM(count, stride) numbers; all three where lane vectors may lie */
 } Diagonals;
 
 #define DIAGONALS_ROOM(count, stride) ((count) * ((stride) + 6))

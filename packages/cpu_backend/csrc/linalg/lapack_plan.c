@@ -202,6 +202,7 @@ static LapackPlan *widened(const LapackPlan *plan, bool shared) {
     wide->shared = shared;
     wide->wide = wide->alone = NULL;
     wide->reduction = NULL;
+    wide->diagonals = NULL;
     wide->room_size = 0;
     complete(wide);
     return wide;

@@ -16,20 +16,28 @@ static void NAME(choose_reduction)(LapackPlan *plan) {
         is_svd ? plan->reduction->bidiagonal_room(plan->rows, plan->columns) : plan->reduction->tridiagonal_room(n);
 }
 
-/* Whether it may be reduced as it is, by what is read of it: of a Hermitian matrix the lower triangle. */
-static bool NAME(is_reducible)(const LapackPlan *plan, const REAL *a) {
-    const bool lower = plan->routine == EIGH || plan->routine == EIGVALSH;
-    double largest = 0.0;
-    bool within = plan->reduction != NULL;
-    for (BlasInt j = 0; within && j < plan->columns; j++) {
-        const REAL *const column = a + WIDTH * plan->rows * j;
-        for (BlasInt i = lower ? WIDTH * j : 0; within && i < WIDTH * plan->rows; i++) {
-            const double size = fabs(column[i]);
-            within = size < REDUCED;
-            largest = size > largest ? size : largest;
-        }
+/* Whether parts from the first to the last are below the limit; the largest of them and of those before. */
+static bool NAME(are_moderate)(const REAL *parts, BlasInt first, BlasInt last, double *largest) {
+    for (BlasInt i = first; i < last; i++) {
+        const double size = fabs(parts[i]);
+        if (!(size < REDUCED)) return false;
+        *largest = size > *largest ? size : *largest;
     }
-    return within && largest > 1.0 / REDUCED;
+    return true;
+}
+
+/* Whether it may be reduced as it is, by what is read of it: of a Hermitian matrix the real diagonal, and below. */
+static bool NAME(is_reducible)(const LapackPlan *plan, const REAL *a) {
+    const bool is_hermitian = plan->routine == EIGH || plan->routine == EIGVALSH;
+    double largest = 0.0;
+    if (plan->reduction == NULL) return false;
+    for (BlasInt j = 0; j < plan->columns; j++) {
+        const REAL *const column = a + WIDTH * plan->rows * j;
+        const BlasInt below = is_hermitian ? WIDTH * (j + 1) : 0;
+        if (is_hermitian && !NAME(are_moderate)(column, WIDTH * j, WIDTH * j + 1, &largest)) return false;
+        if (!NAME(are_moderate)(column, below, WIDTH * plan->rows, &largest)) return false;
+    }
+    return largest > 1.0 / REDUCED;
 }
 
 /* Singular values and, of SVD, vectors: of few by QR iterations, of more by divide and conquer, as xGESDD's. */

@@ -33,7 +33,7 @@ typedef struct {
         }                                                                                                              \
         Index end = first;                                                                                             \
         while (end < length && sorted[end * stride] == 0) end++;                                                       \
-        for (Index i = 0; first < end; i++)                                                                            \
+        for (Index i = 0; first < end && i < length; i++) /* another thread may write the source meanwhile */          \
             if (source[i * stride] == 0) sorted[first++ * stride] = source[i * stride];                                \
     }
 SETTLE(settle_f32, float)

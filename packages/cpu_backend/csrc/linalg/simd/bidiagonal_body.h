@@ -15,13 +15,22 @@ typedef struct {
     Number *pending, *sums, *panel;
 } Bidiagonal;
 
-/* The parts of a room; answers how many numbers it has. */
-static Index bidiagonal_parts(Bidiagonal *of, Number *room, Index rows, Index columns) {
-    Number *left = room;
+/* The extents of a problem, and how many numbers its room has. */
+static Index bidiagonal_extents(Bidiagonal *of, Index rows, Index columns) {
     of->rows = rows > columns ? rows : columns;
     of->columns = smaller(rows, columns);
     of->blocks = blocks_of(of->rows);
     of->across = blocks_of(of->columns);
+    return (of->blocks + of->across + 2) * of->columns + of->blocks * (2 + LANES * PANEL);
+}
+
+static Index bidiagonal_room(Index rows, Index columns) {
+    Bidiagonal unused;
+    return bidiagonal_extents(&unused, rows, columns) * (Index)(sizeof(Number) / sizeof(double));
+}
+
+static void bidiagonal_parts(Bidiagonal *of, Number *left, Index rows, Index columns) {
+    bidiagonal_extents(of, rows, columns);
     of->left = take_numbers(&left, of->blocks * of->columns);
     of->right = take_numbers(&left, of->across * of->columns);
     of->left_factor = take_numbers(&left, of->columns);
@@ -29,13 +38,6 @@ static Index bidiagonal_parts(Bidiagonal *of, Number *room, Index rows, Index co
     of->pending = take_numbers(&left, of->blocks);
     of->sums = take_numbers(&left, of->blocks);
     of->panel = take_numbers(&left, of->blocks * LANES * PANEL);
-    return left - room;
-}
-
-static Index bidiagonal_room(Index rows, Index columns) {
-    Bidiagonal unused;
-    static Number nothing[1];
-    return bidiagonal_parts(&unused, nothing, rows, columns) * (Index)(sizeof(Number) / sizeof(double));
 }
 
 /* What one step does to so many columns from the j-th on. */

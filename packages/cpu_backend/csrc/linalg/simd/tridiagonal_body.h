@@ -11,9 +11,12 @@ typedef struct {
     Number *products, *panel;
 } Tridiagonal;
 
-/* The parts of a room; answers how many numbers it has. */
-static Index tridiagonal_parts(Tridiagonal *of, Number *room, Index rows) {
-    Number *left = room;
+static Index tridiagonal_room(Index rows) {
+    const Index blocks = blocks_of(rows);
+    return (rows * (blocks + 1) + blocks * (2 + LANES * PANEL)) * (Index)(sizeof(Number) / sizeof(double));
+}
+
+static void tridiagonal_parts(Tridiagonal *of, Number *left, Index rows) {
     of->rows = rows;
     of->blocks = blocks_of(rows);
     of->vectors = take_numbers(&left, of->blocks * rows);
@@ -21,13 +24,6 @@ static Index tridiagonal_parts(Tridiagonal *of, Number *room, Index rows) {
     of->pending = take_numbers(&left, of->blocks);
     of->products = take_numbers(&left, of->blocks);
     of->panel = take_numbers(&left, of->blocks * LANES * PANEL);
-    return left - room;
-}
-
-static Index tridiagonal_room(Index rows) {
-    Tridiagonal unused;
-    static Number nothing[1];
-    return tridiagonal_parts(&unused, nothing, rows) * (Index)(sizeof(Number) / sizeof(double));
 }
 
 /* Of so many columns from the j-th on, which lie in one block: subtracts what is pending, and adds their share to the

@@ -146,9 +146,11 @@ mutable_view() returns
         try:
             return mutable_view_of(out)
         except ReadOnlyError as error:
-            raise ReadOnlyError(str(error).replace("mutable_view:", f"{operation}: out:", 1)) from None
+            message = str(error).replace("mutable_view:", f"{operation}: out:", 1)
+            raise ReadOnlyError(message, **{**vars(error), "operation": operation}) from None
     what = "a view that is not mutable" if isinstance(out, Tensor) else f"of type {type(out).__name__}"
-    raise ReadOnlyError(f"{operation}: out is {what}; accepted: an owned tensor, or what mutable_view() returns")
+    message = f"{operation}: out is {what}; accepted: an owned tensor, or what mutable_view() returns"
+    raise ReadOnlyError(message, operation=operation)
 
 
 def _is_owned(operation: str, x: Tensor) -> bool:
@@ -343,7 +345,8 @@ def check_distinct(operation: str, target: Tensor, /, *others: object) -> None:
         _, locate = _overlapping(operation, target._form, other._form)
         same_form = target._form is other._form and target.size
         if same_form and _located(operation, locate, target._array) == _located(operation, locate, other._array):
-            raise OverlappingViewError(f"{operation}: two outputs are the same elements; give each memory of its own")
+            message = f"{operation}: two outputs are the same elements; give each memory of its own"
+            raise OverlappingViewError(message, operation=operation)
 
 
 def check_apart(operation: str, target: Tensor, /, *operands: object) -> None:
@@ -366,5 +369,6 @@ def check_apart(operation: str, target: Tensor, /, *operands: object) -> None:
             if space == place[0] and overlaps(place[1], address):
                 raise OverlappingViewError(
                     f"{operation}: out shares a part of an operand's elements, or all in another order; "
-                    "write into the operand itself, or into other memory"
+                    "write into the operand itself, or into other memory",
+                    operation=operation,
                 )
