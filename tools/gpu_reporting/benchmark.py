@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from gpu_reporting.errors import Array, bound, error
 from gpu_reporting.facts import clocks_and_power
-from gpu_reporting.peers import PEERS, Library, ours
+from gpu_reporting.peers import PEERS, Library, built, ours
 from gpu_reporting.raw import library
 from gpu_reporting.subject import Subject
 from gpu_reporting.verdicts import FAILED, HELD, MET, NOT_RUN, OPEN, SHORT, Told, in_cell
@@ -54,16 +54,21 @@ def benchmark(subject: Subject, /) -> Told:
     (True, 0)
     """
     libraries = {OURS: ours(subject.place)}
-    libraries[RAW] = library(subject.place, libraries[OURS])
-    if subject.gpu:
-        found = {name: make() for name, make in PEERS.items()}
-        libraries.update({name: one for name, one in found.items() if one is not None})
+    makers = {RAW: partial(library, subject.place, libraries[OURS]), **(PEERS if subject.gpu else {})}
+    absent = []
+    for name, make in makers.items():
+        one, why = built(make)
+        if one is not None:
+            libraries[name] = one
+        elif why:
+            absent.append(f"{name} cannot be used: {why}.")
     by_host = [name for name, one in libraries.items() if not one.clock.events]
     lines = [
         f"By {', '.join(libraries)}; `{RAW}` are cuBLAS and cuSOLVER by themselves, writing to memory that is there.",
         f"Milliseconds, medians; by events on a library's stream, or, of {', '.join(by_host)}, by the host's clock.",
         'In "until it returns" our call is back on the host; errors are of samples of our results; a ratio is the '
         "other library's time over ours.",
+        *absent,
         "",
         f"| workload | {' | '.join(libraries)} | until it returns | rate of ours | error | verdicts |",
         f"|---|{'--:|' * (len(libraries) + 3)}---|",
@@ -100,7 +105,10 @@ def row(workload: Workload, subject: Subject, libraries: Mapping[str, Library], 
     result = runs[OURS].result
     off = error(workload, operands, result, libraries[OURS].give)
     right = off <= min(bound(workload, operands), workload.residual)
-    times = timed(runs, 20 if subject.gpu else 2, workload.repeats if subject.gpu else 2)
+    times, raised = timed(runs, 20 if subject.gpu else 2, workload.repeats if subject.gpu else 2)
+    trouble.update(raised)
+    if OURS not in times:
+        return f"| {workload.name} | {FAILED}: {trouble[OURS]} |", [FAILED]
     cells = [f"{times[name].whole / 1e6:.3f}" if name in times else trouble[name] for name in libraries]
     rate = _rate(workload, operands, result, times[OURS].whole) if subject.gpu else "–"
     said = judged_times(workload, {name: one.whole for name, one in times.items()}, subject)
@@ -134,14 +142,25 @@ def judged_times(workload: Workload, times: Mapping[str, float], subject: Subjec
 
 def judged_memory(workload: Workload, runs: Mapping[str, Run], /) -> tuple[str, str]:
     """The most memory of our call beside that of PyTorch's."""
-    peaks = {name: run.library.peak(run.calls[0]) for name, run in runs.items() if run.library.peak is not None}
-    own = peaks[OURS]
-    if "PyTorch" not in peaks:
+    measure = runs[OURS].library.peak
+    assert measure is not None
+    own, other = measure(runs[OURS].calls[0]), _peak(runs.get("PyTorch"))
+    if other is None:
         return OPEN, f"{own:,} bytes at most"
-    ratio = own / max(peaks["PyTorch"], 1)
+    ratio = own / max(other, 1)
     return MET if ratio <= workload.memory else SHORT, (
         f"{own:,} bytes at most, {ratio:.2f} of PyTorch's, {workload.memory:g} accepted"
     )
+
+
+def _peak(run: Run | None) -> int | None:
+    """Of another library; None where it is not here, or cannot."""
+    if run is None or run.library.peak is None:
+        return None
+    try:
+        return run.library.peak(run.calls[0])
+    except Exception:
+        return None
 
 
 def sets_for(operands: Sequence[Array], subject: Subject, /) -> int:
@@ -170,32 +189,53 @@ def prepared(
             result = calls[0]()
             one.wait(result)
             runs[name] = Run(calls, one, result if name == OURS else None)
-        except (NotImplementedError, KeyError):  # the library has no such call
-            trouble[name] = "–"
         except Exception as problem:  # of any library, and the others are still compared
-            trouble[name] = type(problem).__name__
+            lacks = name != OURS and isinstance(problem, (NotImplementedError, KeyError))  # it has no such call
+            trouble[name] = "–" if lacks else _said(name, problem)
     return runs, trouble
 
 
-def timed(runs: Mapping[str, Run], rounds: int, repeats: int, /) -> dict[str, Timing]:
-    """Medians of rounds in which every library computes once, or so often in a row; on other operands each time."""
+def _said(name: str, problem: Exception) -> str:
+    """What of ours is a failure, and is told whole; of another library its type will do."""
+    kind = type(problem).__name__
+    return in_cell(f"{kind}: {problem}") if name == OURS else kind
+
+
+def timed(runs: Mapping[str, Run], rounds: int, repeats: int, /) -> tuple[dict[str, Timing], dict[str, str]]:
+    """Medians of rounds in which every library computes once, or so often in a row; on other operands each time.
+
+    A library that raises is left out from then on; what it said comes second.
+    """
+    trouble: dict[str, str] = {}
     samples: dict[str, list[Timing]] = {name: [] for name in runs}
     end, turn = perf_counter_ns() + int(SECONDS * 1e9), 0
     for number in range(rounds):
         for name, run in runs.items():
-            clock, calls = run.library.clock, run.calls
-            begin, first = perf_counter_ns(), clock.mark()
-            result = calls[turn % len(calls)]()
-            for more in range(1, repeats):
-                result = calls[(turn + more) % len(calls)]()
-            last, returned = clock.mark(), perf_counter_ns()
-            run.library.wait(result)
-            whole = clock.between(first, last) if clock.events else perf_counter_ns() - begin
-            samples[name].append(Timing(returned - begin, whole))
+            if name in trouble:
+                continue
+            try:
+                samples[name].append(_sample(run, turn, repeats))
+            except Exception as problem:  # of any library, and the others are still compared
+                trouble[name] = _said(name, problem)
         turn += repeats
         if number >= 2 and perf_counter_ns() > end:
             break
-    return {name: Timing(*(median(each) for each in zip(*found, strict=True))) for name, found in samples.items()}
+    whole = {name: found for name, found in samples.items() if name not in trouble}
+    return {
+        name: Timing(*(median(each) for each in zip(*found, strict=True))) for name, found in whole.items()
+    }, trouble
+
+
+def _sample(run: Run, turn: int, repeats: int) -> Timing:
+    clock, calls = run.library.clock, run.calls
+    begin, first = perf_counter_ns(), clock.mark()
+    result = calls[turn % len(calls)]()
+    for more in range(1, repeats):
+        result = calls[(turn + more) % len(calls)]()
+    last, returned = clock.mark(), perf_counter_ns()
+    run.library.wait(result)
+    whole = clock.between(first, last) if clock.events else perf_counter_ns() - begin
+    return Timing(returned - begin, whole)
 
 
 def _rate(workload: Workload, operands: Sequence[Array], result: Any, nanoseconds: float) -> str:

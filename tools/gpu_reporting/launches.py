@@ -14,7 +14,7 @@ import numpy as np
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from gpu_reporting.peers import PEERS, Library, ours
+from gpu_reporting.peers import PEERS, Library, built, ours
 from gpu_reporting.subject import Subject
 from gpu_reporting.verdicts import FAILED, HELD, MET, OPEN, SHORT, Told, in_cell
 from tensor_einsum import einsum
@@ -115,11 +115,18 @@ def launches(subject: Subject, /) -> Told:
 
 def beside_cupy(subject: Subject, values: Any, /) -> tuple[str, str]:
     """The host's time of a small product, ours and CuPy's, and whether ours is near enough."""
-    cupy = PEERS["CuPy"]() if subject.gpu else None
-    own = _product(ours(subject.place), values)
-    if cupy is None:
-        return OPEN, f"A product of 16×16 by `einsum`: {own:.1f} µs until it returns; CuPy is not here to compare."
-    theirs = _product(cupy, values)
+    try:
+        own = _product(ours(subject.place), values)
+    except Exception as error:
+        return FAILED, f"A product of 16×16 by `einsum`: {FAILED}: {in_cell(repr(error))}."
+    cupy, why = built(PEERS["CuPy"]) if subject.gpu else (None, "")
+    try:
+        theirs = None if cupy is None else _product(cupy, values)
+    except Exception as error:
+        theirs, why = None, in_cell(repr(error))
+    if theirs is None:
+        lacks = f"cannot: {why}" if why else "is not here to compare"
+        return OPEN, f"A product of 16×16 by `einsum`: {own:.1f} µs until it returns; CuPy {lacks}."
     verdict = MET if own - theirs <= MOST_EXTRA else SHORT
     return verdict, (
         f"A product of 16×16 by `einsum`: {own:.1f} µs until it returns, CuPy's {theirs:.1f}; at most {MOST_EXTRA:g} "

@@ -15,6 +15,7 @@ import tensor_linalg as tl
 import tensor_runtime as tr
 from gpu_reporting import clocks
 from gpu_reporting.clocks import Clock
+from gpu_reporting.verdicts import in_cell
 from tensor_einsum import einsum, plan
 from tensor_runtime.placement import as_placement
 
@@ -294,3 +295,15 @@ def _installed(name: str) -> bool:
     except ImportError:
         return False
     return True
+
+
+def built(make: Callable[[], Library | None], /) -> tuple[Library | None, str]:
+    """A library, or None where it is not here or cannot be used; and what it said in the latter case, or "".
+
+    >>> built(lambda: None), built(lambda: [][0])
+    ((None, ''), (None, 'IndexError: list index out of range'))
+    """
+    try:
+        return make(), ""
+    except Exception as problem:  # of a library that is not ours: it is left out, and the others are compared
+        return None, in_cell(f"{type(problem).__name__}: {problem}")

@@ -53,8 +53,10 @@ def subject(name: str, seconds: float = math.inf, /) -> tuple[Subject, str]:
     try:
         tr.synchronize(name)
         tr.to(tr.ones(1, placement=name), "cpu")
-    except TensorError as error:
-        return Subject(SIMULATED, False, end), f"{name}: {str(error).splitlines()[0]}"
+    except Exception as error:  # the driver's own, too: whatever it is, a report is written
+        said = str(error) if isinstance(error, TensorError) else f"{type(error).__name__}: {error}"
+        first_line = said.partition("\n")[0]
+        return Subject(SIMULATED, False, end), f"{name}: {first_line}"
     return Subject(name, True, end), ""
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from statistics import median
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -77,6 +77,13 @@ def _cupy(values: Any) -> Ways:
     }
 
 
+class Rates(NamedTuple):
+    """GB/s by row, and what those rows said that raised."""
+
+    found: dict[str, float]
+    trouble: dict[str, str]
+
+
 OTHERS: Final[Mapping[str, Callable[[Any], Ways]]] = {"PyTorch": _torch, "CuPy": _cupy}
 
 
@@ -94,30 +101,43 @@ def transfers(subject: Subject, /) -> Told:
     lines = [f"{values.nbytes:,} bytes, GB/s, medians.", "", f"| way | {' | '.join(found)} | verdict |"]
     lines.append(f"|---|{'--:|' * len(found)}---|")
     for row in ROWS:
-        best = max((rates.get(row, 0.0) for name, rates in found.items() if name != "ours"), default=0.0)
-        own = found["ours"].get(row)
-        verdict = NOT_RUN if own is None else OPEN if not best else MET if own >= ACCEPTED * best else SHORT
+        verdict, why = _verdict(row, found)
         verdicts[verdict] += 1
-        cells = [f"{rates[row]:.2f}" if row in rates else "–" for rates in found.values()]
-        lines.append(f"| {row} | {' | '.join(cells)} | {verdict} |")
+        cells = [f"{rates[row]:.2f}" if row in rates else "–" for rates, _ in found.values()]
+        lines.append(f"| {row} | {' | '.join(cells)} | {verdict}{why} |")
     verdict, said = _both_ways(subject, values)
     verdicts[verdict] += 1
     return Told([*lines, "", said], verdicts)
 
 
-def _rates(make: Callable[[Any], Ways], values: Any, subject: Subject) -> dict[str, float]:
+def _verdict(row: str, found: Mapping[str, Rates]) -> tuple[str, str]:
+    """Of a row, and what to say beside it."""
+    ours = found["ours"]
+    if row in ours.trouble:
+        return FAILED, f": {ours.trouble[row]}"
+    if row not in ours.found:
+        return NOT_RUN, ""
+    best = max((rates.found.get(row, 0.0) for name, rates in found.items() if name != "ours"), default=0.0)
+    return OPEN if not best else MET if ours.found[row] >= ACCEPTED * best else SHORT, ""
+
+
+def _rates(make: Callable[[Any], Ways], values: Any, subject: Subject) -> Rates:
     try:
         ways = make(values)
-    except Exception:  # of a library that is not here, or cannot
-        return {}
-    rates = {}
+    except Exception as error:  # of a library that is not here, or cannot; of ours it is a failure of each row
+        return Rates({}, dict.fromkeys(ROWS, in_cell(repr(error))))
+    rates = Rates({}, {})
     for row, call in ways.items():
         times = []
-        for _ in range(subject.size(10, 2)):
-            begin = perf_counter()
-            call()
-            times.append(perf_counter() - begin)
-        rates[row] = values.nbytes / median(times) / 1e9
+        try:
+            for _ in range(subject.size(10, 2)):
+                begin = perf_counter()
+                call()
+                times.append(perf_counter() - begin)
+        except Exception as error:  # it is told in its row, and the others still run
+            rates.trouble[row] = in_cell(repr(error))
+            continue
+        rates.found[row] = values.nbytes / median(times) / 1e9
     return rates
 
 
