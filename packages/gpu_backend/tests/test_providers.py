@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from fake_cupy.driver import Machine
+from fake_cupy.driver import FakeError, Machine
 from fake_cupy.libraries import modules
 from fake_cupy.tensors import Cutensor
 from tensor_core.dtypes import C64, F64, I64
@@ -271,7 +271,7 @@ def test_cutensor_contracts_by_plans_that_are_kept_for_each_alignment(machine: M
     assert np.array_equal(values(tr.einsum(SCATTERED, shifted, y)), expected)
 
     assert [given[-1] for _, given in machine.noted("contract")] == [128, 128, 128, 8]
-    assert [device for _, (device,) in machine.noted("createPlan")] == [1, 1, 1]  # the last layout asks for both
+    assert [device for _, (device,) in machine.noted("createPlan")] == [1, 1, 1, 1]  # both layouts ask for both
     assert "cutensor (cuTENSOR 2.3.1)" in tr.backend("fake").describe()["contractions by"]
 
 
@@ -288,7 +288,7 @@ def test_conjugates_are_read_by_cutensor_where_they_lie(machine: Machine, place:
 def test_nothing_of_the_library_is_left_when_its_plans_are_dropped(
     machine: Machine, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cutensor, "MOST_PLANS", 1)
+    monkeypatch.setattr(cutensor, "MOST_PLANS", 2)
     library: Cutensor = tr.backend("fake").api.libs.cutensor  # type: ignore[attr-defined]
     with tr.backend("fake").providers.use("cutensor"):  # type: ignore[attr-defined]
         for extent in (4, 5, 6):
@@ -299,8 +299,8 @@ def test_nothing_of_the_library_is_left_when_its_plans_are_dropped(
             )
     gc.collect()
 
-    assert len(machine.noted("destroyPlan")) == 2
-    assert len(library._objects) == 2  # a handle and the last plan
+    assert len(machine.noted("destroyPlan")) == 4
+    assert len(library._objects) == 3  # a handle and the last plans
 
 
 def test_what_the_library_has_against_a_contraction_is_told_and_the_product_made_otherwise(
@@ -314,6 +314,32 @@ def test_what_the_library_has_against_a_contraction_is_told_and_the_product_made
     (one,) = tr.explain(tr.einsum, SCATTERED, x, y)
     assert one.choice is not None
     assert one.choice.notes[-1].endswith("cutensor does not take this one: FakeError: CUTENSOR_STATUS_INVALID_VALUE")
+
+
+def test_a_library_without_a_plan_for_memory_that_begins_anywhere_is_not_asked_at_the_call(
+    machine: Machine, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fake_cupy.tensors.ALIGNMENTS", (cutensor.ALIGNED,))
+    arrays = scattered()
+    x, y = on(place, np.concatenate([arrays[0][:1], arrays[0]]))[1:], on(place, arrays[1])
+
+    assert np.array_equal(values(tr.einsum(SCATTERED, x, y)), np.einsum(SCATTERED, *arrays, optimize=True))
+    assert machine.noted("contract") == []
+
+
+def test_whatever_a_library_raises_at_the_call_is_an_error_of_ours(
+    machine: Machine, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def contract(*given: Any) -> None:
+        raise FakeError("CUTENSOR_STATUS_EXECUTION_FAILED")
+
+    monkeypatch.setattr(Cutensor, "contract", contract)
+    x, y = (on(place, array) for array in scattered())
+    with pytest.raises(
+        BackendError, match=r"cutensor: a contraction of F64 failed: FakeError: CUTENSOR_STATUS_EXECUTION_FAILED; prov"
+    ) as caught:
+        tr.einsum(SCATTERED, x, y)
+    assert isinstance(caught.value.__cause__, FakeError)
 
 
 def test_nvmath_binds_the_same_functions_by_other_names(

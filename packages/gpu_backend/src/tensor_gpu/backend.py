@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
 
+from tensor_core.errors import PlacementError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu import kernel_table
 from tensor_gpu.device.api import DeviceApi
@@ -39,7 +40,7 @@ class DeviceBackend:
         self.device_kind = kind
         self.api = api
         self.providers = Providers(api.providers)
-        self._drivers: dict[int, DriverTable] = {}  # that the user gave, by numbers of devices
+        self._drivers: Mapping[int, DriverTable | None] = {}  # that the user gave, by numbers of devices
         self._process = os.getpid()
         self._notes = Notes()
         self._executors: dict[int, Executor] = {}  # by numbers of devices; made when they are asked for
@@ -50,7 +51,7 @@ class DeviceBackend:
         ordinal = placement.device.ordinal
         found = self._executors.get(ordinal)
         if found is None:
-            made = Executor(self.api, ordinal, self._process, self._notes, self.providers, self._drivers)
+            made = Executor(self.api, ordinal, self._process, self._notes, self.providers, self._drivers_of)
             found = self._executors.setdefault(ordinal, made)
         return found
 
@@ -186,6 +187,7 @@ class DeviceBackend:
         Raises:
             LoadError: the file cannot be read.
             FormatError: it holds no table.
+            PlacementError: the placement is none of this backend.
 
         >>> from tensor_gpu.sim.bench import Bench
         >>> from tensor_gpu.tables.drivers import Rule
@@ -195,16 +197,23 @@ class DeviceBackend:
         1
         """
         found = table if table is None or isinstance(table, DriverTable) else read_drivers(table)
-        places = self.placements() if placement is None else (as_placement(placement),)
-        restored = ExitStack()
-        restored.callback(self._put_drivers, dict(self._drivers))
+        there = self.placements()
+        places = there if placement is None else (as_placement(placement),)
+        if not {*places} <= {*there}:
+            accepted = ", ".join(map(str, there))
+            raise PlacementError(f"use_drivers: placement is {places[0]}; accepted: {accepted}")
         given = dict.fromkeys([one.device.ordinal for one in places if one.device], found)
-        self._put_drivers({**self._drivers, **given})
+        restored = ExitStack()
+        restored.callback(self._put_drivers, {ordinal: self._drivers.get(ordinal) for ordinal in given})
+        self._put_drivers(given)
         return restored
 
+    def _drivers_of(self, ordinal: int) -> DriverTable | None:
+        return self._drivers.get(ordinal)
+
     def _put_drivers(self, tables: Mapping[int, DriverTable | None]) -> None:
-        self._drivers.clear()
-        self._drivers.update({ordinal: table for ordinal, table in tables.items() if table is not None})
+        """Of these devices, all at once; the others keep theirs."""
+        self._drivers = {**self._drivers, **tables}
         binding_cache.clear()
 
     def stream(self, placement: Placement, handle: int | None, /) -> UserStream:

@@ -24,7 +24,7 @@ ALIGNED: Final = 128
 """Bytes; memory of the pool begins at multiples of 256."""
 TYPES: Final[Mapping[DType, int]] = {F32: 0, F64: 1, C32: 4, C64: 5}
 """cudaDataType_t."""
-AS_IT_IS, CONJUGATED, ADDED = 1, 9, 1
+AS_IT_IS, CONJUGATED = 1, 9
 """cutensorOperator_t: CUTENSOR_OP_IDENTITY, CUTENSOR_OP_CONJ."""
 ANY_ALGORITHM: Final = -1
 NO_JIT: Final = 0
@@ -182,7 +182,8 @@ class CutensorProvider:
         refused = refusal(call)
         if refused is None:
             with self._on_device(ordinal):
-                self._plan(ordinal, call, aligned=True)
+                for aligned in (False, True):  # which of them a call needs is not known before
+                    self._plan(ordinal, call, aligned=aligned)
         return refused
 
     def contract(self, stream: Any, call: Contract, addresses: tuple[int, int, int], scratch: Scratch, /) -> None:
@@ -223,7 +224,7 @@ class CutensorProvider:
             a, b, c = zip(tensors, (one.ctypes.data for one in modes), strict=True)
             computed = library.single if call.dtype.component is F32 else library.double
             how = CONJUGATED if call.conjugated and call.dtype in (C32, C64) else AS_IT_IS
-            operation = library.contraction(handle, *a, how, *b, AS_IT_IS, *c, ADDED, *c, computed)
+            operation = library.contraction(handle, *a, how, *b, AS_IT_IS, *c, AS_IT_IS, *c, computed)
             made.append((library.destroy_contraction, operation))
             preference = library.preference(handle, ANY_ALGORITHM, NO_JIT)
             made.append((library.destroy_preference, preference))

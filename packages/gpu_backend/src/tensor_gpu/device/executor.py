@@ -73,12 +73,12 @@ class Executor:
         process: int | None = None,
         notes: Notes | None = None,
         providers: Providers | None = None,
-        drivers: Mapping[int, DriverTable] | None = None,
+        drivers: Callable[[int], DriverTable | None] = lambda ordinal: None,
     ) -> None:
         self.api = api
         self.ordinal = ordinal
         self.providers = providers or Providers(api.providers)
-        self._drivers: Mapping[int, DriverTable] = {} if drivers is None else drivers  # that the user gave, by devices
+        self._drivers = drivers  # that the user gave, of a device
         self._usual = api.new_stream(ordinal)
         self._pools: dict[MemoryKind, Pool] = {}
         self._streams: WeakSet[Stream] = WeakSet((self._usual,))
@@ -105,7 +105,7 @@ class Executor:
     @property
     def drivers(self) -> DriverTable:
         """Which routine decomposes which matrices: as the user said, else as shipped for devices like this one."""
-        return self._drivers.get(self.ordinal) or shipped(self.properties().compute_capability)
+        return self._drivers(self.ordinal) or shipped(self.properties().compute_capability)
 
     def check_process(self) -> None:
         """Refuse a process that is a fork of the one that opened the device: nothing of it can be used there.
@@ -222,10 +222,22 @@ class Executor:
         c: DeviceArray,
         /,
     ) -> None:
-        """Submit a contraction of a and b into c; its workspace is from the pool."""
+        """Submit a contraction of a and b into c; its workspace is from the pool.
+
+        Raises:
+            BackendError: the provider cannot, whatever it raises; errors of our own are left as they are.
+        """
         stream, workspaces = self._ordered((a, b), (c,)), list[DeviceArray]()
         addresses = a.address, b.address, c.address
-        provider.contract(stream, call, addresses, partial(self._workspace, workspaces))
+        try:
+            provider.contract(stream, call, addresses, partial(self._workspace, workspaces))
+        except TensorError:
+            raise
+        except Exception as error:
+            raise BackendError(
+                f"{provider.name}: a contraction of {call.dtype.name} failed: {type(error).__name__}: {error}; "
+                "providers.use('gemm') contracts without it"
+            ) from error
 
     def _workspace(self, held: list[DeviceArray], nbytes: int) -> int:
         held.append(self.scratch(nbytes, 1))
