@@ -16,7 +16,7 @@ import tensor_runtime as tr
 from fake_cupy.driver import Machine
 from fake_cupy.libraries import modules
 from tensor_core.dtypes import C64, F32, F64
-from tensor_core.errors import ArgumentError, FormatError, LoadError, UnsupportedOperationError
+from tensor_core.errors import ArgumentError, FormatError, LoadError, PlacementError, UnsupportedOperationError
 from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.cuda.cupy_api import CupyApi
 from tensor_gpu.cuda.exchange import CudaBackend
@@ -28,7 +28,7 @@ from tensor_gpu.sweep import main, matrices, sweep
 from tensor_gpu.tables.drivers import DRIVERS, DriverTable, Rule, read_drivers, shipped
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.errors import NotConvergedError
-from tensor_runtime.placement import DeviceKind
+from tensor_runtime.placement import DeviceKind, as_placement
 
 Array = np.ndarray[Any, Any]
 ONE_OF_EACH = [(operation, driver) for operation, drivers in DRIVERS.items() for driver in drivers]
@@ -140,6 +140,27 @@ def test_what_a_user_asks_for_is_asked_of_no_table(machine: Machine) -> None:
             tl.svd(stack, driver="gesdd")
 
 
+def test_drivers_of_eigh_that_a_user_asks_for_are_called(machine: Machine) -> None:
+    given = matrices("eigh", F64, 4, 3)
+    stack = tr.to(tr.asarray(np.asfortranarray(given)), "drivenfake:0")
+    wanted = np.linalg.eigvalsh(np.moveaxis(given, -1, 0))
+    for driver, alone, stacked in (
+        ("auto", ["syevd"], ["syevjBatched"]),
+        ("evd", ["syevd"], ["syevd"] * 3),
+        ("jacobi", ["syevj"], ["syevjBatched"]),
+    ):
+        for x, called, expected in ((stack[:, :, 2], alone, wanted[2]), (stack, stacked, wanted.T)):
+            machine.calls.clear()
+            found = tl.eigh(x, driver=driver)[0]
+            assert routines(machine) == called, driver
+            np.testing.assert_allclose(tr.to(found, "cpu").to_numpy(), expected, rtol=0, atol=1e-13)
+    for driver in ("ev", "evr"):
+        with pytest.raises(UnsupportedOperationError, match=rf"eigh\.{driver}: .*'auto', 'evd' and 'jacobi' are there"):
+            tl.eigh(stack, driver=driver)
+    assert {"eigh.ev", "eigh.evr"} <= tr.backend("drivenfake").unsupported().keys()
+    assert "eigh.jacobi" not in tr.backend("drivenfake").unsupported()
+
+
 def test_a_driver_that_does_not_take_a_matrix_leaves_it_to_the_next_rule(machine: Machine) -> None:
     backend: Any = tr.backend("drivenfake")
     large, none = np.zeros((33, 2, 2)), np.zeros((3, 0, 2))
@@ -238,6 +259,30 @@ def test_a_file_that_is_no_table_is_refused(changes: dict[str, Any], message: st
         read_drivers(file)
 
 
+def test_types_of_a_rule_may_have_any_of_their_names() -> None:
+    named = DriverTable([Rule("svd", "gesvdj", ("float64", "F32"))])
+    assert named.driver("svd", F64, 5, 1, lambda driver: True) == "gesvdj"
+    assert named == DriverTable([Rule("svd", "gesvdj", ("F64", "F32"))])
+    assert named.digest == DriverTable([Rule("svd", "gesvdj", ("F64", "F32"))]).digest
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (Rule("svd", "gesvdj", (), (9, 2)), r"extents are \(9, 2\); accepted: an int, and an int or None"),
+        (Rule("svd", "gesvdj", (), (-5, -1)), r"extents are \(-5, -1\)"),
+        (Rule("svd", "gesvdj", (), (0, None), (3, 1)), r"counts are \(3, 1\)"),
+        (Rule("svd", "gesvdj", (), 7), "extents are 7"),  # type: ignore[arg-type]
+        (Rule("svd", "gesvdj", "F64"), "dtypes are 'F64'; accepted: a tuple of names"),  # type: ignore[arg-type]
+        (Rule(["svd"], "gesvdj"), r"a rule of \['svd'\]"),  # type: ignore[arg-type]
+        (("qr", "geqrf"), r"found \('qr', 'geqrf'\) among the rules; accepted: instances of Rule"),
+    ],
+)
+def test_what_is_no_rule_is_refused(rule: Any, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        DriverTable([rule])
+
+
 def test_files_that_cannot_be_read_and_texts_of_other_kinds_are_told(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"no text of format 'tensor_gpu\.tables\.drivers/1'; found 'list'"):
         DriverTable.from_json("[]")
@@ -271,6 +316,29 @@ def test_tables_are_of_one_device_or_of_all_and_the_former_ones_come_back(api: S
     assert digests() == [usual, usual]
     backend.use_drivers(one)
     assert digests() == [one.digest, one.digest]
+
+
+@pytest.mark.parametrize("place", ["cpu", "driven:77"])
+def test_tables_are_not_taken_for_devices_of_others(api: SimulatedApi, place: str) -> None:
+    backend: Any = tr.backend("driven")
+    before = backend.describe()
+    with pytest.raises(PlacementError, match=rf"use_drivers: placement is {place}; accepted: driven:0, driven:1"):
+        backend.use_drivers(DriverTable([Rule("qr", "geqrf")]), place)
+    assert backend.describe() == before
+
+
+def test_what_comes_back_is_the_table_of_the_device_alone(api: SimulatedApi) -> None:
+    backend: Any = tr.backend("driven")
+    one, other = DriverTable([Rule("qr", "geqrf")]), DriverTable([Rule("qr", "reflectors")])
+
+    def rules(device: int) -> DriverTable:
+        found: DriverTable = backend.executor(as_placement(f"driven:{device}")).drivers
+        return found
+
+    with backend.use_drivers(one, "driven:0"):
+        backend.use_drivers(other, "driven:1")  # to last
+        assert (rules(0), rules(1)) == (one, other)
+    assert (rules(0), rules(1)) == (shipped((9, 0)), other)
 
 
 def test_the_sweep_makes_a_table_for_every_cell_of_what_is_fast_and_accurate(

@@ -36,7 +36,7 @@ class Rule(NamedTuple):
 
     operation: str
     driver: str
-    dtypes: tuple[str, ...] = ()  # by our names; none for all
+    dtypes: tuple[str, ...] = ()  # their names, which a table turns into ours; none for all
     extents: Bounds = (0, None)  # of the longer side
     counts: Bounds = (1, None)  # matrices of a stack
 
@@ -80,7 +80,7 @@ class DriverTable:
         """Of rules, and a line that says where they were measured.
 
         Raises:
-            FormatError: a rule of no operation or driver, or bounds that are none.
+            FormatError: something that is no rule, a rule of no operation, driver or type, or bounds that are none.
         """
         kept = tuple(map(_checked, rules))
         object.__setattr__(self, "rules", kept)
@@ -161,20 +161,38 @@ class DriverTable:
 
 
 def _checked(rule: Rule) -> Rule:
-    if rule.driver not in DRIVERS.get(rule.operation, ()):
+    """The rule, its types by our names."""
+    if not isinstance(rule, Rule):
+        raise FormatError(f"drivers: found {shortened(rule)} among the rules; accepted: instances of Rule")
+    if not isinstance(rule.dtypes, tuple):
+        raise FormatError(f"drivers: dtypes are {shortened(rule.dtypes)}; accepted: a tuple of names of dtypes")
+    if type(rule.operation) is not str or rule.driver not in DRIVERS.get(rule.operation, ()):
         accepted = "; ".join(f"{name}: {', '.join(drivers)}" for name, drivers in DRIVERS.items())
         what = f"{shortened(rule.operation)} by {shortened(rule.driver)}"
         raise FormatError(f"drivers: a rule of {what}; accepted: {accepted}")
-    for bounds in (rule.extents, rule.counts):
-        given: tuple[Any, ...] = bounds
-        if len(given) != 2 or type(given[0]) is not int or type(given[1]) not in (int, type(None)):
-            raise FormatError(f"drivers: bounds are {shortened(bounds)}; accepted: an int, and an int or None")
-    for name in rule.dtypes:
-        try:
-            as_dtype(name)
-        except TensorError as error:
-            raise FormatError(f"drivers: {error}") from error
-    return rule
+    try:
+        names = tuple(as_dtype(name).name for name in rule.dtypes)
+    except TensorError as error:
+        raise FormatError(f"drivers: {error}") from error
+    return rule._replace(
+        dtypes=names, extents=_checked_bounds("extents", rule.extents), counts=_checked_bounds("counts", rule.counts)
+    )
+
+
+def _checked_bounds(name: str, given: Any) -> Bounds:
+    if (
+        not isinstance(given, tuple)
+        or len(given) != 2
+        or type(given[0]) is not int
+        or type(given[1]) not in (int, type(None))
+        or given[0] < 0
+        or (given[1] is not None and given[1] < given[0])
+    ):
+        raise FormatError(
+            f"drivers: {name} are {shortened(given)}; accepted: an int, and an int or None: the first 0 or more, the "
+            "second no smaller"
+        )
+    return given
 
 
 def read_drivers(path: str | os.PathLike[str], /) -> DriverTable:

@@ -7,11 +7,11 @@ from functools import partial
 from typing import Any, Final
 
 from tensor_core.dtypes import I32, DType
-from tensor_core.errors import UnsupportedOperationError
 from tensor_gpu.device.api import MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
-from tensor_gpu.kernels.linalg.drivers import NO_SUCH_DRIVER, driver_of
+from tensor_gpu.kernels.linalg import drivers
+from tensor_gpu.kernels.linalg.drivers import driver_of
 from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, not_converged, place, reader
 from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.programs.householder import householder_program
@@ -21,11 +21,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 UNSUPPORTED: Final[Mapping[str, str]] = {
-    "svd.gesdd": NO_SUCH_DRIVER,
-    **dict.fromkeys(
-        ("eigh.ev", "eigh.evr", "eigh.jacobi"),
-        "libraries of devices divide and conquer; the drivers 'auto' and 'evd' are there",
-    ),
+    **drivers.UNSUPPORTED,
     **dict.fromkeys(
         ("eig", "hessenberg", "ldl", "lu_complete", "qr_pivoted", "schur"),
         "libraries of devices have no such routine for stacks; to() the tensor to the host first",
@@ -169,15 +165,12 @@ def bind_eigh(executor: Executor, operands: tuple[Any, ...], result: Any, params
     >>> bench.get((values, forms[0]))
     [1.0, 2.0]
     """
-    check, driver = params
-    if driver not in ("auto", "evd"):
-        operation = f"eigh.{driver}"
-        raise UnsupportedOperationError(f"{operation}: {UNSUPPORTED[operation]}", operation=operation)
+    check, asked = params
     (form,) = operands
     n, dtype = form.shape[0], form.dtype
     read, routines = reader(executor, "eigh", "a", form, dtype, check), Routines(executor, form)
     values = result[0]
-    driver = driver_of(executor, "eigh", dtype, n, n, routines.count)
+    driver = driver_of(executor, "eigh", dtype, n, n, routines.count, asked)
 
     def eigh(array: Any) -> tuple[DeviceArray, DeviceArray]:
         a, w = read(array), executor.empty(values)

@@ -12,9 +12,21 @@ from tensor_gpu.device.executor import Executor
 from tensor_gpu.programs.columns import MOST_COLUMNS
 from tensor_gpu.tables.drivers import ANYTHING
 
-NO_SUCH_DRIVER: Final = (
-    "libraries of devices do not divide and conquer; the drivers 'auto', 'gesvd' and 'jacobi' are there"
-)
+UNSUPPORTED: Final[Mapping[str, str]] = {
+    "svd.gesdd": "libraries of devices do not divide and conquer; the drivers 'auto', 'gesvd' and 'jacobi' are there",
+    **dict.fromkeys(
+        ("eigh.ev", "eigh.evr"),
+        "libraries of devices divide and conquer, or rotate; the drivers 'auto', 'evd' and 'jacobi' are there",
+    ),
+}
+"""Drivers that a user may ask for, and that are left out, with the reason."""
+_ASKED: Final[Mapping[str, tuple[str, str]]] = {
+    "svd.gesvd": ("gesvd", "gesvd"),
+    "svd.jacobi": ("gesvdj", "rotations"),
+    "eigh.evd": ("syevd", "syevd"),
+    "eigh.jacobi": ("syevj", "syevjBatched"),
+}
+"""What decomposes one matrix, and a stack that the latter takes, where a user asks for a driver."""
 MOST_ROTATED: Final = 32
 """Rows and columns that the library's ``gesvdjBatched`` takes."""
 
@@ -60,7 +72,8 @@ def driver_of(
         rows: of each.
         columns: of each.
         count: of them.
-        asked: "auto" for what the table says; "gesvd", or "jacobi": rotations, by whatever makes them.
+        asked: "auto" for what the table says; for "svd" "gesvd", for "eigh" "evd"; for both "jacobi": rotations, by
+            whatever makes them.
 
     Raises:
         UnsupportedOperationError: another driver.
@@ -69,12 +82,14 @@ def driver_of(
     >>> from tensor_gpu.sim.bench import Bench
     >>> [driver_of(Bench().executor, "svd", F64, 9, 9, count, "jacobi") for count in (1, 100)]
     ['gesvdj', 'rotations']
+    >>> [driver_of(Bench().executor, "eigh", F64, 9, 9, 100, asked) for asked in ("evd", "jacobi")]
+    ['syevd', 'syevjBatched']
     """
-    if asked == "gesvd":
-        return asked
-    if asked == "jacobi":
-        return "rotations" if count > 1 and by_blocks(rows, columns, count) else "gesvdj"
-    if asked != "auto":
-        name = f"{operation}.{asked}"
-        raise UnsupportedOperationError(f"{name}: {NO_SUCH_DRIVER}", operation=name)
-    return executor.drivers.driver(operation, dtype, max(rows, columns), count, partial(takes, rows, columns, count))
+    if asked == "auto":
+        found = executor.drivers
+        return found.driver(operation, dtype, max(rows, columns), count, partial(takes, rows, columns, count))
+    name = f"{operation}.{asked}"
+    if name not in _ASKED:
+        raise UnsupportedOperationError(f"{name}: {UNSUPPORTED[name]}", operation=name)
+    alone, stacked = _ASKED[name]
+    return stacked if count > 1 and takes(rows, columns, count, stacked) else alone
