@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import tensor_runtime as tr
 from gpu_reporting.subject import Subject, require
+from gpu_reporting.verdicts import in_cell
 from tensor_core.dtypes import C64, F32, F64
 from tensor_core.files.atomic_write import write_atomically
 from tensor_gpu.sweep import sweep
@@ -21,7 +22,8 @@ def drivers(subject: Subject, /) -> list[str]:
     sizes = (8, 32, 64, 256, 1024) if subject.gpu else (4, 8)
     counts = (1, 32, 1024) if subject.gpu else (1, 3)
     dtypes = (F32, F64, C64) if subject.gpu else (F64,)
-    table = sweep(subject.place, dtypes=dtypes, sizes=sizes, counts=counts)
+    failures: list[str] = []
+    table = sweep(subject.place, dtypes=dtypes, sizes=sizes, counts=counts, on_failure=failures.append)
     FILE.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(str(FILE), [table.to_json().encode()])
     require(read_drivers(FILE) == table, "the table is read back as it was written")
@@ -39,6 +41,7 @@ def drivers(subject: Subject, /) -> list[str]:
         "| operation | dtype | rows and columns | matrices | driver |",
         "|---|---|--:|--:|---|",
         *rows,
+        *([] if not failures else ["", *(f"- {in_cell(line)}" for line in failures)]),
         *([] if subject.gpu else ["", "A simulated device says nothing about which is faster."]),
     ]
 

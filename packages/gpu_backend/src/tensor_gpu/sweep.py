@@ -1,8 +1,8 @@
 """Measures which driver decomposes which matrices fastest on a device, and makes the table that says so.
 
 ``python -m tensor_gpu.sweep cuda:0 -o drivers.json`` writes one; ``tr.backend("cuda").use_drivers("drivers.json")``
-takes it. A driver that is not accurate on awkward matrices, of zeros or of rank 1, wins nothing. Simulated devices are
-swept, too: that shows that it runs, and nothing about speed.
+takes it. A driver that is not accurate on awkward matrices, of zeros or of rank 1, wins nothing, nor does one that
+raises, which is named. Simulated devices are swept, too: that shows that it runs, and nothing about speed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
-from tensor_core.errors import ArgumentError, TensorError
+from tensor_core.errors import ArgumentError
 from tensor_core.files.atomic_write import write_atomically
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu.backend import DeviceBackend
@@ -58,6 +58,7 @@ def sweep(
     sizes: Sequence[int] = SIZES,
     counts: Sequence[int] = COUNTS,
     on_case: Callable[[int, int], object] | None = None,
+    on_failure: Callable[[str], object] | None = None,
 ) -> DriverTable:
     """The table of the fastest drivers of a device that are accurate.
 
@@ -68,6 +69,7 @@ def sweep(
         sizes: rows and columns, ascending.
         counts: matrices of a stack, ascending.
         on_case: called as ``on_case(done, total)`` after each case.
+        on_failure: called with a line for each driver that raised, which then is not for that case.
 
     Returns:
         Rules whose bounds are the geometric means of the measured extents and counts; the last ones have no end.
@@ -89,8 +91,9 @@ def sweep(
         )
     fastest: dict[Case, str | None] = {}
     accurate: dict[tuple[str, DType, int, bool, str], bool] = {}
+    tell = on_failure or (lambda line: None)
     for done, case in enumerate(cases, 1):
-        fastest[case] = _fastest(backend, where, case, accurate)
+        fastest[case] = _fastest(backend, where, case, accurate, tell)
         if on_case is not None:
             on_case(done, len(cases))
     rules = [
@@ -102,9 +105,13 @@ def sweep(
 
 
 def _fastest(
-    backend: DeviceBackend, where: Placement, case: Case, accurate: dict[tuple[str, DType, int, bool, str], bool]
+    backend: DeviceBackend,
+    where: Placement,
+    case: Case,
+    accurate: dict[tuple[str, DType, int, bool, str], bool],
+    tell: Callable[[str], object],
 ) -> str | None:
-    """The driver of a case; None where the stack is too large, or no driver is accurate."""
+    """The driver of a case; None where the stack is too large, or no driver is accurate and runs."""
     operation, dtype, extent, count = case
     if extent * extent * count * dtype.itemsize > MOST_BYTES:
         return None
@@ -113,13 +120,27 @@ def _fastest(
         if not takes(extent, extent, count, driver):
             continue
         key = operation, dtype, extent, count > 1, driver
-        if key not in accurate:
-            accurate[key] = _is_accurate(backend, where, case, driver)
-        if accurate[key]:
-            seconds = _seconds(backend, where, case, driver)
-            if best is None or seconds < best[0]:
-                best = seconds, driver
+        try:
+            if key not in accurate:
+                accurate[key] = False  # if it raises, too
+                accurate[key] = _is_accurate(backend, where, case, driver)
+            seconds = _seconds(backend, where, case, driver) if accurate[key] else float("inf")
+        except Exception as error:  # of whatever library: what the other drivers and cases give is kept
+            tell(f"{_named(case)}: not by {driver}: {type(error).__name__}: {' '.join(str(error).split())}")
+            continue
+        if accurate[key] and (best is None or seconds < best[0]):
+            best = seconds, driver
     return None if best is None else best[1]
+
+
+def _named(case: Case) -> str:
+    """A case in words.
+
+    >>> _named(Case("qr", F64, 4, 3))
+    'qr of 3 matrices of F64, 4 by 4'
+    """
+    operation, dtype, extent, count = case
+    return f"{operation} of {count} matrices of {dtype.name}, {extent} by {extent}"
 
 
 def matrices(operation: str, dtype: DType, extent: int, count: int, /) -> Array:
@@ -135,7 +156,8 @@ def matrices(operation: str, dtype: DType, extent: int, count: int, /) -> Array:
         x = x + 1j * draw.standard_normal(x.shape)
     if count > 1:
         x[:, :, 0] = 0
-        x[:, :, 1] = x[:, :1, 1] * x[:1, :, 1]
+        column = x[:, :1, 1]
+        x[:, :, 1] = column * (column.conj().T if operation == "eigh" else x[:1, :, 1])
     if operation == "eigh":
         x = x + x.conj().swapaxes(0, 1)
     return x.astype(dtype.numpy_name)
@@ -177,10 +199,7 @@ def _is_accurate(backend: DeviceBackend, where: Placement, case: Case, driver: s
     """Whether awkward matrices are decomposed to a few rounding units: one after the other where stacks are of one."""
     given = matrices(case.operation, case.dtype, case.extent, 3)
     stacks = [given] if case.matrices > 1 else [given[:, :, place : place + 1] for place in range(3)]
-    try:
-        return all(_is_right(backend, where, case._replace(matrices=one.shape[2]), driver, one) for one in stacks)
-    except TensorError:
-        return False
+    return all(_is_right(backend, where, case._replace(matrices=one.shape[2]), driver, one) for one in stacks)
 
 
 def _is_right(backend: DeviceBackend, where: Placement, case: Case, driver: str, given: Array) -> bool:
@@ -254,6 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sizes=sorted(options.sizes),
         counts=sorted(options.counts),
         on_case=lambda done, total: tell(f"{done} of {total}"),
+        on_failure=print,
     )
     write_atomically(str(options.output), [table.to_json().encode()])
     print(f"saved {options.output}, {len(table.rules)} rules, digest {table.digest}")
