@@ -54,7 +54,9 @@ def benchmark(subject: Subject, /) -> Told:
     (True, 0)
     """
     libraries = {OURS: ours(subject.place)}
-    makers = {RAW: partial(library, subject.place, libraries[OURS]), **(PEERS if subject.gpu else {})}
+    makers: dict[str, Callable[[], Library | None]] = {RAW: partial(library, subject.place, libraries[OURS])}
+    if subject.gpu:
+        makers.update(PEERS)
     absent = []
     for name, make in makers.items():
         one, why = built(make)
