@@ -197,7 +197,7 @@ def eigh(
     if wanted.is_subset and driver != _AUTO:
         raise ArgumentError(f"eigh: driver is {driver!r} beside a subset; accepted: 'auto'", operation="eigh")
     if isinstance(check, str) and check == "mask":
-        return delivered("eigh", _masked(a, b, wanted, gauge), out, a)
+        return delivered("eigh", _masked(a, b, wanted, gauge), out, a, b)
     checked = flag("eigh", "check", check)
     if flag("eigh", "overwrite", overwrite) and b is None and not wanted.is_subset and driver == _AUTO:
         values, vectors = execute_parts(EIGH_OVERWRITING, given_up("eigh", a)[0], checked)
