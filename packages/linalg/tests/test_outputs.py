@@ -233,6 +233,6 @@ def test_targets_of_eigh_share_nothing_with_the_second_matrix(check: Any) -> Non
     buffer = tr.asarray(np.array([[1.0, 0.0, 7.0], [0.0, 1.0, 8.0]]))
     b, target = buffer[:, :2], tr.mutable_view(buffer)[:, 1:]
     out: Any = (None, target, None) if check == "mask" else (None, target)
-    with pytest.raises(OverlappingViewError, match="^eigh: "):
+    with pytest.raises(OverlappingViewError, match=r"^eigh: "):
         tl.eigh(tr.asarray(A[:2, :2]), b, check=check, out=out)
     assert np.array_equal(buffer.to_numpy(), [[1.0, 0.0, 7.0], [0.0, 1.0, 8.0]])
