@@ -231,10 +231,11 @@ def test_overwriting_is_a_flag_and_goes_with_outputs() -> None:
 )
 def test_every_call_of_eigh_looks_at_what_is_given_up(options: dict[str, Any]) -> None:
     a = np.diag([1.0, 2.0, 3.0])
-    expected = tl.eigh(tr.asarray(a), **options)[0].to_numpy()
+    eigh: Any = tl.eigh
+    expected = eigh(tr.asarray(a), **options)[0].to_numpy()
     owned = tr.asarray(a.copy(order="F"))
-    assert np.array_equal(tl.eigh(owned, overwrite=True, **options)[0].to_numpy(), expected)
+    assert np.array_equal(eigh(owned, overwrite=True, **options)[0].to_numpy(), expected)
     with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view"):
-        tl.eigh(tr.eye(4)[:3, :3], overwrite=True, **options)
+        eigh(tr.eye(4)[:3, :3], overwrite=True, **options)
     with pytest.raises(tr.TensorError, match="overwrite is 'a'"):
-        tl.eigh(tr.asarray(a), overwrite="a", **options)
+        eigh(tr.asarray(a), overwrite="a", **options)
