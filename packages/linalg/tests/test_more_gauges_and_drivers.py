@@ -9,7 +9,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, ShapeError, UnsupportedOperationError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, UnsupportedOperationError
 from tensor_cpu.kernel_table import bind_numpy
 from tensor_cpu.kernels.linalg.methods import hermitian
 from tensor_cpu.system import lapack
@@ -289,3 +289,48 @@ def test_references_are_taken_beside_a_mask() -> None:
         assert found.status.to_numpy().tolist() == [0, 0, 1]
         np.testing.assert_allclose(kept[..., :2], reference.to_numpy()[..., :2], atol=1e-14)
         assert np.isnan(kept[..., 2]).all()
+
+
+@EACH_DTYPE
+@pytest.mark.parametrize("method", ["svd", "eigh"])
+@pytest.mark.parametrize("end", [-1, 0, 1])
+def test_a_reference_gauge_holds_at_the_ends_of_the_range(dtype: str, method: str, end: int) -> None:
+    size = 10.0 ** (end * (25 if dtype in ("float32", "complex64") else 200))
+    x = tr.asarray((numbers(dtype, 4, 3) * size).astype(dtype))
+    turn = tr.asarray(np.asarray(np.exp(2j) if "complex" in dtype else -1.0).astype(dtype))
+    reference = split_left(x, method, "raw") * turn
+    found = split_left(x, method, reference)
+    assert np.allclose(found.to_numpy() / size, reference.to_numpy() / size, rtol=1e-5, atol=1e-5)
+
+
+def split_left(x: tr.Tensor, method: str, gauge: Any) -> tr.Tensor:
+    return tl.split(x, 0, 1, method=method, absorb="left", gauge=gauge).left
+
+
+@EACH_DTYPE
+def test_a_reference_gauge_may_have_another_dtype(dtype: str) -> None:
+    x = tr.asarray(numbers(dtype, 4, 4))
+    raw = tl.svd(x)
+    wider = tr.cast(-raw.u, tr.C64 if "complex" in dtype else tr.F64)
+    found = tl.svd(x, gauge=wider)
+    assert found.u.dtype is raw.u.dtype and found.vh.dtype is raw.vh.dtype
+    assert np.allclose(found.u.to_numpy(), -raw.u.to_numpy(), atol=1e-5)
+    whole = tr.asarray(np.eye(4, dtype=np.int64))
+    diagonal = np.diagonal(tl.svd(x, gauge=whole).u.to_numpy())
+    assert np.all(diagonal.real > 0) and np.allclose(diagonal.imag, 0.0, atol=1e-6)
+
+
+def test_a_reference_gauge_of_real_vectors_is_real() -> None:
+    with pytest.raises(DTypeError, match=r"^svd: gauge is C64 for vectors of F64; accepted: a real one$"):
+        tl.svd(tr.eye(2), gauge=tr.eye(2, dtype=tr.C64))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_column_of_a_reference_gauge_that_is_not_finite_turns_nothing(bad: float) -> None:
+    x = tr.asarray(numbers("complex128", 3, 3))
+    raw = tl.svd(x).u.to_numpy()
+    reference = -raw
+    reference[1, 0] = bad
+    found = tl.svd(x, gauge=tr.asarray(reference)).u.to_numpy()
+    assert np.array_equal(found[:, 0], raw[:, 0])
+    assert np.allclose(found[:, 1:], -raw[:, 1:], rtol=1e-14)

@@ -305,3 +305,45 @@ def test_generalized_eigenproblems_and_subsets_take_a_mask() -> None:
     subset = tl.eigh(tr.asarray(a), subset_by_index=(0, 0), check="mask")
     assert subset.status.to_numpy().tolist() == [0, 0, 0, 0, 1]
     assert subset.eigenvectors.shape == (3, 1, 5)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("order", ["fro", 1, np.inf])
+def test_norms_of_good_matrices_are_as_without_a_bad_one(bad: float, order: Any) -> None:
+    for seed in range(40):
+        a = np.random.default_rng(seed).standard_normal((3, 4, 5))
+        broken = a.copy()
+        broken[0, 0, 1] = bad
+        expected = tl.matrix_norm(tr.asarray(a), order).to_numpy()
+        for found, status in (
+            tl.matrix_norm(tr.asarray(broken), order, check="mask"),
+            tl.norm(tr.asarray(broken), order, check="mask"),
+        ):
+            assert np.array_equal(np.delete(found.to_numpy(), 1), np.delete(expected, 1))
+            assert np.array_equal(found.to_numpy()[1], bad, equal_nan=True) and not status.to_numpy().any()
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 5), (3, 4, 5)])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_splits_by_eigh_of_good_tensors_are_as_without_a_bad_one(shape: tuple[int, ...], bad: float) -> None:
+    for seed in range(40):
+        a = np.random.default_rng(seed).standard_normal(shape)
+        broken = a.copy()
+        broken[0, 0, 1] = bad
+        expected = tl.split(tr.asarray(a), 0, 1, batch_axes=2, method="eigh")
+        found, status = tl.split(tr.asarray(broken), 0, 1, batch_axes=2, method="eigh", check="mask")
+        assert status.to_numpy().tolist() == [0, 1, 0, 0, 0]
+        for one, other in zip(found, expected, strict=True):
+            assert np.array_equal(np.delete(one.to_numpy(), 1, -1), np.delete(other.to_numpy(), 1, -1))
+            assert np.isnan(one.to_numpy()[..., 1]).all()
+
+
+@pytest.mark.parametrize("order", ["nuc", "fro", 1])
+def test_unchecked_condition_numbers_beside_nan_and_a_far_matrix(order: Any) -> None:
+    good = np.random.default_rng(3).standard_normal((3, 3))
+    broken, far = np.array(good), good * 1e-310
+    broken[1, 2] = np.nan
+    found = tl.cond(tr.asarray(np.stack([good, broken, far], 2)), order, check=False).to_numpy()
+    assert found[0] == tl.cond(tr.asarray(good), order).item()
+    assert np.isnan(found[1])
+    assert found[2] == pytest.approx(np.linalg.cond(good, order), rel=1e-3)

@@ -224,3 +224,18 @@ def test_overwriting_is_a_flag_and_goes_with_outputs() -> None:
     given = positive("float64", 70)
     assert tl.inv(tr.asarray(given.copy(order="F")), overwrite=True, out=out) is out
     assert np.allclose(out.to_numpy() @ given, np.eye(70))
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"driver": "ev"}, {"subset_by_index": (0, 1)}, {"b": tr.eye(3)}, {"check": "mask"}]
+)
+def test_every_call_of_eigh_looks_at_what_is_given_up(options: dict[str, Any]) -> None:
+    a = np.diag([1.0, 2.0, 3.0])
+    eigh: Any = tl.eigh
+    expected = eigh(tr.asarray(a), **options)[0].to_numpy()
+    owned = tr.asarray(a.copy(order="F"))
+    assert np.array_equal(eigh(owned, overwrite=True, **options)[0].to_numpy(), expected)
+    with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view"):
+        eigh(tr.eye(4)[:3, :3], overwrite=True, **options)
+    with pytest.raises(tr.TensorError, match="overwrite is 'a'"):
+        eigh(tr.asarray(a), overwrite="a", **options)

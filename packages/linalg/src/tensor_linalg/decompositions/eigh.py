@@ -159,15 +159,15 @@ def eigh(
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results: 2
             where ``b`` is not positive definite. It takes no ``subset_by_value``.
         overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
-            and its memory may be a result's, so that a large matrix needs none beside it.
+            and its memory may be a result's, so that a large matrix needs none beside it. Only all pairs of ``a`` alone
+            by "auto" take it, where ``check`` is no "mask"; other calls accept the same operands, and leave them.
         out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
         eigenvalues [N, B...] real and ascending, eigenvectors [N, N, B...], one per column and orthonormal; of a subset
-        as many as are in it. The
-        residual is a few rounding units of the dtype times N times the norm of A, and orthonormality holds to a few
-        rounding units times N. Always up to one sign or phase per column, and freely for equal eigenvalues, the
-        vectors are not unique: they are what the method gives.
+        as many as are in it. The residual is a few rounding units of the dtype times N times the norm of A, and
+        orthonormality holds to a few rounding units times N. Always up to one sign or phase per column, and freely for
+        equal eigenvalues, the vectors are not unique: they are what the method gives.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -196,11 +196,12 @@ def eigh(
     wanted = _Wanted(subset_by_index, subset_by_value, choice("eigh", "driver", driver, DRIVERS))
     if wanted.is_subset and driver != _AUTO:
         raise ArgumentError(f"eigh: driver is {driver!r} beside a subset; accepted: 'auto'", operation="eigh")
+    given = given_up("eigh", a)[0] if flag("eigh", "overwrite", overwrite) else None
     if isinstance(check, str) and check == "mask":
-        return delivered("eigh", _masked(a, b, wanted, gauge), out, a)
+        return delivered("eigh", _masked(a, b, wanted, gauge), out, a, b)
     checked = flag("eigh", "check", check)
-    if flag("eigh", "overwrite", overwrite) and b is None and not wanted.is_subset and driver == _AUTO:
-        values, vectors = execute_parts(EIGH_OVERWRITING, given_up("eigh", a)[0], checked)
+    if given is not None and b is None and not wanted.is_subset and driver == _AUTO:
+        values, vectors = execute_parts(EIGH_OVERWRITING, given, checked)
     elif b is not None:
         values, vectors = _generalized(a, b, wanted, checked)
     else:

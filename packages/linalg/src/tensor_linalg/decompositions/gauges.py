@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import I32, Bool
-from tensor_core.errors import ShapeError
+from tensor_core.errors import DTypeError, ShapeError
 from tensor_runtime.dispatch.arguments import choice
-from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.ops.arithmetic import abs, conj, multiply, sign
-from tensor_runtime.ops.comparison import equal, greater_equal
-from tensor_runtime.ops.complex_parts import real
+from tensor_runtime.ops.comparison import equal, greater, greater_equal
+from tensor_runtime.ops.complex_parts import imag, real
 from tensor_runtime.ops.creation import eye, ones
 from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.exponential import exp2, log2
 from tensor_runtime.ops.gather_scatter import take_along_axis
 from tensor_runtime.ops.joining import concatenate
+from tensor_runtime.ops.logic import logical_and
 from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.reduction import max, sum
-from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.rounding import isfinite, round
+from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.ops.statistics import argmax
 from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims, move_axes, reshape, squeeze
 from tensor_runtime.tensors.tensor import Tensor
@@ -54,7 +58,8 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Ten
     Args:
         operation: the name that errors bear.
         vectors: shape [M, K, B...].
-        gauge: "canonical", or a tensor of that shape to which the columns are aligned.
+        gauge: "canonical", or a tensor of that shape, of any dtype and size of elements, to which the columns are
+            aligned, but for those of which the inner product is 0 or not finite.
 
     Returns:
         The columns, of which the canonical ones have one element each that is exactly real; and numbers of magnitude 1,
@@ -63,6 +68,7 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Ten
     Raises:
         ArgumentError: another gauge.
         ShapeError: a tensor of another shape.
+        DTypeError: a complex tensor for real columns.
 
     >>> from tensor_runtime.ops.creation import tensor
     >>> [part.to_numpy().tolist() for part in turned("svd", tensor([[0.6, 0.8], [-0.8, 0.6]]), "canonical")]
@@ -75,7 +81,13 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Ten
                 operation=operation,
                 shapes=(gauge.shape, vectors.shape),
             )
-        found = conj(phases(convert(sum(multiply(conj(gauge), vectors), 0), vectors.dtype)))
+        if gauge.dtype.component is not gauge.dtype and vectors.dtype.component is vectors.dtype:
+            raise DTypeError(
+                f"{operation}: gauge is {gauge.dtype.name} for vectors of {vectors.dtype.name}; accepted: a real one",
+                operation=operation,
+            )
+        inner = sum(multiply(conj(_near_one(gauge)), _near_one(vectors)), 0)
+        found = cast(conj(phases(where(isfinite(inner), inner, 1.0))), vectors.dtype)
         return multiply(vectors, expand_dims(found, 0)), found
     choice(operation, "gauge", gauge, (RAW, "canonical"))
     if 0 in vectors.shape:
@@ -90,6 +102,20 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Ten
         chosen = equal(reshape(rows, (vectors.shape[0], *(1,) * (vectors.rank - 1))), first)
         result = where(chosen, real(result), result)
     return result, found
+
+
+def _near_one(vectors: Tensor, /) -> Tensor:
+    """Columns times powers of two by which their largest elements are about 1, so that products stay in the range."""
+    if 0 in vectors.shape:
+        return vectors
+    exact = cast(vectors, inexact(vectors.dtype))
+    sizes = abs(real(exact))
+    if exact.dtype is not exact.dtype.component:  # the absolute value of a complex number may be beyond the range
+        sizes = maximum(sizes, abs(imag(exact)))
+    largest = max(sizes, 0, keepdims=True)
+    ordinary = where(logical_and(greater(largest, 0.0), isfinite(largest)), largest, 1.0)
+    half = exp2(round(multiply(log2(ordinary), -0.5)))
+    return multiply(multiply(exact, half), half)  # the power of both may be beyond the range
 
 
 def with_positive_diagonal(q: Tensor, r: Tensor, /) -> tuple[Tensor, Tensor]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nan
 from typing import Any, Final, Literal, TypeVar, overload
 
-from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
+from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import svdvals
@@ -23,9 +23,9 @@ from tensor_runtime.ops.arithmetic import abs, divide, multiply
 from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.exponential import exp2, log2
-from tensor_runtime.ops.logic import logical_not
-from tensor_runtime.ops.reduction import any, max, min, sum
-from tensor_runtime.ops.rounding import isfinite, round
+from tensor_runtime.ops.logic import logical_and, logical_not
+from tensor_runtime.ops.reduction import all, any, max, min, sum
+from tensor_runtime.ops.rounding import isfinite, isnan, round
 from tensor_runtime.ops.selection import where
 from tensor_runtime.static_types.results import inexact_component_dtype
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
@@ -127,7 +127,7 @@ def matrix_norm(
     if check is not True and asks_for_mask(check):
         if order in _OF_SINGULAR_VALUES:
             return masked_result(operation, lambda x: matrix_norm(x, order, check=False), a, out=out)
-        return unfailing(operation, matrix_norm(a, order), batch, out, a)
+        return unfailing(operation, _apart(a, order), batch, out, a)
     check = flag(operation, "check", check)
     if order in _OF_SINGULAR_VALUES:
         floating(operation, a)
@@ -141,6 +141,15 @@ def matrix_norm(
         found: Tensor = statistics.norm(a, 2, (0, 1), out=out)
         return found
     return placed(operation, _norms(a, order), out, a)
+
+
+def _apart(a: Tensor, order: Order) -> Tensor:
+    """Norms of which those of finite matrices are what they are without the others, bit for bit."""
+    found = matrix_norm(a, order)
+    if a.dtype not in FLOATING or not a.size:
+        return found
+    finite = all(isfinite(a), (0, 1))
+    return where(finite, matrix_norm(where(finite, a, 1.0), order), found) if holds(any(logical_not(finite))) else found
 
 
 def _norms(a: Tensor, order: Order) -> Tensor:
@@ -294,20 +303,23 @@ def cond(
 
 def _product_of_norms(a: Tensor, inverse: Tensor, order: Order) -> Tensor:
     """The norms of matrices times those of their inverses; of matrices at the ends of the range, as of nearer ones."""
-    if order == "nuc" and holds(logical_not(isfinite(sum(inverse)))):  # infinite matrices have no singular values
-        found = full(a.shape[2:], inf, dtype=a.dtype.component, placement=a.placement)
+    usable = isfinite(sum(inverse, (0, 1)))
+    if order == "nuc" and holds(any(logical_not(usable))):  # infinite matrices have no singular values
+        usable = logical_and(all(isfinite(a), (0, 1)), all(isfinite(inverse), (0, 1)))
+        found = multiply(_norms(where(usable, a, 0.0), order), _norms(where(usable, inverse, 0.0), order))
+        found = where(usable, found, where(any(isnan(a), (0, 1)), nan, inf))
     else:
         found = multiply(_norms(a, order), _norms(inverse, order))
-        beyond = greater(found, _LARGEST[a.dtype.component])
-        if not holds(any(beyond) if found.rank else beyond):
-            return found
+    beyond = greater(found, _LARGEST[a.dtype.component])
+    if not holds(any(beyond)):
+        return found
     largest = max(abs(a), (0, 1))
     half = exp2(round(multiply(log2(where(greater(largest, 0.0), largest, 1.0)), -0.5)))
     near = multiply(multiply(a, half), half)  # the power of both may be beyond the range
     inverse, status = inv(near, check="mask")
     fine = equal(status, 0)
     again = multiply(_norms(where(fine, near, 0.0), order), _norms(where(fine, inverse, 0.0), order))
-    return where(fine, again, found)
+    return where(logical_and(fine, beyond), again, found)
 
 
 def _order(operation: str, value: object) -> Order:

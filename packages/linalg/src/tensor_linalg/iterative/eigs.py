@@ -58,8 +58,8 @@ def eigs(
             rounding unit to the power 3/4.
         maxiter: products with A at most, of which one with a block counts as one.
         basis: vectors that are kept, each as large as one of ``x0``; None for max(20, 2 k + 4), and of blocks of p
-            vectors for 8 p more. With few beyond k, what
-            converges may be other eigenvalues than those wanted, as with any restarted method.
+            vectors for 8 p more. With few beyond k, what converges may be other eigenvalues than those wanted, as with
+            any restarted method.
         batch_rank: as for ``eigsh``; of an eigenvalue with several eigenvectors as many are found as a block has.
         seed: of starts that are drawn.
         callback: called with ``Progress`` whenever residuals are looked at; True stops.

@@ -292,7 +292,7 @@ def _eigh(a: tr.Tensor, how: _How) -> _Factors:
     finite: tr.Tensor | None = None
     if how.check == "mask":
         finite = tr.all(tr.isfinite(a), (0, 1))
-        a = a if holds(tr.all(finite)) else tr.where(finite, a, 0.0)
+        a = _with_identities(a, finite)
     elif how.check:
         require_finite("split", "tensor", a)
     scale = _scale(a)
@@ -309,7 +309,9 @@ def _eigh(a: tr.Tensor, how: _How) -> _Factors:
     else:
         weights, vectors, status = eigh(gram, driver=how.driver, check="mask")
         status = tr.where(finite, status, tr.full((), 1, dtype=tr.I32, placement=status.placement))
-        weights, vectors = without_failures(weights, status, 0.0), without_failures(vectors, status, 0.0)
+        weights = without_failures(weights, status, 0.0)
+        fine = tr.equal(status, 0)  # zeros in place of the others would have norm take another way for all
+        near_one, vectors = _with_identities(near_one, fine), _with_identities(vectors, fine)
     values = sized(tr.copy(tr.sqrt(tr.maximum(weights, 0.0))[::-1]))
     rank, stay, discarded = kept(values, how.truncation)
     isometry = tr.copy(vectors[:, ::-1][:, :rank])
@@ -323,6 +325,14 @@ def _eigh(a: tr.Tensor, how: _How) -> _Factors:
     elif how.absorb == ("right" if wide else "left"):
         return _Factors(*((u, carried) if wide else (carried, vh)), s, discarded, status)
     return _Factors(*_absorbed(u, s, vh, how.absorb), s, discarded, status)
+
+
+def _with_identities(a: tr.Tensor, fine: tr.Tensor) -> tr.Tensor:
+    """Matrices [M, N, B...] with an identity in place of those that are not fine [B...]."""
+    if holds(tr.all(fine)):
+        return a
+    one = tr.eye(*a.shape[:2], dtype=a.dtype, placement=a.placement)
+    return tr.where(fine, a, one.reshape((*one.shape, *(1,) * (a.rank - 2))))
 
 
 def _scale(a: tr.Tensor) -> tr.Tensor | None:
