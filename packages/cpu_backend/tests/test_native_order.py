@@ -84,6 +84,7 @@ def test_the_kernel_is_bound_for_lines_without_gaps_alone() -> None:
             LIBRARY.bind_argsort(*wrong)
 
 
+@NATIVE
 def test_zeros_that_are_gone_from_the_source_are_looked_for_to_its_end_alone() -> None:
     """As when another thread writes it meanwhile."""
     line = np.array([-1.0, 0.0, 0.0, 0.0])
