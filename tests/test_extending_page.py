@@ -6,12 +6,12 @@ import ast
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from plugin_wheels import run
 from tensor_runtime.protocols import PROTOCOL_VERSION
 from tensor_runtime.testing import REQUIRED_KERNELS
 
@@ -21,21 +21,6 @@ _FILE = re.compile(r"^`([\w./]+)`[^\n]*\n\n```(?:python|toml)\n(.*?)```", re.DOT
 FAMILY = dict(_FILE.findall(PAGE))
 BACKEND = ROOT / "examples" / "plugins" / "fortran_backend"
 EXAMPLES = [block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if ">>>" in block]
-
-
-def run(*command: object, cwd: Path, **environment: str) -> str:
-    """Standard output of a command that must succeed; nothing may go to stderr."""
-    done = subprocess.run(
-        [str(part) for part in command],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, **environment},
-        check=False,
-        timeout=300,
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
-    return done.stdout
 
 
 def installed_from(source: Path) -> Path:
