@@ -152,12 +152,7 @@ def randomized_eigh(
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         rank: how many, at most N.
-        seed: of the random vectors, 0 to 2**64 - 1; every matrix of the batch meets the same ones.
-        oversampling: random vectors beyond ``rank``.
-        iterations: of the power method, two products with A each.
-        check: raise when an element is not finite.
-            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
-            none, and a ``status`` of each, I32 [B...].
+        seed, oversampling, iterations, check: as for :func:`randomized_svd`.
         out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, overload
 
 import tensor_runtime as tr
@@ -56,6 +57,14 @@ class _How(NamedTuple):
     check: Check
     positive: bool
     driver: str
+
+
+class _Method(NamedTuple):
+    """How a method decomposes, what it can absorb, and whether it can discard."""
+
+    decompose: Callable[[tr.Tensor, _How], _Factors]
+    absorbs: tuple[str | None, ...]
+    truncates: bool
 
 
 @overload
@@ -153,14 +162,10 @@ def split(
         positive: of "qr", "lq" and "rq", whether the diagonal of the triangle is made real and not negative, by which
             the factors of a matrix of full rank are unique.
         driver: of "svd" as for ``svd``, of "eigh" as for ``eigh``.
-        gauge: of "svd" and "eigh", what fixes the signs or phases that left and right share: "raw", or "canonical",
-            which makes the element of left that is largest, or the first of those within a thousandth of that, real
-            and positive for each of the K; or a tensor of the shape of left, as a split of a nearby tensor gave it,
-            with each part of which the inner product of left's becomes real and not negative.
+        gauge: of "svd" and "eigh", what fixes the signs or phases that left and right share, as for ``svd``, with left
+            for u: a tensor has its shape, as a split of a nearby tensor gave it.
         batch_axes: axes of independent tensors; they come last in all results.
-        check: raise when an element is not finite.
-            "mask" raises for no tensor of a batch, and gives a ``MaskedResult``: the result, NaN where a tensor has
-            none, and a ``status`` of each, I32 [batch axes...]. K is that of the others.
+        check: as for ``svd_truncated``, with a ``status`` [batch axes...].
         out: where the results are written, a ``SplitResult`` of tensors, None for what is to be fresh; see
             ``tensor_linalg.targets``. Targets of another K than the one found are refused, and nothing is written.
 
@@ -187,15 +192,7 @@ def split(
     >>> abs(tr.norm(back - theta).item() / tr.norm(theta).item() - discarded.item() ** 0.5) < 1e-9
     True
     """
-    choice("split", "method", method, tuple(_METHODS))
-    decompose, accepted, truncates = _METHODS[method]
-    side: Any = absorb
-    if not (side is None or isinstance(side, str)) or side not in accepted:
-        listed = ", ".join(map(repr, accepted))
-        raise ArgumentError(
-            f"split: absorb is {shortened(absorb)}; accepted for method {method!r}: {listed}", operation="split"
-        )
-    how = truncation(
+    discarding = truncation(
         "split",
         max_rank=max_rank,
         cutoff=cutoff,
@@ -204,7 +201,45 @@ def split(
         multiplets=multiplets,
         renormalize=renormalize,
     )
-    if not truncates and how != Truncation():
+    how = _asked(method, absorb, discarding, check, positive, driver, gauge)
+    if not isinstance(tensor, tr.Tensor):
+        raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor", operation="split")
+    axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
+    matrix = matricized(tensor, axes)
+    rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
+    floating_form("split", tensor)
+    with failing_as("split", lambda i, j: (*_unraveled(i, rows), *_unraveled(j, columns)), "tensor"):
+        left, right, s, discarded, status = _METHODS[method].decompose(matrix, how)
+    if discarded is None:
+        discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)
+    if status is not None:
+        left, right, discarded = (without_failures(one, status) for one in (left, right, discarded))
+        s = None if s is None else without_failures(s, status)
+    if not is_raw(gauge):
+        left, right = _turned(left, right, gauge, (*rows, left.shape[1], *batch))
+    left = tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch))
+    right = tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch))
+    found = SplitResult(left, s, right, discarded)
+    return delivered("split", found if status is None else MaskedResult(found, status), out, tensor)
+
+
+def _asked(
+    method: str,
+    absorb: Any,
+    discarding: Truncation,
+    check: Check,
+    positive: bool,
+    driver: str,
+    gauge: str | tr.Tensor,
+) -> _How:
+    """The options, each of which the method takes."""
+    _, absorbs, truncates = _METHODS[choice("split", "method", method, tuple(_METHODS))]
+    if not (absorb is None or isinstance(absorb, str)) or absorb not in absorbs:
+        listed = ", ".join(map(repr, absorbs))
+        raise ArgumentError(
+            f"split: absorb is {shortened(absorb)}; accepted for method {method!r}: {listed}", operation="split"
+        )
+    if not truncates and discarding != Truncation():
         raise ArgumentError(
             f"split: method {method!r} discards nothing; accepted with a truncation: 'svd' and 'eigh'",
             operation="split",
@@ -221,27 +256,8 @@ def split(
             f"split: gauge beside method {method!r}; accepted with 'svd' and 'eigh'; of triangles, positive=True",
             operation="split",
         )
-    if not isinstance(tensor, tr.Tensor):
-        raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor", operation="split")
-    axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
-    matrix = matricized(tensor, axes)
-    mask = check is not True and asks_for_mask(check)
-    asked = _How(side, how, "mask" if mask else flag("split", "check", check), positive, driver)
-    rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
-    floating_form("split", tensor)
-    with failing_as("split", lambda i, j: (*_unraveled(i, rows), *_unraveled(j, columns)), "tensor"):
-        left, right, s, discarded, status = decompose(matrix, asked)
-    if discarded is None:
-        discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)
-    if status is not None:
-        left, right, discarded = (without_failures(one, status) for one in (left, right, discarded))
-        s = None if s is None else without_failures(s, status)
-    if not is_raw(gauge):
-        left, right = _turned(left, right, gauge, (*rows, left.shape[1], *batch))
-    left = tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch))
-    right = tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch))
-    found = SplitResult(left, s, right, discarded)
-    return delivered("split", found if status is None else MaskedResult(found, status), out, tensor)
+    masked = check is not True and asks_for_mask(check)
+    return _How(absorb, discarding, "mask" if masked else flag("split", "check", check), positive, driver)
 
 
 def _turned(
@@ -346,25 +362,13 @@ def _scale(a: tr.Tensor) -> tr.Tensor | None:
     return tr.where(largest > 0, tr.maximum(largest, least), 1.0) if holds(tr.any(far)) else None
 
 
-def _qr(a: tr.Tensor, how: _How) -> _Factors:
-    if how.check == "mask":
-        q, r, status = qr(a, positive=how.positive, check="mask")
-        return _Factors(q, r, status=status)
-    return _Factors(*qr(a, positive=how.positive, check=bool(how.check)))
-
-
-def _lq(a: tr.Tensor, how: _How) -> _Factors:
-    if how.check == "mask":
-        found, status = lq(a, positive=how.positive, check="mask")
-        return _Factors(*found, status=status)
-    return _Factors(*lq(a, positive=how.positive, check=bool(how.check)))
-
-
-def _rq(a: tr.Tensor, how: _How) -> _Factors:
-    if how.check == "mask":
-        found, status = rq(a, positive=how.positive, check="mask")
-        return _Factors(*found, status=status)
-    return _Factors(*rq(a, positive=how.positive, check=bool(how.check)))
+def _triangular(decompose: Callable[..., Any], a: tr.Tensor, how: _How) -> _Factors:
+    """By one of the decompositions into a triangle and an isometry."""
+    found = decompose(a, positive=how.positive, check=how.check)
+    if how.check != "mask":
+        return _Factors(*found)
+    left, right, status = found if len(found) == 3 else (*found[0], found[1])
+    return _Factors(left, right, status=status)
 
 
 def _polar(a: tr.Tensor, how: _How) -> _Factors:
@@ -379,12 +383,11 @@ def _polar(a: tr.Tensor, how: _How) -> _Factors:
 
 _DRIVERS: Final = {"svd": SVD_DRIVERS, "eigh": EIGH_DRIVERS}
 _ANYWHERE: Final = (None, "left", "right", "both")
-_METHODS: Final[dict[str, tuple[Callable[[tr.Tensor, _How], _Factors], tuple[str | None, ...], bool]]] = {
-    "svd": (_svd, _ANYWHERE, True),
-    "eigh": (_eigh, _ANYWHERE, True),
-    "qr": (_qr, (None, "right"), False),
-    "lq": (_lq, (None, "left"), False),
-    "rq": (_rq, (None, "left"), False),
-    "polar": (_polar, (None, "left", "right"), False),
+_METHODS: Final[dict[str, _Method]] = {
+    "svd": _Method(_svd, _ANYWHERE, True),
+    "eigh": _Method(_eigh, _ANYWHERE, True),
+    "qr": _Method(partial(_triangular, qr), (None, "right"), False),
+    "lq": _Method(partial(_triangular, lq), (None, "left"), False),
+    "rq": _Method(partial(_triangular, rq), (None, "left"), False),
+    "polar": _Method(_polar, (None, "left", "right"), False),
 }
-"""How each method decomposes, what it can absorb, and whether it can discard."""

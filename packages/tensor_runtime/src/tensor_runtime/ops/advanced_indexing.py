@@ -302,15 +302,7 @@ def broadcast_indices(shapes: Sequence[Shape]) -> Shape:
 
 
 def _take(x: Tensor, indices: Tensor, axis: int, of_x: int) -> Tensor:
-    try:
-        if not DEFERRED.get():
-            return take(x, indices, axis)
-    except IndexingError as error:
-        raise renamed(error, of_x, x.shape[axis]) from None
-    return _take_late(x, indices, axis, of_x)
-
-
-def _take_late(x: Tensor, indices: Tensor, axis: int, of_x: int) -> Tensor:
+    """Elements at positions along one axis of a view, which is an axis of ``x[index]`` for the errors."""
     taken: Tensor = in_words_of_the_index(lambda error: renamed(error, of_x, x.shape[axis]), take, x, indices, axis)
     return taken
 

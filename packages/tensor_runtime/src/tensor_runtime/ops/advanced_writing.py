@@ -11,7 +11,7 @@ from math import prod
 from typing import Any, Final
 
 from tensor_core.dtypes import Bool
-from tensor_core.errors import IndexingError, ShapeError, TensorError
+from tensor_core.errors import ShapeError, TensorError
 from tensor_core.shapes import broadcast_shapes
 from tensor_runtime.dispatch.call import execute_ternary
 from tensor_runtime.dispatch.out import mutable_view_of, write
@@ -32,7 +32,6 @@ from tensor_runtime.ops.arithmetic import add
 from tensor_runtime.ops.gather_scatter import nonzero, put_along_axis
 from tensor_runtime.ops.selection import WHERE, where
 from tensor_runtime.ops.views import broadcast_to, reshape, reshape_view
-from tensor_runtime.protocols import DEFERRED
 from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut
 
 _ASSIGNMENT: Final = "view[...] = x"
@@ -127,12 +126,6 @@ def _put(view: TypedTensorViewMut[Any], positions: Tensor, value: Tensor, axis: 
     """Write at one line of positions along an axis, the same for all lines of the view."""
     rank = view.rank
     lying = positions if rank == 1 else reshape(positions, (*[1] * axis, -1, *[1] * (rank - axis - 1)))
-    try:
-        if not DEFERRED.get():
-            put_along_axis(view, lying, value, axis=axis)
-            return
-    except IndexingError as error:
-        raise renamed(error, of_x, view.shape[axis], (axis,)) from None
     in_words_of_the_index(
         lambda error: renamed(error, of_x, view.shape[axis], (axis,)), put_along_axis, view, lying, value, axis=axis
     )
