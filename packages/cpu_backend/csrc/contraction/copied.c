@@ -96,7 +96,7 @@ static PyObject *bind_copied(PyObject *module, PyObject *const *arguments, Py_ss
     if (plan == NULL) return PyErr_NoMemory();
     plan->inner = Py_NewRef(arguments[2]);
     const Kernel *inner = kernel_of(plan->inner);
-    Operand operands[MOST_READ] = {((const Operand *)inner->operands)[0], ((const Operand *)inner->operands)[1]};
+    Operand operands[MOST_READ] = {inner->operands[0], inner->operands[1]};
     if (array_form_read(&plan->result, arguments[1], arguments[0]) < 0 || !copies_read(plan, arguments + 3, operands)) {
         release(plan);
         return NULL;

@@ -42,13 +42,13 @@ void array_bounds(PyObject *array, Index *low, Index *end);
 /* Uninitialised, or NULL with a MemoryError set. */
 PyObject *array_new(const ArrayForm *form);
 
-/* The next array_new() of this very form, in this thread, gives this array, which has it; NULL for both ends that. Returns
- * whether the former one was still waiting. */
-bool array_target(const ArrayForm *form, PyObject *array);
-
 /* The same in a buffer that allocator_release() takes back, which is the array's from here on, also when this fails; NULL
  * where memory was short. */
 PyObject *array_in_buffer(const ArrayForm *form, void *buffer);
+
+/* The next array_new() of this very form, in this thread, gives this array, which has it; NULL for both ends that. Returns
+ * whether the former one was still waiting. */
+bool array_target(const ArrayForm *form, PyObject *array);
 
 /* Elements of an array. */
 static inline Index array_size(PyObject *array) {

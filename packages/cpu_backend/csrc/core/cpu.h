@@ -31,13 +31,20 @@ size_t cpu_last_level_cache_bytes(void);
  * most of a large one. */
 size_t cpu_own_cache_bytes(void);
 
-/* Bytes from which on results are written past the caches: those of contractions; copies; and those of elementwise
- * operations, if all that they touch lies in main memory, as so many bytes and more do. cpu_stream_from() sets one other
- * number for all, for tests, for kernels made afterwards; with what is usual for contractions, all are as usual. */
+/* Bytes of a contraction's result, from which on it is written past the caches. */
 size_t cpu_streamed_bytes(void);
+
+/* Bytes of a copy, from which on it is written past the caches. */
 size_t cpu_streamed_copy_bytes(void);
-size_t cpu_streamed_elementwise_bytes(void);
+
+/* Bytes that an elementwise operation touches, operands and result, from which on they are taken to lie in main memory. */
 size_t cpu_far_bytes(void);
+
+/* Bytes of the result of an operation on such, from which on it is written past the caches. */
+size_t cpu_streamed_elementwise_bytes(void);
+
+/* One number in place of the four above, for tests, for kernels made afterwards; the one that is usual for contractions
+ * makes all of them usual again. */
 void cpu_stream_from(size_t bytes);
 
 #define SIMD_JOIN2(name, set) name##_##set

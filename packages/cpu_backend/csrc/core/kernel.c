@@ -101,7 +101,7 @@ static bool refuse(const Kernel *kernel, PyObject *error, int place, const char 
 
 static bool fits(const Kernel *kernel, PyObject *argument, int place) {
     if (place >= kernel->operand_count) return true;
-    const Operand *operand = (const Operand *)kernel->operands + place;
+    const Operand *operand = kernel->operands + place;
     const Index bytes = ELEMENT_BYTES[operand->type];
     Index low, end;
     array_bounds(argument, &low, &end);

@@ -31,12 +31,20 @@ static const double WORTH_NO_GIL = 20000.0; /* nanoseconds that a kernel is thou
  * short. Runs without the GIL if it is thought to take long, or else perhaps; in any number of threads at once. */
 typedef bool Compute(const void *plan, const char *const *operands, char *result);
 
+/* What a kernel trusts an argument to be: an array of this type whose elements lie at least so far around the first
+ * logical one. */
+typedef struct {
+    ElementType type;
+    Reach reach; /* elements */
+    bool written;
+} Operand;
+
 typedef struct {
     PyObject_HEAD vectorcallfunc call;
     const char *name; /* of the operation; a string that lives as long as the process */
     void *plan;
     void (*release)(void *plan);
-    void *operands; /* kernel_with_operands(); NULL for none */
+    Operand *operands; /* kernel_with_operands(); NULL for none */
     int operand_count;
     size_t more_bytes; /* of tables that the plan holds; sys.getsizeof tells, and the cache of bindings counts it */
     Compute *compute;  /* kernel_computes(); NULL for none */
@@ -70,16 +78,8 @@ PyObject *kernel_call(PyObject *self, PyObject *const *arguments, size_t flagged
 /* The kernel, which may be NULL, after noting that its plan holds tables of so many entries. */
 PyObject *kernel_with_tables(PyObject *kernel, long long entries);
 
-/* What a kernel trusts an argument to be: an array of this type whose elements lie at least so far around the first
- * logical one. */
-typedef struct {
-    ElementType type;
-    Reach reach; /* elements */
-    bool written;
-} Operand;
-
-/* The kernel, which may be NULL, after noting what its arguments are; NULL with an exception set when memory is short.
- * */
+/* The kernel, which may be NULL, after noting what its arguments are; NULL with an exception set when memory is
+ * short. */
 PyObject *kernel_with_operands(PyObject *kernel, const Operand *operands, int count);
 
 /* Whether the call got so many positional arguments and nothing else; sets a TypeError otherwise. */

@@ -43,7 +43,7 @@ static bool suits(const Draft *draft, const Step *step, int place) {
     const int slot = step->read[place] - draft->sequence->operand_count;
     if (slot < 0 || draft->sequence->steps[slot].compute == NULL) return true;
     const ArrayForm *made = draft->sequence->steps[slot].form;
-    const Operand *operand = (const Operand *)((Kernel *)step->kernel)->operands + place;
+    const Operand *operand = ((Kernel *)step->kernel)->operands + place;
     const Reach *reach = &operand->reach;
     return operand->type == made->type && (reach->size == 0 || (reach->low >= 0 && reach->high < made->size));
 }

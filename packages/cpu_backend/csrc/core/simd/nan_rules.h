@@ -1,7 +1,8 @@
 /* What the larger and the smaller of two numbers are where one of them is NaN. There are two rules, one per name:
  *
  * max_propagate_nan, min_propagate_nan: NaN where either is. So NumPy's maximum and minimum do, and ours, and the
- * reductions max and min.
+ * reductions max and min. Of two equal numbers they give the second, as NumPy does on x86: it shows in zeros of
+ * different sign. A reduction, which keeps the first of equal ones, gives that as the second.
  *
  * max_ignore_nan, min_ignore_nan (contraction/simd/semiring.c, of vectors): what the processor's own instruction does:
  * the second where either is NaN. So a term that is NaN is forgotten, and a sum that is NaN stays.
@@ -9,50 +10,25 @@
 #ifndef TENSOR_CPU_NAN_RULES_H
 #define TENSOR_CPU_NAN_RULES_H
 
-/* Of two equal numbers, the second: it shows in zeros of different sign, and is what NumPy does on x86. */
-#define MAX_PROPAGATE_NAN(x, y) ((((x) > (y)) | ((x) != (x))) ? (x) : (y))
-#define MIN_PROPAGATE_NAN(x, y) ((((x) < (y)) | ((x) != (x))) ? (x) : (y))
-
-/* The same in two steps, of which GCC makes a maximum under a mask. */
-static inline float max_or_second_f32(float x, float y) {
-    float chosen = x > y ? x : y;
-    return x != x ? x : chosen;
-}
-
-static inline float min_or_second_f32(float x, float y) {
-    float chosen = x < y ? x : y;
-    return x != x ? x : chosen;
-}
-
-static inline double max_or_second_f64(double x, double y) {
-    double chosen = x > y ? x : y;
-    return x != x ? x : chosen;
-}
-
-static inline double min_or_second_f64(double x, double y) {
-    double chosen = x < y ? x : y;
-    return x != x ? x : chosen;
-}
-
-/* Of two equal numbers, the first. In two steps each, which GCC turns into a maximum and a blend. */
+/* In two steps each, of which GCC makes a maximum and a mask. */
 static inline float max_propagate_nan_f32(float x, float y) {
-    float chosen = x < y ? y : x;
-    return y != y ? y : chosen;
+    const float larger = x > y ? x : y;
+    return x != x ? x : larger;
 }
 
 static inline float min_propagate_nan_f32(float x, float y) {
-    float chosen = x > y ? y : x;
-    return y != y ? y : chosen;
+    const float lesser = x < y ? x : y;
+    return x != x ? x : lesser;
 }
 
 static inline double max_propagate_nan_f64(double x, double y) {
-    double chosen = x < y ? y : x;
-    return y != y ? y : chosen;
+    const double larger = x > y ? x : y;
+    return x != x ? x : larger;
 }
 
 static inline double min_propagate_nan_f64(double x, double y) {
-    double chosen = x > y ? y : x;
-    return y != y ? y : chosen;
+    const double lesser = x < y ? x : y;
+    return x != x ? x : lesser;
 }
 
 #endif

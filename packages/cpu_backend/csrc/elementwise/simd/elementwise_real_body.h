@@ -19,11 +19,11 @@
 #include "elementwise/simd/elementwise_loop.h"
 
 #define OPERATION maximum
-#define FORMULA SIMD_JOIN(max_or_second, SUFFIX)(a[i], b[i])
+#define FORMULA SIMD_JOIN(max_propagate_nan, SUFFIX)(a[i], b[i])
 #include "elementwise/simd/elementwise_loop.h"
 
 #define OPERATION minimum
-#define FORMULA SIMD_JOIN(min_or_second, SUFFIX)(a[i], b[i])
+#define FORMULA SIMD_JOIN(min_propagate_nan, SUFFIX)(a[i], b[i])
 #include "elementwise/simd/elementwise_loop.h"
 
 /* minimum(maximum(x, low), high), with the question about NaN last: else GCC makes masks of every choice. */

@@ -45,11 +45,11 @@ static inline T NAME(times)(T x, T y) {
 #include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION maximum
-#define FORMULA MAX_PROPAGATE_NAN(x, y)
+#define FORMULA NAME(max_propagate_nan)(x, y)
 #include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION minimum
-#define FORMULA MIN_PROPAGATE_NAN(x, y)
+#define FORMULA NAME(min_propagate_nan)(x, y)
 #include "elementwise/simd/tiny_loop.h"
 
 #define OPERATION less

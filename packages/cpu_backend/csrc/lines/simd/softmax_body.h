@@ -56,7 +56,7 @@ static T NAME(largest_of)(Index length, const T *a) {
     for (Index first = 0; first < length; first += MOST_IN_LINE) {
         T found;
         loops->line(smaller(length - first, MOST_IN_LINE), a + first, &found);
-        largest = MAX_PROPAGATE_NAN(found, largest);
+        largest = NAME(max_propagate_nan)(found, largest);
     }
     return largest;
 }

@@ -26,8 +26,8 @@ typedef double Doubles __attribute__((vector_size(32)));
 #define A float
 #define WIDE float
 #define LANES Floats
-#define LARGER max_propagate_nan_f32(x, y)
-#define SMALLER min_propagate_nan_f32(x, y)
+#define LARGER max_propagate_nan_f32(y, x)
+#define SMALLER min_propagate_nan_f32(y, x)
 #include "reduction/simd/reduce_types.h"
 
 #define S double
@@ -36,8 +36,8 @@ typedef double Doubles __attribute__((vector_size(32)));
 #define A double
 #define WIDE double
 #define LANES Doubles
-#define LARGER max_propagate_nan_f64(x, y)
-#define SMALLER min_propagate_nan_f64(x, y)
+#define LARGER max_propagate_nan_f64(y, x)
+#define SMALLER min_propagate_nan_f64(y, x)
 #include "reduction/simd/reduce_types.h"
 
 #define S int32_t

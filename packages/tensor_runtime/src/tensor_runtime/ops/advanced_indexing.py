@@ -308,7 +308,7 @@ def _take(x: Tensor, indices: Tensor, axis: int, of_x: int) -> Tensor:
 
 
 def in_words_of_the_index(
-    said: Callable[[IndexingError], IndexingError], call: Callable[..., Any], /, *arguments: Any, **named: Any
+    said: Callable[[IndexingError], IndexingError], call: Callable[..., Any], /, *arguments: Any
 ) -> Any:
     """Make a call whose refusals of indices are said otherwise, at once and where they come late.
 
@@ -320,7 +320,7 @@ def in_words_of_the_index(
     if DEFERRED.get():
         token = RETOLD.set(lambda error: said(error) if isinstance(error, IndexingError) else error)
     try:
-        return call(*arguments, **named)
+        return call(*arguments)
     except IndexingError as error:
         raise said(error) from None
     finally:

@@ -127,7 +127,7 @@ def _put(view: TypedTensorViewMut[Any], positions: Tensor, value: Tensor, axis: 
     rank = view.rank
     lying = positions if rank == 1 else reshape(positions, (*[1] * axis, -1, *[1] * (rank - axis - 1)))
     in_words_of_the_index(
-        lambda error: renamed(error, of_x, view.shape[axis], (axis,)), put_along_axis, view, lying, value, axis=axis
+        lambda error: renamed(error, of_x, view.shape[axis], (axis,)), put_along_axis, view, lying, value, axis
     )
 
 

@@ -92,6 +92,8 @@ def resolved(shape: Shape, index: Any, /) -> tuple[Pattern, tuple[int, ...]] | N
     named = len(items)
     for item in items:
         if type(item) is not int and type(item) is not slice:
+            if type(item) is Tensor:
+                return None
             if any(advanced_indexing.chooses(one) for one in items if one is not None and one is not Ellipsis):
                 return None
             items = _spelled_out(shape, items)
