@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import struct
 import zipfile
+import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import h5py
 import numpy as np
 import pytest
 import scipy.io
+import scipy.sparse
 
 import tensor_runtime as tr
 from tensor_core import files as host_files
@@ -218,3 +221,90 @@ def test_what_is_not_mapped_says_why(tmp_path: Path) -> None:
     ]:
         with pytest.raises(LoadError, match=message):
             tr.load(tmp_path / name, mmap=True)
+
+
+def padded(kind: int, content: bytes) -> bytes:
+    """An element of a MAT file."""
+    return struct.pack("<2I", kind, len(content)) + content + bytes(-len(content) % 8)
+
+
+def variable(number_class: int, *parts: bytes) -> bytes:
+    return padded(14, padded(6, struct.pack("<2I", number_class, 0)) + b"".join(parts))
+
+
+def numbers(name: bytes, *, extents: int = 5, text: int = 1) -> bytes:
+    """The variable with the elements of A, whose extents and name are of these types."""
+    shape = padded(extents, struct.pack("<2i", *A.shape))
+    return variable(6, shape, padded(text, name), padded(9, A.tobytes("F")))
+
+
+MAT: Final = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
+STRING: Final = variable(17, padded(1, b"s"), padded(1, b"MCOS"), padded(1, b"string"), numbers(b""))
+WORKSPACE: Final = variable(9, padded(5, struct.pack("<2i", 1, 4)), padded(1, b""), padded(2, bytes(4)))
+
+
+def test_of_matlab_each_tensor_is_read_whatever_is_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.mat"
+    beside = {
+        "text": ("abc", "is text"),
+        "cells": (np.array([1.0, "a"], dtype=object), "is a cell array"),
+        "structure": ({"a": 1.0}, "is a structure"),
+        "sparse": (scipy.sparse.csc_matrix(np.eye(2)), r"is a sparse matrix, of which full\(x\) in MATLAB"),
+    }
+    scipy.io.savemat(path, {"x": A, **{name: value for name, (value, _) in beside.items()}})
+    assert tr.load_all(path).keys() == {"x"}
+    for name, (_, said) in beside.items():
+        with pytest.raises(DTypeError, match=f"variable '{name}' {said}"):
+            tr.load(path, name)
+
+
+def test_of_matlab_strings_and_functions_leave_the_numbers(tmp_path: Path) -> None:
+    """A string is a variable without extents, and what it refers to one without a name at the end of the file."""
+    path = tmp_path / "x.mat"
+    path.write_bytes(MAT + numbers(b"x") + STRING + WORKSPACE)
+    assert np.array_equal(scipy.io.loadmat(path)["x"], A)  # which has the string, too
+    assert tr.load_all(path).keys() == {"x"}
+    assert same(tr.load(path, "x"))
+    with pytest.raises(DTypeError, match="variable 's' is an object of class 'string'"):
+        tr.load(path, "s")
+
+
+@pytest.mark.parametrize("types", [{"extents": 6}, {"text": 16}])
+def test_extents_and_names_may_be_of_the_types_that_other_programs_write(types: dict[str, int], tmp_path: Path) -> None:
+    path = tmp_path / "x.mat"
+    path.write_bytes(MAT + numbers(b"x", **types))
+    assert same(tr.load(path))
+
+
+def test_a_compressed_variable_is_compared_with_its_check_sum_and_its_length(tmp_path: Path) -> None:
+    path = tmp_path / "x.mat"
+    packed = zlib.compress(numbers(b"x"))
+    wrong = packed[:-1] + bytes([packed[-1] ^ 1])
+    for content, said in (
+        (packed, ""),
+        (wrong, "incorrect data check"),
+        (packed[:-4], "cut short"),
+        (zlib.compress(numbers(b"x") + bytes(64)), "longer when decompressed"),
+    ):
+        path.write_bytes(MAT + struct.pack("<2I", 15, len(content)) + content)
+        if said:
+            with pytest.raises(FormatError, match=said):
+                tr.load(path)
+        else:
+            assert same(tr.load(path))
+
+
+def test_of_version_7_3_of_matlab_sparse_matrices_and_text_leave_the_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "x.mat"
+    tr.save(path, {"x": tr.asarray(A)}, format="mat73")
+    with h5py.File(path, "r+") as file:
+        for name, kind in (("sparse", "double"), ("structure", "struct")):
+            file.create_group(name).attrs["MATLAB_class"] = np.bytes_(kind)
+        file["sparse"].attrs["MATLAB_sparse"] = np.uint64(3)
+        file["text"] = np.array([[97], [98]], "u2")
+        file["text"].attrs["MATLAB_class"] = np.bytes_("char")
+    assert tr.load_all(path).keys() == {"x"}
+    assert same(tr.load(path, "x"))
+    for name, said in (("sparse", "a sparse matrix"), ("structure", "a structure"), ("text", "text")):
+        with pytest.raises(DTypeError, match=f"variable '{name}' is {said}"):
+            tr.load(path, name)

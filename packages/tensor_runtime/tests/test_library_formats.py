@@ -213,7 +213,7 @@ def test_variables_of_matlab(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(FormatError):
             tr.load(path)
-    for name in ("1x", "a b", "_x", "x" * 64, "é"):
+    for name in ("1x", "a b", "_x", "x" * 64, "é", "end"):
         with pytest.raises(ArgumentError, match="is no name of a variable in MATLAB"):
             tr.save(path, {name: tr.zeros(2)})
 

@@ -23,6 +23,10 @@ from tensor_runtime.io import hdf5, mat5
 from tensor_runtime.io.extras import extra
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}")
+_KEYWORDS: Final = {
+    "break", "case", "catch", "classdef", "continue", "else", "elseif", "end", "for", "function", "global", "if",
+    "otherwise", "parfor", "persistent", "return", "spmd", "switch", "try", "while",
+}  # fmt: skip
 _BANNER: Final = b"MATLAB 7.3 MAT-file, Platform: any, Created by: ironstride HDF5 schema 1.00 ."
 _USER_BLOCK: Final = 512
 _VERSION: Final = b"\x00\x02IM"  # at byte 124, little-endian
@@ -104,7 +108,7 @@ def is_73(source: Source, /) -> bool:
 
 
 def entries73(source: Source, root: Any, /) -> dict[str, Found]:
-    """The variables of an open file of version 7.3; structures, cells and text are passed over.
+    """The variables of an open file of version 7.3; structures, cells, text and sparse matrices are no tensors.
 
     Raises:
         FormatError: a name is no text.
@@ -124,9 +128,11 @@ def entries73(source: Source, root: Any, /) -> dict[str, Found]:
         node = root[name] if root.get(name, getlink=True).__class__.__name__ == "HardLink" else None
         kind = None if node is None else node.attrs.get("MATLAB_class")
         text = kind.decode("ascii", "replace") if isinstance(kind, bytes) else kind
-        if text not in _NUMBERS:
+        if node is None or not isinstance(text, str):
             continue
-        assert node is not None  # it has a class
+        if text not in _NUMBERS or "MATLAB_sparse" in node.attrs:
+            found[name] = mat5.no_tensor(source, name, text if text not in _NUMBERS else "sparse")
+            continue
         empty = bool(node.attrs.get("MATLAB_empty", 0))
         if empty and node.attrs.get(_EMPTY_COMPLEX, 0):
             text = {"single": "complex64", "double": "complex128"}.get(str(text), text)
@@ -177,8 +183,9 @@ def _matlab_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _checked(name: str) -> str:
-    if not _NAME.fullmatch(name):
+    if not _NAME.fullmatch(name) or name in _KEYWORDS:
         raise ArgumentError(
-            f"save: {shortened(name)} is no name of a variable in MATLAB; accepted: a letter, then letters, digits, _"
+            f"save: {shortened(name)} is no name of a variable in MATLAB; accepted: a letter, then at most 62 letters, "
+            "digits and _, and no keyword"
         )
     return name

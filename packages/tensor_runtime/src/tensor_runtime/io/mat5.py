@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from tensor_core.dtypes import Bool
-from tensor_core.errors import SaveError
+from tensor_core.errors import DTypeError, SaveError, shortened
 from tensor_core.files.atomic_write import write_pieces
 from tensor_core.files.blocks import Bytes, Entry, Found, Outgoing, Refused
 from tensor_core.files.element_types import ELEMENT_TYPES, swap_bytes
@@ -29,11 +29,17 @@ from tensor_core.shapes import element_count
 HEADER_BYTES: Final = 128
 _TEXT: Final = b"MATLAB 5.0 MAT-file, created by ironstride"
 _MATRIX, _COMPRESSED = 14, 15
-_INT8, _INT32, _UINT32 = 1, 5, 6
+_INT8, _INT32, _UINT32, _UTF8 = 1, 5, 6, 16
 _STORED: Final = {1: "b", 2: "B", 3: "h", 4: "H", 5: "i", 6: "I", 7: "f", 9: "d", 12: "q", 13: "Q"}
 _CLASSES: Final = {
     6: "float64", 7: "float32", 8: "int8", 9: "uint8", 10: "int16", 11: "uint16", 12: "int32", 13: "uint32",
     14: "int64", 15: "uint64",
+}  # fmt: skip
+_OPAQUE: Final = 17
+_OTHER_CLASSES: Final = {1: "cell", 2: "struct", 3: "object", 4: "char", 5: "sparse", 16: "function_handle"}
+_OTHERS: Final = {
+    "cell": "a cell array", "struct": "a structure", "object": "an object", "char": "text",
+    "sparse": "a sparse matrix, of which full(x) in MATLAB makes a matrix", "function_handle": "a function",
 }  # fmt: skip
 _CODES: Final = {
     "float64": "d", "float32": "f", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i",
@@ -44,6 +50,7 @@ _CLASS_OF: Final = {name: number for number, name in _CLASSES.items()}
 _COMPLEX, _LOGICAL = 0x08, 0x02  # flags
 _LONGEST: Final = 2**31 - 1  # bytes of a variable
 _HEAD: Final = 4096  # bytes that hold flags, extents and name; MATLAB's names have up to 63
+_PADDING: Final = 8  # bytes; behind the last number are fewer
 _RATIO: Final = 1032  # bytes that one deflated byte can stand for
 
 
@@ -93,7 +100,7 @@ def write(
 
 
 def entries(source: Source, /) -> dict[str, Found]:
-    """The variables of a file; structures, cells, text and sparse matrices are passed over.
+    """The variables of a file, of which structures, cells, text and sparse matrices are no tensors.
 
     Raises:
         FormatError: it is no file of version 5, or claims other sizes than it has.
@@ -130,12 +137,12 @@ def entries(source: Source, /) -> dict[str, Found]:
         if kind == _MATRIX:
             entry = _entry(source, partial(_plain, source, start, length), mark, swapped, length, start)
         elif kind == _COMPRESSED:
-            read = partial(_inflated, source, start, length)
-            inner = bytes(read(0, 8))
+            inner = bytes(_inflated(source, start, length, None, 0, 8))
             if len(inner) == 8 and struct.unpack(mark + "I", inner[:4])[0] == _MATRIX:
                 claimed = struct.unpack(mark + "I", inner[4:])[0]
                 if claimed > _RATIO * length:
                     raise source.malformed(f"a variable claims {claimed} bytes of {length}", position)
+                read = partial(_inflated, source, start, length, 8 + claimed)
                 entry = _entry(source, _behind_tag(read), mark, swapped, claimed, None)
         if entry is not None:
             if entry.name in found:
@@ -191,50 +198,83 @@ def _plain(source: Source, start: int, length: int, at: int, count: int) -> byte
     return source.read(start + at, max(min(count, length - at), 0), "a variable")
 
 
-def _inflated(source: Source, start: int, length: int, at: int, count: int) -> bytearray:
-    """Bytes of what a compressed element stands for; fewer where it ends."""
-    packed = source.read(start, length, "a compressed variable")
+def _inflated(source: Source, start: int, length: int, whole: int | None, at: int, count: int) -> bytearray:
+    """Bytes of what a compressed element stands for, of which a variable takes ``whole``; fewer where it ends."""
+    to_the_end = whole is not None and at + count > whole - _PADDING
+    packed, inflater = source.read(start, length, "a compressed variable"), zlib.decompressobj()
     try:
-        return bytearray(zlib.decompressobj().decompress(packed, at + count)[at:])
+        found = bytearray(inflater.decompress(packed, at + count)[at:])
+        if to_the_end:  # where its check sum is
+            inflater.decompress(inflater.unconsumed_tail, _PADDING)
     except zlib.error as error:
         raise source.malformed(f"a variable cannot be decompressed: {error}", start) from None
+    if to_the_end and not inflater.eof:
+        raise source.malformed(f"a variable of {whole} bytes is cut short, or longer when decompressed", start)
+    return found
 
 
 def _behind_tag(read: Callable[[int, int], bytearray]) -> Callable[[int, int], bytearray]:
     return lambda at, count: read(at + 8, count)
 
 
+def _part(source: Source, head: bytearray, mark: str, at: int, where: int) -> tuple[int, int, int, int]:
+    """Type, first byte and length of the element at an offset, and where the next one is."""
+    if at + 8 > len(head):
+        raise source.malformed("a variable ends within its header", where)
+    first, second = struct.unpack(mark + "2I", head[at : at + 8])
+    if first >> 16:  # a short element: both numbers in 4 bytes, the content in the next 4
+        return first & 0xFFFF, at + 4, min(first >> 16, 4), at + 8
+    return first, at + 8, second, at + 8 + second + -second % 8
+
+
+def _named(source: Source, head: bytearray, mark: str, at: int, where: int) -> tuple[str, int]:
+    """The name at an offset, and where the next element is."""
+    kind, start, count, following = _part(source, head, mark, at, where)
+    name = bytes(head[start : start + count]).decode("latin-1" if kind == _INT8 else "utf-8", "replace")
+    if kind not in (_INT8, _UTF8) or not name.isascii() or start + count > len(head):
+        raise source.malformed(f"a variable is called {shortened(name)}", where)
+    return name, following
+
+
+def no_tensor(source: Source, name: str, kind: str, /) -> Refused:
+    """A variable of a class without numbers of its own, which is passed over where all tensors are read.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file, Source(file.name) as source:
+    ...     str(no_tensor(source, "s", "char").error).partition(": ")[2].partition(": ")[2]
+    "variable 's' is text; accepted: numbers and logical values"
+    """
+    what = _OTHERS.get(kind, f"an object of class {shortened(kind)}")
+    error = DTypeError(f"load: {source.shown}: variable {name!r} is {what}; accepted: numbers and logical values")
+    return Refused(name, error, is_tensor=False)
+
+
 def _entry(
     source: Source, read: Callable[[int, int], bytearray], mark: str, swapped: bool, length: int, start: int | None
 ) -> Found | None:
-    """A variable whose content ``read`` gives, by offset and count."""
+    """A variable whose content ``read`` gives, by offset and count; None for what belongs to MATLAB itself."""
     head = read(0, _HEAD)
     where = start if start is not None else 0
-
-    def part(at: int) -> tuple[int, int, int, int]:
-        """Type, first byte and length of the element at an offset, and where the next one is."""
-        if at + 8 > len(head):
-            raise source.malformed("a variable ends within its header", where)
-        first, second = struct.unpack(mark + "2I", head[at : at + 8])
-        if first >> 16:  # a short element: both numbers in 4 bytes, the content in the next 4
-            return first & 0xFFFF, at + 4, min(first >> 16, 4), at + 8
-        return first, at + 8, second, at + 8 + second + -second % 8
-
-    kind, at, count, following = part(0)
+    kind, at, count, following = _part(source, head, mark, 0, where)
     if kind != _UINT32 or count != 8 or at + count > len(head):
         raise source.malformed("a variable does not start with its flags", where)
     flags = struct.unpack(mark + "I", head[at : at + 4])[0]
-    kind, at, count, following = part(following)
-    if kind != _INT32 or count % 4 or not 8 <= count <= 256 or at + count > len(head):
+    number_class = flags & 0xFF
+    if number_class == _OPAQUE:  # without extents: strings, tables, dates
+        name, following = _named(source, head, mark, following, where)
+        _, following = _named(source, head, mark, following, where)  # of the system of types
+        return no_tensor(source, name, _named(source, head, mark, following, where)[0])
+    kind, at, count, following = _part(source, head, mark, following, where)
+    if kind not in (_INT32, _UINT32) or count % 4 or not 8 <= count <= 256 or at + count > len(head):
         raise source.malformed("a variable has no extents", where)
     shape = struct.unpack(f"{mark}{count // 4}i", head[at : at + count])
-    kind, at, count, following = part(following)
-    name = bytes(head[at : at + count]).decode("latin-1")
-    number_class = flags & 0xFF
-    if number_class not in _CLASSES:
+    name, following = _named(source, head, mark, following, where)
+    if not name:  # what functions and objects of the file refer to
         return None
-    if min(shape) < 0 or kind != _INT8 or not name or len(name) != count:
-        raise source.malformed(f"variable {name[:80]!r} has shape {shape}", where)
+    if number_class not in _CLASSES:
+        return no_tensor(source, name, _OTHER_CLASSES.get(number_class, str(number_class)))
+    if min(shape) < 0:
+        raise source.malformed(f"variable {name!r} has shape {shape}", where)
     own, is_complex = _CLASSES[number_class], bool(flags >> 8 & _COMPLEX)
     if flags >> 8 & _LOGICAL and own == "uint8":
         own = "bool"
@@ -245,7 +285,7 @@ def _entry(
     for _ in range(2 if is_complex else 1):
         if following + 8 > len(head):
             head = head.ljust(following) + read(following, 8) if following + 8 <= length else head
-        kind, at, count, following = part(following)
+        kind, at, count, following = _part(source, head, mark, following, where)
         code = _STORED.get(kind, "")
         if not code or element_count(shape) * array(code).itemsize != count or at + count > length:
             raise source.malformed(f"variable {name!r} of shape {shape} has {count} bytes of type {kind}", where)
