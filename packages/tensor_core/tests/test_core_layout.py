@@ -6,12 +6,14 @@ import copy
 import pickle
 import re
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core import (
+    ArgumentError,
     IndexingError,
     LayoutError,
     OutOfBoundsLayoutError,
@@ -74,6 +76,12 @@ def test_a_layout_outside_its_allocation_names_the_reach() -> None:
         validate_layout(layout, 6)
     assert caught.value.layout == layout
     assert caught.value.buffer_length == 6
+
+
+@pytest.mark.parametrize(("length", "itemsize", "what"), [((6,), 8, "buffer_length"), (6, None, "itemsize")])
+def test_what_is_no_number_of_elements_or_bytes_is_named(length: Any, itemsize: Any, what: str) -> None:
+    with pytest.raises(ArgumentError, match=f"validate_layout: {what} is .*; accepted: an int"):
+        validate_layout(TensorLayout((2, 3)), length, itemsize)
 
 
 def test_huge_sizes_behind_zero_strides_are_refused() -> None:

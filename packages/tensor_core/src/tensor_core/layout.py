@@ -176,6 +176,7 @@ def validate_layout(layout: TensorLayout, buffer_length: int, itemsize: int = 1,
         itemsize: bytes per element.
 
     Raises:
+        ArgumentError: no layout, or no numbers.
         OutOfBoundsLayoutError: an element lies outside, or the offset of an empty layout does.
         SizeLimitError: a byte count, or a stride or offset in bytes, does not fit into int64. Extents of 0 count as 1
             here, so that no product of the others can wrap.
@@ -183,6 +184,9 @@ def validate_layout(layout: TensorLayout, buffer_length: int, itemsize: int = 1,
     >>> validate_layout(TensorLayout((2, 3)), 6, 8)
     """
     check_layout("validate_layout", layout)
+    for what, number in (("buffer_length", buffer_length), ("itemsize", itemsize)):
+        if not isinstance(number, int):
+            raise ArgumentError(f"validate_layout: {what} is {shortened(number)}; accepted: an int")
     count = element_count([extent or 1 for extent in layout.shape])
     numbers = (*layout.shape, *map(abs, layout.strides), abs(layout.offset), buffer_length)
     if count * itemsize > LARGEST or any(number * itemsize > LARGEST for number in numbers):
