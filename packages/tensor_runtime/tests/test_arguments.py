@@ -27,6 +27,10 @@ FLAGS: list[tuple[str, Callable[[Any], Any]]] = [
     *((name, lambda flag, name=name: getattr(tl, name)(X, check=flag)) for name in (
         "svd", "qr", "eigh", "cholesky", "inv", "det")),
     ("solve", lambda flag: tl.solve(X, X, check=flag)),
+    ("arange", lambda flag: tr.arange(3, inclusive=flag)),
+    ("linspace", lambda flag: tr.linspace(0, 1, 3, endpoint=flag)),
+    ("norm of a vector", lambda flag: tl.norm(X[0], check=flag)),
+    ("vander", lambda flag: tl.vander(X[0], 0, increasing=flag)),
 ]  # fmt: skip
 
 
@@ -46,6 +50,7 @@ def test_numpys_bools_are_flags() -> None:
     [
         lambda bad: tr.cast(X, "I32", bad),
         lambda bad: tr.gelu(X, approximate=bad),
+        lambda bad: tr.pad(X, 1, bad),
         lambda bad: tr.searchsorted(tr.ones(2), X, side=bad),
         lambda bad: tr.scatter(X, tr.tensor([[0]]), X[:1], mode=bad),
     ],
@@ -66,6 +71,10 @@ def test_a_word_is_one_of_those_accepted(call: Callable[[Any], Any], bad: Any) -
         lambda: tr.squeeze(X, print),  # type: ignore[arg-type]
         lambda: tr.sum(X, axis=True),
         lambda: tr.argmax(X, axis=True),
+        lambda: tr.vecdot(X, X, np.arange(3)),
+        lambda: tr.extract_diagonal(X, axes=(0, np.arange(3))),
+        lambda: tr.extract_diagonal(X, axes=(0, 1, 2)),
+        lambda: tr.trace(X, axis2=np.arange(3)),
         lambda: tr.register_backend("q", None),  # type: ignore[arg-type]
         lambda: tr.register_backend(3, tr.backend("cpu")),  # type: ignore[arg-type]
         lambda: Placement(None),  # type: ignore[arg-type]

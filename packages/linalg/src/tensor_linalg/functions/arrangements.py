@@ -215,10 +215,11 @@ def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False, out:
     count = shape[0] if n is None else whole(name, "n", n)
     if count < 0:
         raise ArgumentError(f"{name}: n is {count}; accepted: None, or an int from 0 on", operation=name)
+    rising = flag(name, "increasing", increasing)
     as_shape((shape[0], count, *shape[1:]))  # refuses more elements than can be counted, before any is computed
     if count == 0:
         return placed(name, zeros((shape[0], 0, *shape[1:]), dtype=x.dtype, placement=x.placement), out, x)
     powers = [full(shape, 1, dtype=x.dtype, placement=x.placement)]
     for _ in range(count - 1):
         powers.append(multiply(powers[-1], x))
-    return placed(name, stack(powers if flag(name, "increasing", increasing) else powers[::-1], 1), out, x)
+    return placed(name, stack(powers if rising else powers[::-1], 1), out, x)

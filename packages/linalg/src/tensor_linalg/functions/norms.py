@@ -211,11 +211,12 @@ def norm(
     """
     rank = unwrap("norm", a)[0].rank
     mask = check is not True and asks_for_mask(check)
+    checked = mask or flag("norm", "check", check)
     if rank != 1:
         order = "fro" if ord is None else ord
         if mask:
             return matrix_norm(a, order, check="mask", out=out)
-        found: Tensor = matrix_norm(a, order, check=flag("norm", "check", check), out=out)
+        found: Tensor = matrix_norm(a, order, check=checked, out=out)
         return found
     if isinstance(ord, str):
         raise ArgumentError(f"norm: ord is {ord!r} for a vector; accepted: a number", operation="norm")

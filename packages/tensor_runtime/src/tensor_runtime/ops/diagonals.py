@@ -118,8 +118,8 @@ def extract_diagonal(x: Tensor, /, offset: SupportsIndex = 0, axes: Sequence[Sup
     """
     name = "extract_diagonal"
     form, _ = unwrap(name, x)
-    plain = type(offset) is int and offset == 0 and type(axes) is tuple and axes == (0, 1)
-    if plain and type(axes[0]) is type(axes[1]) is int and form.rank > 1 and form.shape[0] == form.shape[1]:
+    ints = type(offset) is int and type(axes) is tuple and [type(axis) for axis in axes] == [int, int]
+    if ints and offset == 0 and axes == (0, 1) and form.rank > 1 and form.shape[0] == form.shape[1]:
         return execute_with_params(views.DIAGONAL_VIEW, x, axes)
     first, second = normalize_axes(_pair(name, axes), form.rank, name)
     shift = whole(name, "offset", offset)

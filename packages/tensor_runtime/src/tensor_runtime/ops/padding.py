@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.scalar_conversion import to_element
-from tensor_runtime.dispatch.arguments import whole, wholes
+from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.dispatch.out import Out, written
@@ -103,10 +103,8 @@ def pad(
     form, _ = unwrap("pad", x)
     pairs = _pairs(pad_width, form.rank)
     params = (tuple(low for low, _ in pairs), tuple(high for _, high in pairs), (0,) * form.rank)
-    if mode == "edge":
+    if choice("pad", "mode", mode, ("constant", "edge")) == "edge":
         return execute_with_params(PAD_EDGE, x, params, out)
-    if mode != "constant":
-        raise ArgumentError(f"pad: mode is {shortened(mode)}; accepted: 'constant', 'edge'", operation="pad")
     value = as_number("pad", constant_values)
     if value == 0 and type(value) is int:
         value = False  # the zero of every dtype, of Bool as well

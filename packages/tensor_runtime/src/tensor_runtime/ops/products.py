@@ -155,7 +155,7 @@ def vecdot(a: Tensor, b: Tensor, /, axis: SupportsIndex = -1, *, out: Out = None
     ((7+0j), (4, 2))
     """
     (form_a, _), (form_b, _) = unwrap("vecdot", a), unwrap("vecdot", b)
-    if axis == -1 and form_a.shape == form_b.shape and form_a.rank and type(axis) is int:  # nothing to arrange
+    if type(axis) is int and axis == -1 and form_a.shape == form_b.shape and form_a.rank:  # nothing to arrange
         return execute_binary(VECDOT, conj(a) if form_a.dtype.kind == "complex" else a, b, out)
     places = [normalize_axis(whole("vecdot", "axis", axis), form.rank, "vecdot") for form in (form_a, form_b)]
     extents = form_a.shape[places[0]], form_b.shape[places[1]]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tensor_core.dtypes import C64, F64, FLOATING, I64, DTypeLike
 from tensor_core.errors import ArgumentError, DTypeError, SizeLimitError, SliceError, shortened
 from tensor_core.scalar_conversion import to_element
-from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.conversion import as_dtype_or, plain_number
 from tensor_runtime.ops.creation import created
 from tensor_runtime.placement import CPU, Placement
@@ -55,7 +55,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     ints = type(start) is type(stop) is type(step) is int
-    if ints and dtype is None and not inclusive and step > 0 and start > -_FAR and stop < _FAR:
+    if ints and dtype is None and inclusive is False and step > 0 and start > -_FAR and stop < _FAR:
         # What most ask for, of which there is nothing to judge.
         return created("arange", I64, (max(0, int(-((start - stop) // step))),), placement, start, step)
     start, stop, step = (plain_number("arange", value) for value in (start, stop, step))
@@ -67,7 +67,7 @@ def arange(
     if step == 0:
         raise SliceError("arange: the step is 0; give a positive or a negative one")
     ints = all(type(value) is int for value in (start, stop, step))
-    extent = _steps_between(start, stop, step, inclusive)
+    extent = _steps_between(start, stop, step, flag("arange", "inclusive", inclusive))
     wanted = as_dtype_or(dtype, I64 if ints else F64)
     if extent:
         to_element(start, wanted)
@@ -135,7 +135,7 @@ def linspace(
     if wanted not in FLOATING or (wanted.kind != "complex" and complex in map(type, ends)):
         accepted = "C32, C64" if complex in map(type, ends) else "C32, C64, F32, F64"
         raise DTypeError(f"linspace: dtype is {wanted}; accepted: {accepted}", operation="linspace")
-    return created("linspace", wanted, (count,), placement, *ends, bool(endpoint))
+    return created("linspace", wanted, (count,), placement, *ends, flag("linspace", "endpoint", endpoint))
 
 
 def _finite_end(value: Any) -> float | complex:
