@@ -101,6 +101,20 @@ def test_relative_links_lead_somewhere(page: str) -> None:
             assert (ROOT / page).parent.joinpath(target).exists(), target
 
 
+def test_the_tests_that_pages_name_are_there() -> None:
+    folders = [ROOT / "tests", ROOT / "tools", *ROOT.glob("packages/*/tests"), *ROOT.glob("examples/plugins/*")]
+    files = {path.stem: path.read_text(encoding="utf-8") for folder in folders for path in folder.glob("test_*.py")}
+    functions = {name for text in files.values() for name in re.findall(r"^def (test_\w+)", text, re.MULTILINE)}
+    named = {
+        (page, name)
+        for page in LINKED
+        if page != "docs/reports/clients.md"  # which names tests of others
+        for name in re.findall(r"`[\w/]*\b(test_\w+)(?:\.py)?`", (ROOT / page).read_text(encoding="utf-8"))
+    }
+    assert len(named) > 20
+    assert [(page, name) for page, name in sorted(named) if name not in files and name not in functions] == []
+
+
 def anchors(page: Path) -> set[str]:
     """The names by which headings of a page are linked, as the site makes them."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
