@@ -25,9 +25,6 @@ class SearchKeywords(TypedDict, total=False):
     memory_limit: int | str | None
 
 
-SEARCH_KEYWORDS: Final = frozenset(SearchKeywords.__annotations__)
-
-
 class SearchOptions(NamedTuple):
     """How the order of a contraction is searched."""
 

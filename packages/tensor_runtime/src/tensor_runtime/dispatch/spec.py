@@ -38,7 +38,6 @@ PYTHON_NUMBERS: Final[frozenset[type]] = frozenset({bool, int, float, complex})
 """The exact types that stand in for a form; subclasses and NumPy scalars are converted first."""
 _EXPLICIT: Final = {"bool": "bool(x)", "int": "int(x)", "float": "x.real", "complex": "complex(x)"}
 
-DTypeRule = Callable[[DType], DType]
 ShapeRule = Callable[..., Shape | tuple[Shape, ...]]
 
 
