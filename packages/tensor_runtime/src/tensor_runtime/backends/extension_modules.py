@@ -18,7 +18,7 @@ def load_extension(name: str, variable: str, /) -> tuple[ModuleType | None, str]
     >>> load_extension("math", "LIBRARY_FOR_THIS_EXAMPLE")  # doctest: +ELLIPSIS
     (<module 'math' ...>, '')
     >>> load_extension("tensor_runtime._nothing", "LIBRARY_FOR_THIS_EXAMPLE")
-    (None, "not loaded: No module named 'tensor_runtime._nothing'")
+    (None, 'not built: installing the package from its sources, where there is a C compiler, builds it')
     """
     wanted = os.environ.get(variable) or "1"
     if wanted == "0":
@@ -32,5 +32,7 @@ def load_extension(name: str, variable: str, /) -> tuple[ModuleType | None, str]
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == name:
+            return None, "not built: installing the package from its sources, where there is a C compiler, builds it"
         return None, f"not loaded: {error}"
     return module, ""
