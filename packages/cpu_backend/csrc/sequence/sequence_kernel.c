@@ -8,11 +8,6 @@
 enum { MOST_STEPS = 1 << 24, FEWEST_STEPS = 2 /* that compute, for a sequence to be worth it */ };
 enum { OTHER_KERNEL_BYTES = 200 }; /* what a kernel is counted for whose size is not known */
 
-bool sequence_refuse(const char *what, int number) {
-    PyErr_Format(PyExc_ValueError, "bind_sequence: step %d %s", number, what);
-    return false;
-}
-
 static void release(void *memory) {
     Sequence *sequence = memory;
     for (int i = 0; sequence->steps != NULL && i < sequence->step_count; i++) Py_XDECREF(sequence->steps[i].kernel);

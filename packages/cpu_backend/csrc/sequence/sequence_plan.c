@@ -16,6 +16,11 @@
 enum { LARGEST_ARENA = 1 << 20 };              /* bytes */
 static const double LONGEST_STRETCH = 1000000; /* nanoseconds, after which signals are looked at */
 
+bool sequence_refuse(const char *what, int number) {
+    PyErr_Format(PyExc_ValueError, "bind_sequence: step %d %s", number, what);
+    return false;
+}
+
 /* Whether the kernel says that it gives a view that begins where its operand does. */
 static bool keeps_address(PyObject *kernel) {
     PyObject *said = PyObject_GetAttrString(kernel, "keeps_address");
