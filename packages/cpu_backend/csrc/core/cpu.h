@@ -31,11 +31,12 @@ size_t cpu_last_level_cache_bytes(void);
  * most of a large one. */
 size_t cpu_own_cache_bytes(void);
 
-/* Bytes from which on results are written past the caches: those of contractions; copies; and those of elementwise
- * operations, if all that they touch lies in main memory, as so many bytes and more do. cpu_stream_from() sets one other
+/* Bytes from which on results are written past the caches: those of contractions; copies; copies that repeat
+ * elements; and those of elementwise operations, if all that they touch lies in main memory, as so many bytes and more do. cpu_stream_from() sets one other
  * number for all, for tests, for kernels made afterwards; with what is usual for contractions, all are as usual. */
 size_t cpu_streamed_bytes(void);
 size_t cpu_streamed_copy_bytes(void);
+size_t cpu_streamed_spread_bytes(void);
 size_t cpu_streamed_elementwise_bytes(void);
 size_t cpu_far_bytes(void);
 void cpu_stream_from(size_t bytes);
