@@ -175,12 +175,12 @@ static inline Eight tanh_eight(Eight x) {
     const Eight q =
         _mm512_fmadd_pd(_mm512_mul_pd(s, s), POLYNOMIAL(Eight, _mm512_fmadd_pd, _mm512_set1_pd, s, FINE_EXPONENTIAL),
                         _mm512_add_pd(s, s));
-    const Eight sum = _mm512_fmadd_pd(power, q, _mm512_add_pd(power, one));
+    const Eight larger = _mm512_fmadd_pd(power, q, _mm512_add_pd(power, one));
     const __mmask8 small = _mm512_cmp_pd_mask(size, _mm512_set1_pd(0.625), _CMP_LT_OQ);
     const Eight above = _mm512_mask_mul_pd(_mm512_set1_pd(-2), small, _mm512_mul_pd(size, z),
                                            POLYNOMIAL(Eight, _mm512_fmadd_pd, _mm512_set1_pd, z, TANGENT_ABOVE));
     const Eight below =
-        _mm512_mask_mov_pd(sum, small, POLYNOMIAL(Eight, _mm512_fmadd_pd, _mm512_set1_pd, z, TANGENT_BELOW));
+        _mm512_mask_mov_pd(larger, small, POLYNOMIAL(Eight, _mm512_fmadd_pd, _mm512_set1_pd, z, TANGENT_BELOW));
     const Eight found = _mm512_add_pd(_mm512_div_pd(above, below), _mm512_mask_mov_pd(one, small, size));
     return _mm512_or_pd(found, _mm512_and_pd(sign, x));
 }
