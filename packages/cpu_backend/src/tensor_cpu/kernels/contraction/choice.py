@@ -167,9 +167,10 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
     if 0 in (*x.shape, *y.shape):  # an empty result, or empty sums
         shape, dtype = result.shape, np.dtype(result.dtype)
         return lambda x, y: np.zeros(shape, dtype)
-    by_rows = bind_rows(x, y, result)
-    if by_rows is not None:
-        return by_rows
+    if len({*x.labels, *y.labels}) == len(result.labels):  # nothing is summed
+        by_rows = bind_rows(x, y, result)
+        if by_rows is not None:
+            return by_rows
     plan = plan_contraction(x, y, result)
     match plan:
         case PairProduct():

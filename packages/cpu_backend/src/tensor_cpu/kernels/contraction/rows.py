@@ -18,7 +18,7 @@ _SMALLEST: Final = 1 << 14
 
 
 def bind_rows(x: Operand, y: Operand, result: Operand, /) -> Callable[[Any, Any], Any] | None:
-    """The kernel; None where the product is another one, small, or so large that main memory has it.
+    """The kernel; None where neither operand is a number along rows, the product is small, or so large that main memory has it.
 
     >>> from tensor_runtime.backends.shared.axes import row_major
     >>> x, y = row_major((0,), (300,), "float64"), row_major((1,), (400,), "float64")
@@ -27,9 +27,9 @@ def bind_rows(x: Operand, y: Operand, result: Operand, /) -> Callable[[Any, Any]
     >>> kernel is None or kernel(np.ones(300), np.full(400, 2.0)).sum().item() == 240000
     True
     """
-    if not AVAILABLE or result.dtype not in _DTYPES or not x.dtype == y.dtype == result.dtype:
+    if not AVAILABLE or result.size < _SMALLEST:
         return None
-    if {*x.labels, *y.labels} != {*result.labels} or result.size < _SMALLEST:
+    if result.dtype not in _DTYPES or not x.dtype == y.dtype == result.dtype:
         return None
     name, item = _DTYPES[result.dtype]
     if (result.size + x.size + y.size) * item >= LIBRARY.far_bytes():
