@@ -18,7 +18,7 @@ _SMALLEST: Final = 1 << 14
 
 
 def bind_rows(x: Operand, y: Operand, result: Operand, /) -> Callable[[Any, Any], Any] | None:
-    """The kernel; None where neither operand is a number along rows, the product is small, or so large that main memory has it.
+    """The kernel; None where neither operand is a number along rows, or the product is small, or main memory has it.
 
     >>> from tensor_runtime.backends.shared.axes import row_major
     >>> x, y = row_major((0,), (300,), "float64"), row_major((1,), (400,), "float64")
