@@ -64,6 +64,9 @@ FILE_FLAGS = {  # of files in csrc/*/simd/
 }
 
 
+OF_CALLS = ["-fno-plt"]  # of files outside simd/, of which most call Python: one jump less for each call
+
+
 class Unit(NamedTuple):
     """One file, as it is compiled for one instruction set."""
 
@@ -152,7 +155,8 @@ class Compiler:
 
     def units(self) -> list[Unit]:
         """All that there is to compile."""
-        front = [(source, Path(), []) for source in sorted(SOURCES.glob("*/*.c"))]
+        direct = list(filter(self.accepts, OF_CALLS))
+        front = [(source, Path(), direct) for source in sorted(SOURCES.glob("*/*.c"))]
         loops = [
             (source, Path(name), [*INSTRUCTION_SETS[name], *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}"])
             for name in self.instruction_sets()

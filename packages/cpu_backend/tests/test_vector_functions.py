@@ -64,7 +64,8 @@ def test_errors_are_a_few_rounding_units(name: str, kind: Any) -> None:
     x = np.concatenate(parts).astype(kind)
     exact = getattr(np, name)(x.astype(np.longdouble))
     unit = np.spacing(np.abs(exact).astype(kind)).astype(np.longdouble)
-    assert np.max(np.abs(found(name, x).astype(np.longdouble) - exact) / unit) < 4
+    most = 2.5 if name == "tanh" and kind is np.float64 else 4
+    assert np.max(np.abs(found(name, x).astype(np.longdouble) - exact) / unit) < most
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -327,7 +327,8 @@ static void add_buffer(CopyPlan *plan, Index *table) {
 /* Bytes of a target that is written past the cache. Lines of the target that are written once and in order find room in a
  * cache of one's own; tiles that come back to them do better without it from 4 MiB on (8 MiB: 0.5 to 0.8 of the time). */
 static Index past_cache_from(CopyMethod method) {
-    const bool in_order = method == RUNS || method == STEPS || method == SPREAD;
+    if (method == SPREAD) return (Index)cpu_streamed_spread_bytes();
+    const bool in_order = method == RUNS || method == STEPS;
     return in_order ? (Index)cpu_streamed_copy_bytes() : MANY_TILES;
 }
 

@@ -37,13 +37,16 @@ size_t cpu_streamed_bytes(void);
 /* Bytes of a copy, from which on it is written past the caches. */
 size_t cpu_streamed_copy_bytes(void);
 
+/* Bytes of a copy that repeats few elements, from which on it is written past the caches. */
+size_t cpu_streamed_spread_bytes(void);
+
 /* Bytes that an elementwise operation touches, operands and result, from which on they are taken to lie in main memory. */
 size_t cpu_far_bytes(void);
 
 /* Bytes of the result of an operation on such, from which on it is written past the caches. */
 size_t cpu_streamed_elementwise_bytes(void);
 
-/* One number in place of the four above, for tests, for kernels made afterwards; the one that is usual for contractions
+/* One number in place of the five above, for tests, for kernels made afterwards; the one that is usual for contractions
  * makes all of them usual again. */
 void cpu_stream_from(size_t bytes);
 

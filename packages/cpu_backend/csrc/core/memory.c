@@ -142,6 +142,11 @@ static PyObject *set_streamed_bytes(PyObject *module, PyObject *count) {
     Py_RETURN_NONE;
 }
 
+static PyObject *far_bytes(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    return PyLong_FromSize_t(cpu_far_bytes());
+}
+
 PyMethodDef memory_functions[] = {
     {"allocator_stats", stats, METH_NOARGS, "What the allocator holds, by name."},
     {"allocator_clear", clear, METH_NOARGS, "Give every kept buffer back to the operating system."},
@@ -160,5 +165,6 @@ PyMethodDef memory_functions[] = {
     {"is_amd", is_amd, METH_NOARGS, "Whether AMD made the processor."},
     {"streamed_bytes", streamed_bytes, METH_NOARGS, "Bytes of a contraction's result that is written past the caches."},
     {"set_streamed_bytes", set_streamed_bytes, METH_O, "Write results from so many bytes on past the caches."},
+    {"far_bytes", far_bytes, METH_NOARGS, "Bytes of all operands and the result from which main memory has them."},
     {NULL, NULL, 0, NULL},
 };

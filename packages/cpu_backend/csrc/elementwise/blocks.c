@@ -125,19 +125,19 @@ void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile) {
     for (int k = 0; k < plan->operand_count; k++) plan->operands[k].access = access_of(plan, &plan->operands[k]);
 }
 
-static Index extent_here(const BlockPlan *plan, const BlockWalk *walk, int axis) {
+Index blocks_extent(const BlockPlan *plan, const BlockWalk *walk, int axis) {
     return smaller(plan->steps[axis], plan->shape[axis] - walk->index[axis]);
 }
 
 static void measure(const BlockPlan *plan, BlockWalk *walk) {
     int inner = plan->rank - 1;
     if (plan->row_axis >= 0) {
-        walk->rows = extent_here(plan, walk, plan->row_axis);
-        walk->columns = extent_here(plan, walk, inner);
+        walk->rows = blocks_extent(plan, walk, plan->row_axis);
+        walk->columns = blocks_extent(plan, walk, inner);
         return;
     }
     walk->rows = 1;
-    walk->columns = extent_here(plan, walk, plan->first_axis) * plan->result_strides[plan->first_axis];
+    walk->columns = blocks_extent(plan, walk, plan->first_axis) * plan->result_strides[plan->first_axis];
 }
 
 static void move(const BlockPlan *plan, BlockWalk *walk, int axis, Index by) {
@@ -179,7 +179,7 @@ void blocks_copy(const BlockKernels *kernels, const BlockPlan *plan, const Block
         copy(target, source, 1, walk->columns, 0, strides[inner]);
         return;
     }
-    Index rows = extent_here(plan, walk, outer), columns = extent_here(plan, walk, inner);
+    Index rows = blocks_extent(plan, walk, outer), columns = blocks_extent(plan, walk, inner);
     if (plan->row_axis >= 0 || plan->first_axis == outer) {
         copy(target, source, rows, columns, strides[outer], strides[inner]);
         return;
@@ -188,7 +188,7 @@ void blocks_copy(const BlockKernels *kernels, const BlockPlan *plan, const Block
     Index axes[2 * MAX_RANK], planes = 1;
     const int rank = outer - plan->first_axis;
     for (int place = 0; place < rank; place++) {
-        axes[2 * place] = extent_here(plan, walk, plan->first_axis + place);
+        axes[2 * place] = blocks_extent(plan, walk, plan->first_axis + place);
         axes[2 * place + 1] = strides[plan->first_axis + place] * item;
         planes *= axes[2 * place];
     }

@@ -55,6 +55,9 @@ void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile);
 void blocks_start(const BlockPlan *plan, BlockWalk *walk, Index block);
 void blocks_advance(const BlockPlan *plan, BlockWalk *walk);
 
+/* Of the walk's block, along an axis. */
+Index blocks_extent(const BlockPlan *plan, const BlockWalk *walk, int axis);
+
 /* Copies one plane of elements side by side: rows x columns of them, at strides in elements. */
 typedef void (*CopyPlane)(void *target, const void *source, Index rows, Index columns, Index row_stride,
                           Index column_stride);

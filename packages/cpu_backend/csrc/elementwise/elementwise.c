@@ -6,6 +6,7 @@
 #include "elementwise/elementwise_plan.h"
 
 #include "core/kernel.h"
+#include "core/strided_walk.h"
 #include "core/caching_allocator.h"
 #include "core/threads.h"
 
@@ -141,8 +142,51 @@ static void run_walk(State *state, Index begin, Index end) {
     }
 }
 
+/* A block of rows with one number each: planes of rows, one after the other in the result. */
+static void compute_rows(const Run *run, const BlockWalk *walk) {
+    const ElementwisePlan *plan = run->plan;
+    const BlockPlan *blocks = &plan->blocks;
+    const BlockOperand *number = &blocks->operands[plan->number], *row = &blocks->operands[plan->row];
+    const int inner = blocks->rank - 1, first = blocks->first_axis, across = inner > 0 ? inner - 1 : 0;
+    const Index item = ELEMENT_BYTES[plan->result.type], read = row->item_bytes,
+                columns = blocks_extent(blocks, walk, inner);
+    const Index rows = first < inner ? blocks_extent(blocks, walk, across) : 1;
+    Index axes[3 * MAX_RANK], planes = 1;
+    const int rank = first < across ? across - first : 0;
+    for (int k = 0; k < rank; k++) {
+        axes[3 * k] = blocks_extent(blocks, walk, first + k);
+        axes[3 * k + 1] = number->strides[first + k];
+        axes[3 * k + 2] = row->strides[first + k];
+        planes *= axes[3 * k];
+    }
+    StridedWalk plane;
+    strided_walk_start(&plane, rank, axes, 2, 0);
+    char *result = run->result + walk->result_offset * item;
+    for (; planes > 0; planes--, result += rows * columns * item) {
+        plan->by_rows(
+            rows, columns, result, run->operands[plan->number] + (walk->offsets[plan->number] + plane.offset[0]) * read,
+            number->strides[across], run->operands[plan->row] + (walk->offsets[plan->row] + plane.offset[1]) * read,
+            row->strides[across]);
+        strided_walk_step(&plane, rank, axes, 2);
+    }
+}
+
+static void run_rows(const Run *run, Index begin, Index end) {
+    const BlockPlan *blocks = &run->plan->blocks;
+    BlockWalk walk;
+    blocks_start(blocks, &walk, begin);
+    for (Index block = begin; block < end; block++) {
+        compute_rows(run, &walk);
+        if (block + 1 < end) blocks_advance(blocks, &walk);
+    }
+}
+
 static void run_blocks(void *context, Index begin, Index end) {
     const Run *run = context;
+    if (run->plan->by_rows != NULL) {
+        run_rows(run, begin, end);
+        return;
+    }
     _Alignas(64) char little[LITTLE_WORKSPACE];
     char *workspace = workspace_acquire(little, run->plan->workspace_bytes);
     if (workspace == NULL) {

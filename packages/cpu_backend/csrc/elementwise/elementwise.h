@@ -26,8 +26,15 @@ typedef union {
  * of the same size lies, or apart from it. */
 typedef void (*Loop)(Index n, void *result, const void *first, const void *second, Third third);
 
+/* Sets rows of so many elements, one after the other, from one number for each and elements that lie side by side. The
+ * numbers are `step` elements apart, the first elements of rows `pitch`. The result lies apart from the numbers, and where
+ * the elements lie or apart from them. */
+typedef void (*RowsLoop)(Index rows, Index columns, void *result, const void *numbers, Index step, const void *others,
+                         Index pitch);
+
 typedef struct {
-    Loop loops[OPERATIONS][ELEMENT_TYPES]; /* by the type of the operands (where(): of the last two) */
+    RowsLoop rows[OPERATIONS][ELEMENT_TYPES][2]; /* with the number as the first operand, as the second; or NULL */
+    Loop loops[OPERATIONS][ELEMENT_TYPES];       /* by the type of the operands (where(): of the last two) */
 } ElementwiseKernels;
 
 SIMD_TABLE(ElementwiseKernels, elementwise_kernels);

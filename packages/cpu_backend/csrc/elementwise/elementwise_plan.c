@@ -18,7 +18,8 @@ enum {
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
     LARGEST_TILE = 1024,
-    FUNCTION_COST = 4, /* of a function of vectormath.h, in other operations */
+    LONG_BLOCK = 1 << 13, /* elements, about, where no workspace is needed */
+    FUNCTION_COST = 4,    /* of a function of vectormath.h, in other operations */
 };
 /* Each function that reads returns 0, or -1 with an exception set. */
 
@@ -102,7 +103,9 @@ static int find_loop(Instruction *instruction, PyObject *name, ElementType type)
     const int operation = name_read(name, OPERATION_NAMES, OPERATIONS);
     const int function = name_read(name, MATH_NAMES, MATH_FUNCTIONS);
     if (operation >= 0) {
-        instruction->loop = SIMD_CHOICE(elementwise_kernels)->loops[operation][type];
+        const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
+        instruction->loop = kernels->loops[operation][type];
+        if (kernels->rows[operation][type][0] != NULL) instruction->rows = kernels->rows[operation][type];
         instruction->widens = operation_widens((Operation)operation);
         instruction->operand_count = OPERATION_OPERANDS[operation];
         instruction->chooses = operation == WHERE;
@@ -212,6 +215,33 @@ static void give_spaces(ElementwisePlan *plan) {
 
 static Index whole_lines(Index elements) { return elements < 64 ? 64 : elements / 64 * 64; }
 
+/* Whether one operand of the only instruction, which has such loops, is one number along the innermost axis. */
+static bool goes_by_rows(ElementwisePlan *plan) {
+    const Instruction *only = &plan->instructions[0];
+    const BlockOperand *operands = plan->blocks.operands;
+    const int inner = plan->blocks.rank - 1;
+    for (int first = 0; only->rows != NULL && first < 2; first++) {
+        const int number = only->operands[first], row = only->operands[1 - first];
+        if (number >= plan->blocks.operand_count || row >= plan->blocks.operand_count) return false; /* constants */
+        if (operands[number].strides[inner] != 0 || operands[row].strides[inner] != 1) continue;
+        plan->by_rows = only->rows[first];
+        plan->number = number;
+        plan->row = row;
+    }
+    return plan->by_rows != NULL;
+}
+
+/* One operation that needs no workspace: with fewer, longer blocks sums within the cache take 0.95 of the time. */
+static void cut_longer(ElementwisePlan *plan) {
+    BlockPlan *blocks = &plan->blocks;
+    bool in_place = blocks->rank == 1;
+    for (int k = 0; k < blocks->operand_count; k++) in_place = in_place && blocks->operands[k].access == IN_PLACE;
+    if (!in_place && !goes_by_rows(plan)) return;
+    const Index size = plan->result.size, even = pieces(size, pieces(size, LONG_BLOCK));
+    blocks_plan(blocks, rounded_up(even, 64), 0);
+    for (int k = 0; k < blocks->operand_count; k++) blocks->operands[k].access = IN_PLACE;
+}
+
 static void cut(ElementwisePlan *plan, int item_bytes) {
     BlockPlan *blocks = &plan->blocks;
     blocks->rank = plan->result.rank;
@@ -225,6 +255,8 @@ static void cut(ElementwisePlan *plan, int item_bytes) {
     if (most > fitting) most = fitting;
     Index largest_tile = fitting < LARGEST_TILE ? fitting : LARGEST_TILE;
     blocks_plan(blocks, whole_lines(most), whole_lines(largest_tile));
+    if (plan->instruction_count == 1 && plan->cost == 1 && plan->result.size > 0 && blocks->row_axis < 0 && !plan->far)
+        cut_longer(plan);
     plan->space_bytes = (int)rounded_up(blocks->block_elements * item_bytes, 64);
     plan->flat = blocks->rank == 1;
     for (int k = 0; k < blocks->operand_count; k++) plan->flat = plan->flat && blocks->operands[k].access != COPIED;

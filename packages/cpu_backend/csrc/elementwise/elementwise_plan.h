@@ -12,6 +12,7 @@ enum { FAR_BLOCK_BYTES = 1 << 10 }; /* of a register, where data comes from main
 
 typedef struct {
     Loop loop;
+    const RowsLoop *rows; /* of rows with one number each, or NULL */
     AnyFunction function; /* that the loop applies (vectormath.h), or NULL */
     int target, operands[MOST_READ_AT_ONCE];
     bool widens;  /* its result may have wider elements than its operands */
@@ -30,6 +31,8 @@ typedef struct {
     Index space_of[MOST_REGISTERS]; /* where it begins; those without begin where the first one does */
     size_t workspace_bytes;         /* of all */
     bool flat, far, streamed;
+    RowsLoop by_rows;   /* in place of the only instruction, where one operand is one number along the innermost axis */
+    int number, row;    /* which operand that is, and which the other one */
     Index cost;         /* element operations per element */
     int argument_count; /* of a call; as many as operands where none is a number */
     int argument_of[MOST_OPERANDS];

@@ -51,6 +51,7 @@ typedef enum {
     ROW(LOGICAL_NOT, "logical_not", 1, OF_OPERANDS)                                                                    \
     ROW(INVERT, "bitwise_invert", 1, OF_OPERANDS)                                                                      \
     ROW(SQRT, "sqrt", 1, OF_OPERANDS)                                                                                  \
+    ROW(CUBE, "cube", 1, OF_OPERANDS)                                                                                  \
     ROW(HALF_POWER, "half_power", 1, OF_OPERANDS)                                                                      \
     ROW(LOGISTIC, "sigmoid", 1, OF_OPERANDS)                                                                           \
     ROW(SILU, "silu", 1, OF_OPERANDS)                                                                                  \

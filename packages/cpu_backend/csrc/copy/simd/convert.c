@@ -66,26 +66,32 @@ CHECKED(f64_checked_i32, double, int32_t, int32_t, 1, BEYOND_I32, 0x1p31)
 CHECKED(f64_checked_i64, double, int64_t, int64_t, 1, -0x1p63, 0x1p63)
 
 #if defined(__AVX512F__)
-/* The processor's conversion gives some number for a value that does not fit, and nobody reads it then. */
-#define CHECKED_VECTORS(name, one_by_one, FROM, TO, LANES, Mask, ps, CONVERT_AND_STORE, LOW, END)                      \
+/* Where no magnitude reaches 2^31, or 2^63, all fit: the greatest one is that of the greatest bits without the sign, NaN
+ * and infinities being greater than any. Else all are looked at one by one. Two comparisons of each vector took a seventh
+ * longer. */
+#define CHECKED_VECTORS(name, one_by_one, FROM, TO, LANES, epi, epu, ps, CONVERT_AND_STORE, END)                       \
     static bool name(const void *source, void *target, Index count) {                                                  \
         const FROM *from = source;                                                                                     \
         TO *to = target;                                                                                               \
-        Mask outside = 0;                                                                                              \
-        for (; count >= (LANES); count -= (LANES), from += (LANES), to += (LANES)) {                                   \
+        __m512i greatest = _mm512_setzero_si512();                                                                     \
+        Index left = count;                                                                                            \
+        for (; left >= (LANES); left -= (LANES), from += (LANES), to += (LANES)) {                                     \
             const __auto_type values = _mm512_loadu_##ps(from);                                                        \
-            outside |= _mm512_cmp_##ps##_mask(values, _mm512_set1_##ps(LOW), _CMP_NGE_UQ);                             \
-            outside |= _mm512_cmp_##ps##_mask(values, _mm512_set1_##ps(END), _CMP_NLT_UQ);                             \
+            greatest = _mm512_max_##epu(greatest, _mm512_slli_##epi(BITS_OF_##ps(values), 1));                         \
             CONVERT_AND_STORE;                                                                                         \
         }                                                                                                              \
-        return one_by_one(from, to, count) && outside == 0;                                                            \
+        const __m512i end = _mm512_slli_##epi(BITS_OF_##ps(_mm512_set1_##ps(END)), 1);                                 \
+        if (_mm512_cmpge_##epu##_mask(greatest, end) != 0) return one_by_one(source, target, count);                   \
+        return one_by_one(from, to, left);                                                                             \
     }
-CHECKED_VECTORS(f32_vectors_i32, f32_checked_i32, float, int32_t, 16, __mmask16, ps,
-                _mm512_storeu_si512(to, _mm512_cvttps_epi32(values)), -0x1p31f, 0x1p31f)
-CHECKED_VECTORS(f64_vectors_i32, f64_checked_i32, double, int32_t, 8, __mmask8, pd,
-                _mm256_storeu_si256((void *)to, _mm512_cvttpd_epi32(values)), BEYOND_I32, 0x1p31)
-CHECKED_VECTORS(f64_vectors_i64, f64_checked_i64, double, int64_t, 8, __mmask8, pd,
-                _mm512_storeu_si512(to, _mm512_cvttpd_epi64(values)), -0x1p63, 0x1p63)
+#define BITS_OF_ps _mm512_castps_si512
+#define BITS_OF_pd _mm512_castpd_si512
+CHECKED_VECTORS(f32_vectors_i32, f32_checked_i32, float, int32_t, 16, epi32, epu32, ps,
+                _mm512_storeu_si512(to, _mm512_cvttps_epi32(values)), 0x1p31f)
+CHECKED_VECTORS(f64_vectors_i32, f64_checked_i32, double, int32_t, 8, epi64, epu64, pd,
+                _mm256_storeu_si256((void *)to, _mm512_cvttpd_epi32(values)), 0x1p31)
+CHECKED_VECTORS(f64_vectors_i64, f64_checked_i64, double, int64_t, 8, epi64, epu64, pd,
+                _mm512_storeu_si512(to, _mm512_cvttpd_epi64(values)), 0x1p63)
 #else
 #define f32_vectors_i32 f32_checked_i32
 #define f64_vectors_i32 f64_checked_i32

@@ -242,10 +242,22 @@ static void roots_f32(Index n, void *result, const void *first, const void *seco
 
 #include "elementwise/simd/elementwise_magnitudes.h"
 
+#define T float
+#define SUFFIX f32
+#include "elementwise/simd/elementwise_rows.h"
+#define T double
+#define SUFFIX f64
+#include "elementwise/simd/elementwise_rows.h"
+
+#define ROWS(first, second)                                                                                            \
+    {first##_rows_f32, second##_rows_f32}, { first##_rows_f64, second##_rows_f64 }
 #if defined(__AVX512F__)
 #include "elementwise/simd/elementwise_masks.h"
+#define TRUE_ROWS(first, second)                                                                                       \
+    {first##_rows_masks_f32, second##_rows_masks_f32}, { first##_rows_masks_f64, second##_rows_masks_f64 }
 #define TRUTHS(name, type) name##_masks_##type
 #else
+#define TRUE_ROWS ROWS
 #define TRUTHS(name, type) name##_##type
 #endif
 
@@ -253,6 +265,16 @@ COMPLEX_LOOP(sqrt_c32, float, sqrt_parts, SQRT_ORDINARY, csqrt)
 COMPLEX_LOOP(sqrt_c64, double, sqrt_parts, SQRT_ORDINARY, csqrt)
 
 const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
+    .rows = {[ADD] = {ROWS(add, add)},
+             [SUBTRACT] = {ROWS(subtract_from, subtract)},
+             [MULTIPLY] = {ROWS(multiply, multiply)},
+             [DIVIDE] = {ROWS(divide_by, divide)},
+             [EQUAL] = {TRUE_ROWS(equal, equal)},
+             [NOT_EQUAL] = {TRUE_ROWS(not_equal, not_equal)},
+             [LESS] = {TRUE_ROWS(greater, less)},
+             [LESS_EQUAL] = {TRUE_ROWS(greater_equal, less_equal)},
+             [GREATER] = {TRUE_ROWS(less, greater)},
+             [GREATER_EQUAL] = {TRUE_ROWS(less_equal, greater_equal)}},
     .loops = {
         [ADD] = {add_f32, add_f64, add_c32, add_c64, add_i32, add_i64, bitwise_or_truth},
         [SUBTRACT] = {subtract_f32, subtract_f64, subtract_c32, subtract_c64, subtract_i32, subtract_i64},
@@ -314,6 +336,7 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
         [LOGICAL_NOT] = {[BOOL] = invert_truth},
         [INVERT] = {[I32] = invert_i32, [I64] = invert_i64, [BOOL] = invert_truth},
         [SQRT] = {roots_f32, roots_f64, sqrt_c32, sqrt_c64},
+        [CUBE] = {cube_f32, cube_f64},
         [HALF_POWER] = {half_powers_f32, half_powers_f64},
         [LOGISTIC] = {logistic_loop_f32, logistic_loop_f64},
         [SILU] = {silu_f32, silu_f64},

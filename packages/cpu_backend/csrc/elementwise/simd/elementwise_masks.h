@@ -37,6 +37,36 @@ MASK_LOOPS(less_equal, _CMP_LE_OQ)
 MASK_LOOPS(greater, _CMP_GT_OQ)
 MASK_LOOPS(greater_equal, _CMP_GE_OQ)
 
+/* The same of rows with one number each. */
+#define MASK_ROWS(name, T, suffix, ps, Mask, LANES, JOINED, predicate)                                                 \
+    static void name##_rows_masks_##suffix(Index rows, Index columns, void *result, const void *numbers, Index step,   \
+                                           const void *others, Index pitch) {                                          \
+        const T *from = numbers, *row = others;                                                                        \
+        uint8_t *d = result;                                                                                           \
+        for (; rows > 0; rows--, d += columns, from += step, row += pitch) {                                           \
+            const __auto_type number = _mm512_set1_##ps(*from);                                                        \
+            Index done = 0;                                                                                            \
+            for (; done + 64 <= columns; done += 64) {                                                                 \
+                Mask masks[64 / (LANES)];                                                                              \
+                _Pragma("GCC unroll 8") for (int i = 0; i < 64; i += (LANES)) masks[i / (LANES)] =                     \
+                    _mm512_cmp_##ps##_mask(_mm512_loadu_##ps(row + done + i), number, predicate);                      \
+                _mm512_storeu_si512(d + done, _mm512_maskz_set1_epi8(JOINED(masks), 1));                               \
+            }                                                                                                          \
+            name##_rows_##suffix(1, columns - done, d + done, from, 0, row + done, 0);                                 \
+        }                                                                                                              \
+    }
+
+#define MASKS_OF_ROWS(name, predicate)                                                                                 \
+    MASK_ROWS(name, float, f32, ps, __mmask16, 16, joined_sixteens, predicate)                                         \
+    MASK_ROWS(name, double, f64, pd, __mmask8, 8, joined_eights, predicate)
+
+MASKS_OF_ROWS(equal, _CMP_EQ_OQ)
+MASKS_OF_ROWS(not_equal, _CMP_NEQ_UQ)
+MASKS_OF_ROWS(less, _CMP_LT_OQ)
+MASKS_OF_ROWS(less_equal, _CMP_LE_OQ)
+MASKS_OF_ROWS(greater, _CMP_GT_OQ)
+MASKS_OF_ROWS(greater_equal, _CMP_GE_OQ)
+
 static inline __mmask8 near_eight(__m512d x, __m512d y, __m512d relative, __m512d absolute) {
     const __m512d size = _mm512_abs_pd(y), bound = _mm512_add_pd(_mm512_mul_pd(size, relative), absolute);
     const __mmask8 finite = _mm512_cmp_pd_mask(size, _mm512_set1_pd(INFINITY), _CMP_LT_OQ);

@@ -55,6 +55,10 @@ static inline T NAME(clipped)(T x, T low, T high) {
 #define FORMULA FUNCTION(sqrt)(a[i])
 #include "elementwise/simd/elementwise_loop.h"
 
+#define OPERATION cube
+#define FORMULA a[i] * a[i] * a[i]
+#include "elementwise/simd/elementwise_loop.h"
+
 #define OPERATION logistic_loop
 #define FORMULA SIMD_JOIN(logistic, SUFFIX)(a[i])
 #include "elementwise/simd/elementwise_loop.h"

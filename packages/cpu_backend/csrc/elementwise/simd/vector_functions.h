@@ -3,7 +3,7 @@
  *
  * Method: as in exponential.h; the polynomials are those of least greatest error for their degree, found by Remez' exchange
  * (Jean-Michel Muller, Elementary Functions, 3rd edition, 2016, section 3.6). Of tanh(x), (E - 1) / (E + 1) with E =
- * exp(2 x) = 2^k (1 + q), numerator and denominator are made of q, so that nothing cancels near 0. For log(x), the reciprocal
+ * exp(2 x) = 2^k (1 + q), numerator and denominator are made of q, so that nothing cancels near 0; of F64, see below. For log(x), the reciprocal
  * of the mantissa is rounded to 5 bits, of which a table has the logarithm; near 1 it is 1 and its logarithm 0 (Ping-Tak Peter
  * Tang, Table-driven implementation of the logarithm function, ACM Transactions on Mathematical Software 16, 1990).
  */
@@ -28,6 +28,21 @@ static const double EXPONENTIAL_F64[] = {
 };
 static const float EXPONENTIAL_F32[] = {0.50000000619357529844f, 0.16666542992302235689f, 0.041666282026629317024f,
                                         0.008366583933956981195f, 0.0013946450090149706154f};
+
+/* Of hyperbolic tangents: exp(2 s) - 1 = 2 s + s² times the polynomial, |s| <= ln 2 / 64 */
+static const double FINE_EXPONENTIAL[] = {2, 1.3333333332240915829, 0.66666666663935627355, 0.26667039118490739702,
+                                          0.088889820017235276048};
+/* The bits of 2^(j / 16), less j 2^48: what shifts 16 k + j there makes 2^(k + j / 16) of it. */
+static const uint64_t SIXTEENTH_POWERS[16] = {
+    0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
+    0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429,
+    0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
+    0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da,
+};
+/* tanh(x) = x + x³ times the quotient of two polynomials of x², |x| < 0.625 (Cephes) */
+static const double TANGENT_ABOVE[] = {-1.61468768441708447952e3, -9.92877231001918586564e1,
+                                       -9.64399179425052238628e-1};
+static const double TANGENT_BELOW[] = {4.84406305325125486048e3, 2.23548839060100448583e3, 1.12811678491632931402e2, 1};
 
 /* log(1 + r) = r + r² times the polynomial, |r| <= 1 / 31 */
 static const double LOGARITHM[] = {
@@ -146,6 +161,30 @@ static inline Sixteen tanh_sixteen(Sixteen x) {
     return _mm512_or_ps(_mm512_div_ps(above, below), _mm512_and_ps(sign, x));
 }
 
+/* Within 1.7 rounding units: x + x³ times a quotient below 0.6, else 1 - 2 / (exp(2 x) + 1), both with one division. The
+ * exponential is 2^(n / 16) exp(2 s); half of ln 2 / 16 needs no second part, as its 53 bits are near enough for n <= 924. */
+static inline Eight tanh_eight(Eight x) {
+    const Eight sign = _mm512_set1_pd(-0.0), one = _mm512_set1_pd(1), shifter = _mm512_set1_pd(0x1.8p52);
+    const Eight size = _mm512_min_pd(_mm512_set1_pd(20), _mm512_andnot_pd(sign, x)), z = _mm512_mul_pd(size, size);
+    const Eight shifted = _mm512_fmadd_pd(size, _mm512_set1_pd(46.16624130844683), shifter);
+    const Eight s = _mm512_fnmadd_pd(_mm512_sub_pd(shifted, shifter), _mm512_set1_pd(0x1.62e42fefa39efp-6), size);
+    const __m512i n = _mm512_castpd_si512(shifted);
+    const __m512i part =
+        _mm512_permutex2var_epi64(_mm512_loadu_si512(SIXTEENTH_POWERS), n, _mm512_loadu_si512(SIXTEENTH_POWERS + 8));
+    const Eight power = _mm512_castsi512_pd(_mm512_add_epi64(part, _mm512_slli_epi64(n, 48)));
+    const Eight q =
+        _mm512_fmadd_pd(_mm512_mul_pd(s, s), POLYNOMIAL(Eight, _mm512_fmadd_pd, _mm512_set1_pd, s, FINE_EXPONENTIAL),
+                        _mm512_add_pd(s, s));
+    const Eight larger = _mm512_fmadd_pd(power, q, _mm512_add_pd(power, one));
+    const __mmask8 small = _mm512_cmp_pd_mask(size, _mm512_set1_pd(0.625), _CMP_LT_OQ);
+    const Eight above = _mm512_mask_mul_pd(_mm512_set1_pd(-2), small, _mm512_mul_pd(size, z),
+                                           POLYNOMIAL(Eight, _mm512_fmadd_pd, _mm512_set1_pd, z, TANGENT_ABOVE));
+    const Eight below =
+        _mm512_mask_mov_pd(larger, small, POLYNOMIAL(Eight, _mm512_fmadd_pd, _mm512_set1_pd, z, TANGENT_BELOW));
+    const Eight found = _mm512_add_pd(_mm512_div_pd(above, below), _mm512_mask_mov_pd(one, small, size));
+    return _mm512_or_pd(found, _mm512_and_pd(sign, x));
+}
+
 static inline Eight log_eight(Eight x) {
     const Eight one = _mm512_set1_pd(1), infinity = _mm512_set1_pd(INFINITY), zero = _mm512_setzero_pd();
     const Eight mantissa = _mm512_getmant_pd(x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);
@@ -257,5 +296,6 @@ static void power_sixteens(Index n, void *result, const void *first, const void 
 
 VECTOR_LOOP(exp_eight, double, pd, 8, __mmask8)
 VECTOR_LOOP(exp_sixteen, float, ps, 16, __mmask16)
+VECTOR_LOOP(tanh_eight, double, pd, 8, __mmask8)
 VECTOR_LOOP(tanh_sixteen, float, ps, 16, __mmask16)
 VECTOR_LOOP(log_eight, double, pd, 8, __mmask8)

@@ -36,39 +36,16 @@ typedef double Doubles __attribute__((vector_size(BITS / 8)));
 #include "elementwise/simd/vector_functions.h"
 #endif
 
-#if defined(__AVX2__)
-enum { TANGENTS = 64 };
-
-/* Quotients of TANGENTS numbers, whose divisors are normal and far from the ends of the range. With AVX-512 a quotient
- * takes longer than reciprocals by Newton's method (Markstein 1990), whose last step leaves half a rounding unit or little
- * more. */
-static void divide_tangents(double *above, const double *below) {
-#if defined(__AVX512F__)
-    for (int i = 0; i < TANGENTS; i += 8) {
-        const __m512d x = _mm512_loadu_pd(above + i), y = _mm512_loadu_pd(below + i), one = _mm512_set1_pd(1);
-        __m512d inverse = _mm512_rcp14_pd(y);
-        for (int step = 0; step < 2; step++)
-            inverse = _mm512_fmadd_pd(_mm512_fnmadd_pd(y, inverse, one), inverse, inverse);
-        const __m512d quotient = _mm512_mul_pd(x, inverse);
-        _mm512_storeu_pd(above + i, _mm512_fmadd_pd(_mm512_fnmadd_pd(y, quotient, x), inverse, quotient));
-    }
-#else
-    for (int i = 0; i < TANGENTS; i++) above[i] /= below[i];
-#endif
-}
-
+#if defined(__AVX2__) && !defined(__AVX512F__)
 static void hyperbolic_tangents(Index n, void *result, const void *first, const void *second, Third third) {
-    double above[TANGENTS] = {0}, below[TANGENTS], rest[TANGENTS], *d = result;
+    double *d = result;
     const double *a = first;
     (void)second, (void)third;
-    for (int i = 0; i < TANGENTS; i++) below[i] = 1;
-    for (Index i = 0; i < n; i += TANGENTS) {
-        const int count = (int)smaller(n - i, TANGENTS);
-        INDEPENDENT
-        for (int j = 0; j < count; j++) hyperbolic_tangent_parts_f64(a[i + j], above + j, below + j, rest + j);
-        divide_tangents(above, below);
-        INDEPENDENT
-        for (int j = 0; j < count; j++) d[i + j] = copysign(above[j] + rest[j], a[i + j]);
+    INDEPENDENT
+    for (Index i = 0; i < n; i++) {
+        double above, below, rest;
+        hyperbolic_tangent_parts_f64(a[i], &above, &below, &rest);
+        d[i] = copysign(above / below + rest, a[i]);
     }
 }
 #endif
@@ -104,7 +81,7 @@ const MathKernels SIMD_NAME(math_kernels) = {
 #if defined(__AVX512F__)
     .own = {[EXP] = {exp_sixteens_ps, exp_eights_pd},
             [LOG] = {NULL, log_eights_pd},
-            [TANH] = {tanh_sixteens_ps, hyperbolic_tangents},
+            [TANH] = {tanh_sixteens_ps, tanh_eights_pd},
             [POW] = {power_sixteens, NULL}},
 #elif defined(__AVX2__)
     .own = {[TANH] = {NULL, hyperbolic_tangents}},

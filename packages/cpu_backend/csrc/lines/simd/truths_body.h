@@ -17,18 +17,22 @@ static inline bool NAME(is_true)(const PART *element) {
 #endif
 }
 
+/* Whether one of so many elements decides; inlined with a constant, so that it is a loop over vectors. */
+static inline bool NAME(one_is)(const PART *x, Index count, const bool any) {
+    FLAG some = 0;
+    for (Index k = 0; k < count; k++) some |= (FLAG)(NAME(is_true)(x + k * PARTS) == any);
+    return some != 0;
+}
+
 static inline void NAME(decide)(Index lines, Index length, const void *source, void *result, const bool any) {
-    enum { AT_ONCE = 32 };
+    enum { AT_ONCE = 32, MANY = PART_BYTES == 1 ? 512 : 128 }; /* the end of each is the longer part of few bytes */
     uint8_t *d = result;
     for (Index line = 0; line < lines; line++) {
         const PART *x = (const PART *)source + line * length * PARTS;
         bool decided = false;
         Index i = 0;
-        for (; i + AT_ONCE <= length && !decided; i += AT_ONCE) {
-            FLAG some = 0;
-            for (Index k = i; k < i + AT_ONCE; k++) some |= (FLAG)(NAME(is_true)(x + k * PARTS) == any);
-            decided = some != 0;
-        }
+        for (; i + MANY <= length && !decided; i += MANY) decided = NAME(one_is)(x + i * PARTS, MANY, any);
+        for (; i + AT_ONCE <= length && !decided; i += AT_ONCE) decided = NAME(one_is)(x + i * PARTS, AT_ONCE, any);
         for (; i < length && !decided; i++) decided = NAME(is_true)(x + i * PARTS) == any;
         d[line] = decided == any;
     }

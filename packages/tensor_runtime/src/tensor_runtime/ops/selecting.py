@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import Bool
@@ -156,13 +157,19 @@ def diff(
     if prepend is not None or append is not None:
         parts = [_slices(x, prepend, place), x, _slices(x, append, place)]
         x = concatenate([part for part in parts if part is not None], place)
-    before = (slice(None),) * place
-    later, earlier = (*before, slice(1, None)), (*before, slice(None, -1))
-    of_both = not_equal if x.dtype is Bool else subtract
-    found, steps = x, max(1, min(times, x.shape[place]))  # then nothing is left
-    for _ in range(steps):
+    later, earlier = _neighbours(place)
+    of_both = not_equal if form.dtype is Bool and x.dtype is Bool else subtract
+    found = of_both(x[later], x[earlier])
+    for _ in range(min(times, x.shape[place]) - 1 if times > 1 else 0):  # then nothing is left
         found = of_both(found[later], found[earlier])
     return found if out is None else written("diff", out, found, given, prepend, append)
+
+
+@cache
+def _neighbours(axis: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """The indices of all elements but the first along an axis, and of all but the last."""
+    before = (slice(None),) * axis
+    return (*before, slice(1, None)), (*before, slice(None, -1))
 
 
 def _slices(x: Tensor, more: Tensor | Number | None, axis: int) -> Tensor | None:

@@ -41,6 +41,7 @@ from tensor_cpu.kernels.contraction.native import (
     large_roles,
     plan_native,
 )
+from tensor_cpu.kernels.contraction.rows import bind_rows
 from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
@@ -166,6 +167,10 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
     if 0 in (*x.shape, *y.shape):  # an empty result, or empty sums
         shape, dtype = result.shape, np.dtype(result.dtype)
         return lambda x, y: np.zeros(shape, dtype)
+    if len({*x.labels, *y.labels}) == len(result.labels):  # nothing is summed
+        by_rows = bind_rows(x, y, result)
+        if by_rows is not None:
+            return by_rows
     plan = plan_contraction(x, y, result)
     match plan:
         case PairProduct():

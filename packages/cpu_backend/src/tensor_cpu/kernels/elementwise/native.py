@@ -229,6 +229,8 @@ class _Compiler:
         def value(name: str, *values: Value) -> Value:
             return writer.instruction(name, dtype, values, dtype)
 
+        if exponent == 3 and dtype.kind == "float":
+            return value("cube", base)
         if exponent in (2, 3):
             square = value("multiply", base, base)
             return square if exponent == 2 else value("multiply", square, base)
@@ -378,7 +380,7 @@ def _bind_pow(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Ker
     return power if known else None
 
 
-_NO_SINGLE: Final = frozenset({"sigmoid", "silu", "gelu_tanh", "half_power", "near"})
+_NO_SINGLE: Final = frozenset({"sigmoid", "silu", "gelu_tanh", "cube", "half_power", "near"})
 """Instructions of ``kernels.activations``, which binds them, of powers, and of programs alone."""
 SINGLE: Final = (
     *(name for name in OPERATIONS if not name.startswith("to_") and name not in _NO_SINGLE),
