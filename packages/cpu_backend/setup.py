@@ -64,6 +64,13 @@ FILE_FLAGS = {  # of files in csrc/*/simd/
 }
 
 
+FOLDER_FLAGS = {  # of files in csrc/*/ themselves
+    # Offsets that were just counted up one by one would be loaded as one vector, which waits for every store before it,
+    # those on their way to memory past the cache included.
+    "contraction": ["-fno-tree-vectorize"],
+}
+
+
 class Unit(NamedTuple):
     """One file, as it is compiled for one instruction set."""
 
@@ -152,7 +159,9 @@ class Compiler:
 
     def units(self) -> list[Unit]:
         """All that there is to compile."""
-        front = [(source, Path(), []) for source in sorted(SOURCES.glob("*/*.c"))]
+        front = [
+            (source, Path(), FOLDER_FLAGS.get(source.parent.name, [])) for source in sorted(SOURCES.glob("*/*.c"))
+        ]
         loops = [
             (source, Path(name), [*INSTRUCTION_SETS[name], *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}"])
             for name in self.instruction_sets()

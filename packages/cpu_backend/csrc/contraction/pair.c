@@ -63,26 +63,26 @@ static void flush(Staged *staged) {
     staged->bytes = 0;
 }
 
-/* Computes a rectangle beside the result. Where its rows follow one another, it waits for others that follow it. */
-static void compute_staged(const PairPlan *plan, const PairTile *tile, const char *first, const char *second,
-                           char *result, Staged *staged) {
+/* Computes a rectangle beside the result. Where its rows follow one another, it waits for others that follow it. The
+ * tile is what it will be in the buffer: a copy, made of what was just written, would wait for all that is on its way to
+ * memory. */
+static void compute_staged(const PairPlan *plan, PairTile *tile, const char *first, const char *second, char *result,
+                           Staged *staged) {
     const Index item = ELEMENT_BYTES[plan->result.type], row_bytes = tile->lanes * item;
-    PairTile inside = *tile;
-    inside.streams = false;
-    inside.row_result = tile->lanes;
+    tile->row_result = tile->lanes;
     const bool waits = plan->rows_are_a_run || tile->rows == 1;
     if (!waits || result != staged->target + staged->bytes ||
         staged->bytes + tile->rows * row_bytes > plan->staged_bytes)
         flush(staged);
     if (staged->bytes == 0) staged->target = result;
-    plan->loop(&inside, first, second, staged->buffer + staged->bytes);
+    plan->loop(tile, first, second, staged->buffer + staged->bytes);
     if (waits) {
         staged->bytes += tile->rows * row_bytes;
         return;
     }
     for (Index row = 0; row < tile->rows; row++)
         SIMD_CHOICE(copy_kernels)
-            ->stream_run(staged->buffer + row * row_bytes, result + row * tile->row_result * item, row_bytes);
+            ->stream_run(staged->buffer + row * row_bytes, result + row * plan->tile.row_result * item, row_bytes);
 }
 
 /* Where a part begins in each array; parts are rectangles, some of them for each step of the walk. */
@@ -142,6 +142,7 @@ static void compute(void *context, Index begin, Index end) {
         ahead[role].number = begin;
     }
     PairTile tile = plan->tile;
+    if (staged.buffer != NULL) tile.streams = false;
     for (Index part = begin; part < end; part++) {
         for (int role = FIRST; role <= SECOND; role++)
             if (plan->asks[role]) tile.ahead[role] = look_ahead(plan, &ahead[role], &place, part, end, role);
