@@ -159,9 +159,7 @@ class Compiler:
 
     def units(self) -> list[Unit]:
         """All that there is to compile."""
-        front = [
-            (source, Path(), FOLDER_FLAGS.get(source.parent.name, [])) for source in sorted(SOURCES.glob("*/*.c"))
-        ]
+        front = [(source, Path(), FOLDER_FLAGS.get(source.parent.name, [])) for source in sorted(SOURCES.glob("*/*.c"))]
         loops = [
             (source, Path(name), [*INSTRUCTION_SETS[name], *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}"])
             for name in self.instruction_sets()

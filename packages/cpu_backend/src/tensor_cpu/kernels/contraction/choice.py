@@ -42,6 +42,7 @@ from tensor_cpu.kernels.contraction.native import (
     plan_native,
 )
 from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
+from tensor_cpu.kernels.contraction.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
@@ -65,7 +66,7 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
-Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct
+Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct | TurnedProduct
 
 _TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
 _FEW_TERMS: Final = 4096
@@ -174,6 +175,8 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
             return bind_scatter(plan, result)
         case StackProduct():
             return bind_stack(plan, result)
+        case TurnedProduct():
+            return bind_turned(plan, result)
         case MatrixProduct():
             product = gemm.bind_product(plan, x, y, result) or numpy_products.bind_product(plan, x, y, result)
             return _telling_workspace(product, plan, x, y, result)
@@ -274,6 +277,7 @@ _WAYS_OF_MANY: Final[tuple[Way[Plan], ...]] = (
     _STACKS,
     Way(plan_numpy, _nothing, _half_of_squares),
     Way(plan_native, cost.least_native),
+    Way(plan_turned, memory.least_turned),
 )
 
 BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}
