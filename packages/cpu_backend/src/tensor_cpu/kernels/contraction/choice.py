@@ -7,7 +7,8 @@ decided when the kernel is bound, from the forms alone:
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_runtime.backends.shared.axes``);
 3. the rest is a (stacked) matrix product (``gemm`` decides what it is and calls BLAS; ``numpy_products`` is for what it
    cannot take), a stack of small ones in C (``stack``), a product without a sum that turns operands block by block
-   (``turned``), or a sum of products in C (``native``) or by NumPy (``broadcast_sum``), whichever is estimated to be cheapest (``cost``): ``tensor_runtime.backends.shared`` chooses.
+   (``turned``), or a sum of products in C (``native``) or by NumPy (``broadcast_sum``), whichever is estimated to be
+   cheapest (``cost``): ``tensor_runtime.backends.shared`` chooses.
 
 The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
 """
