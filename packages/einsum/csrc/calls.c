@@ -139,7 +139,7 @@ static PyObject *call(PyObject *object, PyObject *const *arguments, size_t flagg
     Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
     if (count >= 2) {
         PyObject *few[1 + FEW_OPERANDS], *binding = find(self, arguments, count, names), *result = NULL;
-        PyObject **arrays = count <= 1 + FEW_OPERANDS ? few : PyMem_New(PyObject *, count);
+        PyObject **arrays = count <= 1 + FEW_OPERANDS ? few : PyMem_New(PyObject *, (size_t)count);
         bool ready = arrays && binding && PyTuple_CheckExact(binding) && PyTuple_GET_SIZE(binding) == 2 &&
                      take_arrays(self, arguments + 1, count - 1, arrays + 1);
         if (ready) {
