@@ -63,8 +63,12 @@ FILE_FLAGS = {  # of files in csrc/*/simd/
     "diagonals.c": ["-ffp-contract=fast"],
 }
 
-
-OF_CALLS = ["-fno-plt"]  # of files outside simd/, of which most call Python: one jump less for each call
+FOLDER_FLAGS = {  # of files in csrc/*/ themselves
+    # Offsets that were just counted up one by one would be loaded as one vector, which waits for every store before it,
+    # those on their way to memory past the cache included.
+    "contraction": ["-fno-tree-vectorize"],
+}
+OF_CALLS = ["-fno-plt"]  # of the same files, of which most call Python: one jump less for each call
 
 
 class Unit(NamedTuple):
@@ -156,7 +160,10 @@ class Compiler:
     def units(self) -> list[Unit]:
         """All that there is to compile."""
         direct = list(filter(self.accepts, OF_CALLS))
-        front = [(source, Path(), direct) for source in sorted(SOURCES.glob("*/*.c"))]
+        front = [
+            (source, Path(), [*direct, *FOLDER_FLAGS.get(source.parent.name, [])])
+            for source in sorted(SOURCES.glob("*/*.c"))
+        ]
         loops = [
             (source, Path(name), [*INSTRUCTION_SETS[name], *FILE_FLAGS.get(source.name, []), f"-DSIMD_SET={name}"])
             for name in self.instruction_sets()

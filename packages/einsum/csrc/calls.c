@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <structmember.h>
 
-enum { MOST_OPERANDS = 16 }; /* more are left to Python, where finding them all costs little beside contracting them */
+enum { FEW_OPERANDS = 16 }; /* whose arrays lie on the stack meanwhile */
 
 /* What every tensor has: the name, and where it is kept, in bytes from the tensor's beginning. */
 typedef struct {
@@ -137,14 +137,16 @@ static inline PyObject *run(const CachedCall *self, PyObject *binding, PyObject 
 static PyObject *call(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     CachedCall *self = (CachedCall *)object;
     Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
-    if (count >= 2 && count <= 1 + MOST_OPERANDS) {
-        PyObject *arrays[1 + MOST_OPERANDS], *binding = find(self, arguments, count, names), *result = NULL;
-        bool ready = binding && PyTuple_CheckExact(binding) && PyTuple_GET_SIZE(binding) == 2 &&
+    if (count >= 2) {
+        PyObject *few[1 + FEW_OPERANDS], *binding = find(self, arguments, count, names), *result = NULL;
+        PyObject **arrays = count <= 1 + FEW_OPERANDS ? few : PyMem_New(PyObject *, (size_t)count);
+        bool ready = arrays && binding && PyTuple_CheckExact(binding) && PyTuple_GET_SIZE(binding) == 2 &&
                      take_arrays(self, arguments + 1, count - 1, arrays + 1);
         if (ready) {
             result = run(self, binding, arrays + 1, count - 1);
             for (Py_ssize_t i = 1; i < count; i++) Py_DECREF(arrays[i]);
         }
+        if (arrays != few) PyMem_Free(arrays);
         Py_XDECREF(binding);
         if (ready) return result;
         if (PyErr_Occurred()) { /* comes again in Python, which tells what it is */

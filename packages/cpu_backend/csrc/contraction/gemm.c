@@ -40,6 +40,7 @@ enum {
     DEPTH = 256,
     ROW_PANELS = 8,
     READ_ROW_PANELS = 6,
+    STAGED_ROW_PANELS = 32,
     BLOCK_COLUMNS = 512,
     WORTH_A_THREAD = 1 << 19,
     WORTH_RELEASING_THE_GIL = 1 << 16
@@ -275,10 +276,22 @@ static void choose_packing(GemmPlan *plan) {
     plan->depth_step = smaller(plan->depth, plan->reads_rows ? STREAMS : DEPTH);
 }
 
+/* Short sums that go past the cache. */
+static bool may_stage(const GemmPlan *plan) {
+    return results_stream(&plan->result) && plan->depth <= smaller(plan->depth_step, STAGED_DEPTH) &&
+           plan->near.size == 1;
+}
+
+/* Where columns go past the cache, memory takes long runs of them in less time than short ones. */
+static Index panels_of_block(const GemmPlan *plan) {
+    if (plan->reads_rows) return READ_ROW_PANELS;
+    return may_stage(plan) ? STAGED_ROW_PANELS : ROW_PANELS;
+}
+
 static void choose_blocks(GemmPlan *plan) {
     const Index bytes = ELEMENT_BYTES[plan->result.type], depth = plan->depth_step;
     const Index panels = pieces(plan->rows, plan->loop.rows);
-    const Index blocks = pieces(panels, plan->reads_rows ? READ_ROW_PANELS : ROW_PANELS);
+    const Index blocks = pieces(panels, panels_of_block(plan));
     plan->row_step = pieces(panels, blocks) * plan->loop.rows; /* blocks of about equal height */
     plan->column_step = smaller(BLOCK_COLUMNS, rounded_up(plan->columns, plan->loop.columns));
     /* What is near an element is in its line of the cache, which then counts whole. */
@@ -301,9 +314,7 @@ static Index run_of(const Group *rows) {
 static int choose_staging(GemmPlan *plan, const Group *rows) {
     const Index bytes = ELEMENT_BYTES[plan->result.type], height = smaller(plan->rows, plan->row_step);
     plan->row_run = run_of(rows);
-    if (!results_stream(&plan->result) || plan->depth > smaller(plan->depth_step, STAGED_DEPTH) ||
-        plan->near.size > 1 || smaller(plan->row_run, height) * bytes < SHORTEST_STAGED)
-        return 0;
+    if (!may_stage(plan) || smaller(plan->row_run, height) * bytes < SHORTEST_STAGED) return 0;
     plan->staged_columns =
         smaller(rounded_up(pieces(STAGED_BYTES, height * bytes), plan->loop.columns), plan->column_step);
     plan->staged_bytes = (size_t)(height * plan->staged_columns * bytes);

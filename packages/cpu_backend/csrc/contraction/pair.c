@@ -24,9 +24,10 @@
 #include "copy/permute.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
-enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4, FOLLOWED_RUNS = 4 };
+enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4, FOLLOWED_RUNS = 4, ROWS_TO_ALIGN = 4 };
 
 typedef struct {
     ArrayForm result;
@@ -44,6 +45,7 @@ typedef struct {
      * the cache, all but the lines in part at the ends of runs. */
     Index staged_bytes;  /* of the buffer; 0 for none */
     bool rows_are_a_run; /* they follow one another in the result */
+    Index aligned_bytes; /* of the vectors that all rows of a rectangle load; 0 where they are read as they lie */
 } PairPlan;
 
 typedef struct {
@@ -63,26 +65,32 @@ static void flush(Staged *staged) {
     staged->bytes = 0;
 }
 
-/* Computes a rectangle beside the result. Where its rows follow one another, it waits for others that follow it. */
-static void compute_staged(const PairPlan *plan, const PairTile *tile, const char *first, const char *second,
-                           char *result, Staged *staged) {
+/* Computes a rectangle beside the result. Where its rows follow one another, it waits for others that follow it. The
+ * tile is what it will be in the buffer: a copy, made of what was just written, would wait for all that is on its way to
+ * memory. */
+static void compute_staged(const PairPlan *plan, PairTile *tile, const char *first, const char *second, char *result,
+                           Staged *staged) {
     const Index item = ELEMENT_BYTES[plan->result.type], row_bytes = tile->lanes * item;
-    PairTile inside = *tile;
-    inside.streams = false;
-    inside.row_result = tile->lanes;
+    tile->row_result = tile->lanes;
     const bool waits = plan->rows_are_a_run || tile->rows == 1;
     if (!waits || result != staged->target + staged->bytes ||
         staged->bytes + tile->rows * row_bytes > plan->staged_bytes)
         flush(staged);
     if (staged->bytes == 0) staged->target = result;
-    plan->loop(&inside, first, second, staged->buffer + staged->bytes);
+    plan->loop(tile, first, second, staged->buffer + staged->bytes);
     if (waits) {
         staged->bytes += tile->rows * row_bytes;
         return;
     }
     for (Index row = 0; row < tile->rows; row++)
         SIMD_CHOICE(copy_kernels)
-            ->stream_run(staged->buffer + row * row_bytes, result + row * tile->row_result * item, row_bytes);
+            ->stream_run(staged->buffer + row * row_bytes, result + row * plan->tile.row_result * item, row_bytes);
+}
+
+/* A vector that is no line of the cache is loaded from two, by each row: all of them are copied to where they are lines. */
+static const char *in_lines(const PairPlan *plan, const PairTile *tile, const char *first, char *aligned) {
+    if (aligned == NULL || (uintptr_t)first % CACHE_LINE == 0) return first;
+    return memcpy(aligned, first, (size_t)(tile->lanes * ELEMENT_BYTES[plan->result.type]));
 }
 
 /* Where a part begins in each array; parts are rectangles, some of them for each step of the walk. */
@@ -133,6 +141,7 @@ static void compute(void *context, Index begin, Index end) {
     const Call *call = context;
     const PairPlan *plan = call->plan;
     Staged staged = {.buffer = plan->staged_bytes > 0 ? scratch_acquire((size_t)plan->staged_bytes) : NULL};
+    char *const aligned = plan->aligned_bytes > 0 ? scratch_acquire((size_t)plan->aligned_bytes) : NULL;
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     Place place;
     start(plan, &place, begin);
@@ -142,12 +151,13 @@ static void compute(void *context, Index begin, Index end) {
         ahead[role].number = begin;
     }
     PairTile tile = plan->tile;
+    if (staged.buffer != NULL) tile.streams = false;
     for (Index part = begin; part < end; part++) {
         for (int role = FIRST; role <= SECOND; role++)
             if (plan->asks[role]) tile.ahead[role] = look_ahead(plan, &ahead[role], &place, part, end, role);
         tile.rows = smaller(plan->row.extent - place.row, plan->tile.rows);
         tile.lanes = smaller(plan->lanes - place.lane_block * plan->tile.lanes, plan->tile.lanes);
-        const char *first = call->first + place.offset[FIRST] * bytes;
+        const char *first = in_lines(plan, &tile, call->first + place.offset[FIRST] * bytes, aligned);
         const char *second = call->second + place.offset[SECOND] * bytes;
         char *result = call->result + place.offset[RESULT] * bytes;
         if (staged.buffer != NULL) compute_staged(plan, &tile, first, second, result, &staged);
@@ -157,6 +167,7 @@ static void compute(void *context, Index begin, Index end) {
     if (staged.buffer != NULL) flush(&staged);
     if (plan->tile.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
     if (staged.buffer != NULL) scratch_release(staged.buffer, (size_t)plan->staged_bytes);
+    if (aligned != NULL) scratch_release(aligned, (size_t)plan->aligned_bytes);
 }
 
 static double terms_of(const PairPlan *plan) { return (double)plan->result.size * (double)plan->tile.depth; }
@@ -324,6 +335,15 @@ static void choose_asking(PairPlan *plan, const Reach reach[2]) {
     }
 }
 
+/* Whether vectors of the first operand are worth a copy: without a sum, each row loads them again. */
+static void choose_alignment(PairPlan *plan) {
+    const PairTile *tile = &plan->tile;
+    const Index row_bytes = tile->lanes * ELEMENT_BYTES[plan->result.type];
+    if (tile->depth == 1 && tile->row_first == 0 && tile->rows >= ROWS_TO_ALIGN && row_bytes >= 4 * CACHE_LINE &&
+        plan->loop == SIMD_CHOICE(pair_kernels)->of_type[plan->result.type].scaled && !plan->asks[FIRST])
+        plan->aligned_bytes = row_bytes;
+}
+
 /* Whether the second operand has longer runs of neighbours along the innermost axis. */
 static bool prefers_second(const Group *kept) {
     if (kept->rank == 0) return false;
@@ -364,6 +384,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     const Index entries = 2 * (contracted.size + lanes.size);
     const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
     choose_asking(plan, (const Reach[]){groups_reach(groups, 2, FIRST), groups_reach(groups, 2, SECOND)});
+    choose_alignment(plan);
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
     PyObject *kernel = kernel_new("contract_pair", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_pair, &plan->result, nanoseconds);

@@ -36,6 +36,7 @@ static PyMethodDef *const TOPICS[] = {
     sequence_functions,
     stack_functions,
     taking_functions,
+    turned_functions,
     spaced_functions,
     random_functions,
     normalization_functions,

@@ -22,6 +22,7 @@ extern PyMethodDef convert_functions[];
 extern PyMethodDef gemm_functions[];
 extern PyMethodDef stack_functions[];
 extern PyMethodDef pair_functions[];
+extern PyMethodDef turned_functions[];
 extern PyMethodDef copied_functions[];
 extern PyMethodDef products_functions[];
 extern PyMethodDef elementwise_functions[];

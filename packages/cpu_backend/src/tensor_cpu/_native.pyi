@@ -172,6 +172,15 @@ def bind_semiring(
     /,
 ) -> Kernel: ...
 def bind_pair(dtype: str, shape: tuple[int, ...], kept: _Group, contracted: _Group, /) -> Kernel: ...
+def bind_turned(
+    dtype: str,
+    shape: tuple[int, ...],
+    axes: _Group,
+    parts: tuple[int, ...],
+    first_is_turned: bool,
+    second_is_turned: bool,
+    /,
+) -> Kernel: ...
 def bind_products(
     dtype: str,
     shape: tuple[int, ...] | None,

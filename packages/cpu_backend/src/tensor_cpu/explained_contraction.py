@@ -7,6 +7,7 @@ from typing import Any
 from tensor_cpu.kernels.contraction.choice import Plan, plan_contraction, plan_numpy
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, plan_native
 from tensor_cpu.kernels.contraction.stack import StackProduct
+from tensor_cpu.kernels.contraction.turned import TurnedProduct
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.shared.axes import join, native, row_major
 from tensor_runtime.backends.shared.products import MatrixProduct
@@ -17,6 +18,7 @@ _IN_WORDS = {
     PairProduct: "native loop over pairs",
     ScatterProduct: "native matrix product that gathers",
     StackProduct: "native products of a stack of small matrices",
+    TurnedProduct: "native products, block by block, of operands in another order than the result",
 }
 
 

@@ -23,7 +23,7 @@ def cached_call(bindings: CacheTable[Binding], /) -> Callable[[F], F]:
     A call finds its binding by the key (first argument, *forms of the others), behind which stand, of a call with
     keywords, the tuple of their names and their values. Kernel and result are all there is to it then. Every other call
     goes to the function, which does the same and more, and puts the bindings there: keywords that ask for more than
-    another kernel, values that are neither text nor ints, operands that are no tensors, more than 16 of them, mistakes.
+    another kernel, values that are neither text nor ints, operands that are no tensors, mistakes.
 
     Without the extension it gives the function itself.
 

@@ -32,6 +32,11 @@ _PART_OF_LINE: Final = 1.5  # the same for each of its elements, at the most
 _LINE_BYTES: Final = LIBRARY.CACHE_LINE if AVAILABLE else 64
 _HALF_A_PAGE: Final = 1 << 11  # bytes
 _COLUMN_APART: Final = 0.45
+_TURNED_CALL: Final = 500.0
+_TURNED: Final = (
+    0.2  # an element of a product whose operands are turned block by block, beside estimates that are as low
+)
+_TURNED_BYTE: Final = 0.0165
 _LARGE_RESULT: Final = 1 << 25  # bytes that do not stay in any cache
 
 
@@ -63,6 +68,24 @@ def columns_apart(size: int, step: int, dtype: str) -> float:
     True
     """
     return size * _COLUMN_APART if abs(step) * ITEMSIZE[dtype] >= _HALF_A_PAGE else 0.0
+
+
+def turned(size: int, moved: int) -> float:
+    """Products of ``size`` elements without sums, of operands that are turned block by block, moving so many bytes.
+
+    >>> turned(1000, 24_000) < turned(2000, 48_000)
+    True
+    """
+    return max(least_turned(size), moved * _TURNED_BYTE)
+
+
+def least_turned(size: int, dtype: str = "") -> float:
+    """The least that :func:`turned` says, in any type.
+
+    >>> least_turned(1000) <= turned(1000, 24_000)
+    True
+    """
+    return _TURNED_CALL + size * _TURNED
 
 
 def fetched_again(elements: float, kernel: str) -> float:

@@ -6,8 +6,9 @@ decided when the kernel is bound, from the forms alone:
 1. labels of one operand only that the result lacks are summed away first;
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_runtime.backends.shared.axes``);
 3. the rest is a (stacked) matrix product (``gemm`` decides what it is and calls BLAS; ``numpy_products`` is for what it
-   cannot take), a stack of small ones in C (``stack``), or a sum of products in C (``native``) or by NumPy
-   (``broadcast_sum``), whichever is estimated to be cheapest (``cost``): ``tensor_runtime.backends.shared`` chooses.
+   cannot take), a stack of small ones in C (``stack``), a product without a sum that turns operands block by block
+   (``turned``), or a sum of products in C (``native``) or by NumPy (``broadcast_sum``), whichever is estimated to be
+   cheapest (``cost``): ``tensor_runtime.backends.shared`` chooses.
 
 The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
 """
@@ -43,6 +44,7 @@ from tensor_cpu.kernels.contraction.native import (
 )
 from tensor_cpu.kernels.contraction.rows import bind_rows
 from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
+from tensor_cpu.kernels.contraction.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
@@ -66,7 +68,7 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
-Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct
+Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct | TurnedProduct
 
 _TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
 _FEW_TERMS: Final = 4096
@@ -179,6 +181,8 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
             return bind_scatter(plan, result)
         case StackProduct():
             return bind_stack(plan, result)
+        case TurnedProduct():
+            return bind_turned(plan, result)
         case MatrixProduct():
             product = gemm.bind_product(plan, x, y, result) or numpy_products.bind_product(plan, x, y, result)
             return _telling_workspace(product, plan, x, y, result)
@@ -211,7 +215,10 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     axes = join(x, y, result)
     if not AVAILABLE:
         return plan_numpy(axes, x, y, result)
-    return cheapest(_WAYS_OF_FEW if extent_of(axes) <= _FEW_TERMS else _WAYS_OF_MANY, axes, x, y, result)
+    ways = _WAYS_OF_FEW
+    if extent_of(axes) > _FEW_TERMS:  # what is summed comes last
+        ways = _WAYS_OF_MANY if axes[-1].strides[RESULT] is None else _WAYS_WITHOUT_SUMS
+    return cheapest(ways, axes, x, y, result)
 
 
 def _plan_stack(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand, below: float) -> Plan | None:
@@ -280,5 +287,6 @@ _WAYS_OF_MANY: Final[tuple[Way[Plan], ...]] = (
     Way(plan_numpy, _nothing, _half_of_squares),
     Way(plan_native, cost.least_native),
 )
+_WAYS_WITHOUT_SUMS: Final[tuple[Way[Plan], ...]] = (*_WAYS_OF_MANY, Way(plan_turned, memory.least_turned))
 
 BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}

@@ -225,7 +225,7 @@ def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
     >>> kernel(np.array([[1, 2], [3, 4], [5, 6]]), np.array([10, 1])).tolist()
     [12, 34, 56]
     """
-    return LIBRARY.bind_pair(TYPE_NAMES[result.dtype], result.shape, _group(plan.kept), _group(plan.contracted))
+    return LIBRARY.bind_pair(TYPE_NAMES[result.dtype], result.shape, groups_of(plan.kept), groups_of(plan.contracted))
 
 
 class ScatterProduct(NamedTuple):
@@ -374,17 +374,17 @@ def bind_scatter(plan: ScatterProduct, result: Operand) -> Kernel:
     return LIBRARY.bind_gemm(
         TYPE_NAMES[result.dtype],
         result.shape,
-        _group(plan.stack),
-        _group(plan.rows),
-        _group(plan.columns),
-        _group(plan.inner),
-        _group(plan.near),
+        groups_of(plan.stack),
+        groups_of(plan.rows),
+        groups_of(plan.columns),
+        groups_of(plan.inner),
+        groups_of(plan.near),
         plan.rows_are_second,
     )
 
 
-def _group(axes: Group) -> tuple[tuple[int, int, int, int], ...]:
+def groups_of(axes: Group) -> tuple[tuple[int, int, int, int], ...]:
     """What csrc/contraction/groups.c reads."""
     return tuple(
-        (axis.extent, axis.strides[FIRST] or 0, axis.strides[SECOND] or 0, axis.strides[RESULT] or 0) for axis in axes
+        [(axis.extent, axis.strides[FIRST] or 0, axis.strides[SECOND] or 0, axis.strides[RESULT] or 0) for axis in axes]
     )

@@ -98,8 +98,8 @@ def _side(axes: Group, large: Sequence[int]) -> Group:
     >>> [[axis.extent for axis in _side((far, near), roles)] for roles in ((), (0, 2))]
     [[99], [9]]
     """
-    if not axes:
-        return ()
+    if len(axes) < 2:
+        return axes
     return (_walked(axes) if large else max(axes, key=lambda axis: axis.extent),)
 
 
@@ -125,7 +125,8 @@ def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
             time += memory.parts_of_lines(count * m * n, m, dtype)
         if n > _MANY_COLUMNS and count * m * n * itemsize > memory.CACHED_BYTES:
             time = max(time, memory.columns_apart(count * m * n, plan.columns[0].strides[RESULT] or 0, dtype))
-    return memory.with_traffic(time, size * itemsize)
+    moved = size * itemsize
+    return time if moved <= memory.CACHED_BYTES else memory.with_traffic(time, moved)
 
 
 def bind_stack(plan: StackProduct, result: Operand) -> Kernel:
@@ -154,5 +155,5 @@ def bind_stack(plan: StackProduct, result: Operand) -> Kernel:
 def _group(axes: Group) -> tuple[tuple[int, int, int, int], ...]:
     """What csrc/contraction/groups.c reads."""
     return tuple(
-        (axis.extent, axis.strides[FIRST] or 0, axis.strides[SECOND] or 0, axis.strides[RESULT] or 0) for axis in axes
+        [(axis.extent, axis.strides[FIRST] or 0, axis.strides[SECOND] or 0, axis.strides[RESULT] or 0) for axis in axes]
     )

@@ -1,0 +1,127 @@
+"""Products without sums of operands that lie in another order than the result, in C (csrc/contraction/turned.c).
+
+Such a product fetches each line of an operand for one element, or gathers the operand one by one. Block by block, the
+operand is copied into the order of the result first, within the second-level cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, prod
+from typing import Any, Final, NamedTuple
+
+from tensor_cpu.kernels import memory_costs as memory
+from tensor_cpu.kernels.contraction.native import TYPE_NAMES, Group, groups_of
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand
+
+Kernel = Callable[[Any, Any], Any]
+
+_RUN_OF_RESULT: Final = 128  # elements of a block that follow one another in the result, at least,
+_RUN: Final = 64  # and in an operand that is turned
+_LARGEST_BLOCK: Final = 1 << 18  # bytes
+_IN_ORDER: Final = 16  # neighbours in the order of the result that are worth loading as they lie
+_FEWEST_LANES: Final = 8
+_FEWEST_BYTES: Final = 1 << 22  # of a result; smaller ones and their operands stay near
+
+
+class TurnedProduct(NamedTuple):
+    """One decision: the axes in the order of the result, what a block has of each, and which operands are turned."""
+
+    axes: Group
+    parts: tuple[int, ...]
+    turns: tuple[bool, bool]
+    cost: float  # estimated nanoseconds
+
+
+def plan_turned(
+    axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, below: float = inf
+) -> TurnedProduct | None:
+    """The product block by block; ``axes`` as from ``join``. None where there is a sum, or nothing to be gained.
+
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
+    >>> x, y = row_major((0, 1), (1000, 900), "float64"), row_major((1, 0), (900, 1000), "float64")
+    >>> plan = plan_turned(join(x, y, x), x, y, x)
+    >>> plan and (plan.parts, plan.turns)
+    ((64, 128), (False, True))
+    """
+    bytes_written = result.size * memory.ITEMSIZE[result.dtype]
+    if not AVAILABLE or bytes_written < _FEWEST_BYTES or not x.dtype == y.dtype == result.dtype:
+        return None
+    if axes[-1].strides[RESULT] is None:  # what is summed comes last
+        return None
+    time = memory.turned(result.size, (x.size + y.size + result.size) * memory.ITEMSIZE[result.dtype])
+    turns = _lies_across(axes, FIRST, x), _lies_across(axes, SECOND, y)
+    if time >= below or not any(turns):
+        return None
+    parts = _parts(axes, [role for role in (FIRST, SECOND) if turns[role]])
+    if prod(parts) * memory.ITEMSIZE[result.dtype] > _LARGEST_BLOCK or _lanes(axes, parts, turns) < _FEWEST_LANES:
+        return None
+    return TurnedProduct(tuple(axes), parts, turns, time)
+
+
+def _lies_across(axes: Sequence[Axis], role: int, operand: Operand) -> bool:
+    """Whether an operand has only short runs of neighbours that are neighbours in the result, too.
+
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
+    >>> x, y = row_major((0, 1), (50, 40), "float64"), row_major((1, 0), (40, 50), "float64")
+    >>> [_lies_across(join(x, y, x), role, operand) for role, operand in ((FIRST, x), (SECOND, y))]
+    [False, True]
+    """
+    run = 1
+    for axis in reversed(axes):
+        if axis.strides[role] is None:
+            continue
+        if axis.strides[role] != run:
+            break
+        run *= axis.extent
+    return run < min(_IN_ORDER, operand.size)
+
+
+def _parts(axes: Sequence[Axis], turned: Sequence[int]) -> tuple[int, ...]:
+    """What a block has of each axis: long runs of the result and of what is turned."""
+    parts = [1] * len(axes)
+    for role, wanted in ((RESULT, _RUN_OF_RESULT), *((role, _RUN) for role in turned)):
+        run = 1
+        places = [place for place, axis in enumerate(axes) if axis.strides[role]]
+        for place in sorted(places, key=lambda place: abs(axes[place].strides[role] or 0)):
+            extent, more = axes[place].extent, -(-wanted // run)
+            part = extent if extent < 2 * more else more
+            parts[place] = max(parts[place], part)
+            run *= part
+            if run >= wanted or part < extent:
+                break
+    return tuple(parts)
+
+
+def _lanes(axes: Sequence[Axis], parts: Sequence[int], turns: tuple[bool, bool]) -> int:
+    """Neighbours in a block of the result that are neighbours in every operand, or in its buffer, or one element.
+
+    >>> _lanes([Axis((0,), 9, (1, 9, 4)), Axis((1,), 4, (None, 1, 1))], (9, 4), (True, False))
+    4
+    """
+    lanes = 1
+    for axis, part in zip(reversed(axes), reversed(parts), strict=True):
+        steps = [axis.strides[role] or 0 for role in (FIRST, SECOND)]
+        alike = [step != 0 for step in steps] == [bool(axes[-1].strides[role]) for role in (FIRST, SECOND)]
+        if not (alike and any(steps) and all(turns[role] or step in (0, lanes) for role, step in enumerate(steps))):
+            break
+        lanes *= part
+        if part < axis.extent:
+            break
+    return lanes
+
+
+def bind_turned(plan: TurnedProduct, result: Operand) -> Kernel:
+    """The kernel of a decision: two native arrays of the result's dtype in, one native array out.
+
+    >>> import numpy as np
+    >>> from tensor_runtime.backends.shared.axes import join, row_major
+    >>> x, y = row_major((0, 1), (400, 500), "float64"), row_major((1, 0), (500, 400), "float64")
+    >>> plan = plan_turned(join(x, y, x), x, y, x)
+    >>> a, b = np.arange(200_000.0).reshape(400, 500), np.ones((500, 400))
+    >>> plan is None or bool((bind_turned(plan, x)(a, b) == a).all())
+    True
+    """
+    axes = groups_of(plan.axes)
+    return LIBRARY.bind_turned(TYPE_NAMES[result.dtype], result.shape, axes, plan.parts, *plan.turns)
