@@ -8,7 +8,7 @@ raises, which is named. Simulated devices are swept, too: that shows that it run
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, pairwise, product
 from math import isqrt
@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tensor_core.dtypes import C32, C64, F32, F64, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I64, DType
 from tensor_core.errors import ArgumentError
 from tensor_core.files.atomic_write import write_atomically
 from tensor_core.host.tensor import HostTensor
@@ -30,6 +30,7 @@ from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement, as_placement
 
 Array = np.ndarray[Any, Any]
+Again = tuple[Array, list[Array]]
 SIZES: Final = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 COUNTS: Final = (1, 4, 32, 256, 4096)
 DTYPES: Final = (F32, F64, C32, C64)
@@ -64,7 +65,7 @@ def sweep(
 
     Args:
         place: the device, such as "cuda:0".
-        operations: which to measure: "svd", "eigh", "qr".
+        operations: which to measure: "svd", "eigh", "qr", "cholesky", "lu".
         dtypes: of which types.
         sizes: rows and columns, ascending.
         counts: matrices of a stack, ascending.
@@ -144,7 +145,9 @@ def _named(case: Case) -> str:
 
 
 def matrices(operation: str, dtype: DType, extent: int, count: int, /) -> Array:
-    """Drawn matrices [extent, extent, count]; the first is zero, the second of rank 1. Hermitian ones for "eigh".
+    """Drawn matrices [extent, extent, count]; the first is zero, the second of rank 1.
+
+    Hermitian ones for "eigh", for "cholesky" their squares and as many times the identity as they have rows.
 
     >>> x = matrices("eigh", C64, 3, 4)
     >>> bool(np.all(x == x.conj().swapaxes(0, 1))), bool(x[:, :, 0].any())
@@ -160,6 +163,8 @@ def matrices(operation: str, dtype: DType, extent: int, count: int, /) -> Array:
         x[:, :, 1] = column * (column.conj().T if operation == "eigh" else x[:1, :, 1])
     if operation == "eigh":
         x = x + x.conj().swapaxes(0, 1)
+    elif operation == "cholesky":
+        x = np.einsum("ijb,kjb->ikb", x, x.conj()) + extent * np.eye(extent)[:, :, None]
     return x.astype(dtype.numpy_name)
 
 
@@ -168,13 +173,18 @@ def _bound(
 ) -> tuple[Callable[[Any], Any], Form, tuple[Form, ...]]:
     """The kernel by one driver, and the forms that it takes and makes."""
     operation, dtype, extent, count = case
-    real, square, line = dtype.component, (extent, extent, count), (extent, count)
-    made = {"svd": (square, line, square), "eigh": (line, square), "qr": (square, square)}[operation]
-    form = form_of(dtype, square, where)
-    forms = tuple(form_of(real if len(shape) == 2 else dtype, shape, where) for shape in made)
-    params = (False,) if operation == "qr" else (False, "auto")
+    square, values = form_of(dtype, (extent, extent, count), where), form_of(dtype.component, (extent, count), where)
+    forms: tuple[Form, ...] = {
+        "svd": (square, values, square),
+        "eigh": (values, square),
+        "qr": (square, square),
+        "cholesky": (square,),
+        "lu": (square, form_of(I64, (extent, count), where)),
+    }[operation]
+    params = (False, "auto") if operation in ("svd", "eigh") else (False,)
+    name, result = "lu_factor" if operation == "lu" else operation, forms if len(forms) > 1 else forms[0]
     with backend.use_drivers(DriverTable([Rule(operation, driver)]), where):
-        return backend.bind(operation, (form,), forms, params), form, forms
+        return backend.bind(name, (square,), result, params), square, forms
 
 
 def _up(backend: DeviceBackend, given: Array, form: Form) -> Any:
@@ -205,21 +215,38 @@ def _is_accurate(backend: DeviceBackend, where: Placement, case: Case, driver: s
 def _is_right(backend: DeviceBackend, where: Placement, case: Case, driver: str, given: Array) -> bool:
     kernel, form, forms = _bound(backend, where, case, driver)
     made = kernel(_up(backend, given, form))
-    parts = [_down(backend, one, kind) for one, kind in zip(made, forms, strict=True)]
+    arrays = made if isinstance(made, tuple) else (made,)
+    parts = [_down(backend, one, kind) for one, kind in zip(arrays, forms, strict=True)]
     x = _first(given)
-    if case.operation == "svd":
-        u, s, vh = parts
-        again, bases = (u * s[:, None, :]) @ vh, [u, vh.conj().swapaxes(1, 2)]
-    elif case.operation == "eigh":
-        w, v = parts
-        again, bases = (v * w[:, None, :]) @ v.conj().swapaxes(1, 2), [v]
-    else:
-        q, r = parts
-        again, bases = q @ r, [q]
+    again, bases = _AGAIN[case.operation](*parts)
     most = MOST_UNITS * case.extent * float(np.finfo(case.dtype.numpy_name).eps)
     off = [np.abs(again - x).max() / (np.abs(x).max() or 1.0)]
     off += [np.abs(one.conj().swapaxes(1, 2) @ one - np.eye(case.extent)).max() for one in bases]
     return all(one <= most for one in off)  # of NaN it is not
+
+
+def _of_svd(u: Array, s: Array, vh: Array) -> Again:
+    return (u * s[:, None, :]) @ vh, [u, vh.conj().swapaxes(1, 2)]
+
+
+def _of_eigh(w: Array, v: Array) -> Again:
+    return (v * w[:, None, :]) @ v.conj().swapaxes(1, 2), [v]
+
+
+def _of_lu(factors: Array, order: Array) -> Again:
+    lower = np.tril(factors, -1) + np.eye(factors.shape[1])
+    rows = np.argsort(order, axis=1)[:, :, None]
+    return np.take_along_axis(lower @ np.triu(factors), rows, 1), []
+
+
+_AGAIN: Final[Mapping[str, Callable[..., Again]]] = {
+    "svd": _of_svd,
+    "eigh": _of_eigh,
+    "qr": lambda q, r: (q @ r, [q]),
+    "cholesky": lambda lower: (lower @ lower.conj().swapaxes(1, 2), []),
+    "lu": _of_lu,
+}
+"""The matrices, from what was made of them, and what of that has orthonormal columns."""
 
 
 def _down(backend: DeviceBackend, array: Any, form: Form) -> Array:

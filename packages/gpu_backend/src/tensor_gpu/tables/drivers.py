@@ -23,10 +23,13 @@ DRIVERS: Final[Mapping[str, tuple[str, ...]]] = {
     "svd": ("rotations", "gesvd", "gesvdj", "gesvdjBatched", "gesvda"),
     "eigh": ("syevd", "syevj", "syevjBatched"),
     "qr": ("reflectors", "geqrf"),
+    "cholesky": ("warps", "potrf"),
+    "lu": ("warps", "getrf"),
 }
-"""By operations; ``rotations`` and ``reflectors`` are programs of our own, one launch for all matrices, the others
-routines of the library. The first one, with those that take anything, comes where no rule does."""
-ANYTHING: Final = ("gesvd", "syevd", "geqrf")
+"""By operations, of which "lu" stands for all that LU factors are made for; ``rotations``, ``reflectors`` and ``warps``
+are programs of our own, one launch for all matrices, the others routines of the library. The first one, with those that
+take anything, comes where no rule does."""
+ANYTHING: Final = ("gesvd", "syevd", "geqrf", "potrf", "getrf")
 """Routines that take every matrix."""
 Bounds = tuple[int, int | None]
 
@@ -225,6 +228,7 @@ def read_drivers(path: str | os.PathLike[str], /) -> DriverTable:
 
 
 _SMALL: Final = 256  # rows and columns of matrices of which a stack is worth a routine or program of its own
+_IN_A_WARP: Final = 32  # the same of programs that give each matrix to a warp
 _USUAL: Final = (
     Rule("svd", "rotations", extents=(1, _SMALL), counts=(2, None)),
     Rule("svd", "gesvd"),
@@ -232,6 +236,10 @@ _USUAL: Final = (
     Rule("eigh", "syevd"),
     Rule("qr", "reflectors", extents=(1, _SMALL), counts=(2, None)),
     Rule("qr", "geqrf"),
+    Rule("cholesky", "warps", extents=(1, _IN_A_WARP), counts=(2, None)),
+    Rule("cholesky", "potrf"),
+    Rule("lu", "warps", extents=(1, _IN_A_WARP), counts=(2, None)),
+    Rule("lu", "getrf"),
 )
 _TABLES: Final[Mapping[tuple[int, int], DriverTable]] = {
     (0, 0): DriverTable(_USUAL, "shipped"),
