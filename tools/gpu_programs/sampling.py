@@ -27,7 +27,7 @@ from tensor_runtime.ops.gather_scatter import SCATTER_MODES, gather, put_along_a
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.sort import argsort, sort
-from tensor_runtime.ops.views import copy
+from tensor_runtime.ops.views import copy, permute_axes
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.devices import checks
 from tensor_runtime.tensors.transfer import synchronize
@@ -62,11 +62,20 @@ def _indexed_late(place: Placement) -> None:
             synchronize(place)
 
 
+def _permuted(place: Placement) -> None:
+    """Copies that go by tiles: of two long axes, of many short ones, and of what is read backwards."""
+    x = cast(arange(4800, placement=place), F64)
+    copy(permute_axes(x.reshape((75, 64)), (1, 0)))
+    cast(permute_axes(x.reshape((40, 40, 3))[::-1], (2, 1, 0)), C64)
+    copy(permute_axes(x[:4096].reshape((2,) * 12), (7, 2, 11, 0, 5, 9, 1, 10, 3, 8, 4, 6)))
+
+
 BESIDE_CASES: Final[Mapping[str, Callable[[Placement], object]]] = {
     "sort of several runs": lambda place: sort(cast(arange(1500, placement=place) * 7919 % 1499, F64)),
     "argsort of several runs": lambda place: argsort(arange(1500, placement=place) * 7919 % 1499),
     "cast that is refused late": _refused_late,
     "indices that are refused late": _indexed_late,
+    "permutations by tiles": _permuted,
 }
 """Calls that launch what no conformance case does."""
 

@@ -228,7 +228,6 @@ def read_drivers(path: str | os.PathLike[str], /) -> DriverTable:
 
 
 _SMALL: Final = 256  # rows and columns of matrices of which a stack is worth a routine or program of its own
-_IN_A_WARP: Final = 32  # the same of programs that give each matrix to a warp
 _USUAL: Final = (
     Rule("svd", "rotations", extents=(1, _SMALL), counts=(2, None)),
     Rule("svd", "gesvd"),
@@ -236,9 +235,9 @@ _USUAL: Final = (
     Rule("eigh", "syevd"),
     Rule("qr", "reflectors", extents=(1, _SMALL), counts=(2, None)),
     Rule("qr", "geqrf"),
-    Rule("cholesky", "warps", extents=(1, _IN_A_WARP), counts=(2, None)),
+    Rule("cholesky", "warps", counts=(2, None)),
     Rule("cholesky", "potrf"),
-    Rule("lu", "warps", extents=(1, _IN_A_WARP), counts=(2, None)),
+    Rule("lu", "warps", counts=(2, None)),
     Rule("lu", "getrf"),
 )
 _TABLES: Final[Mapping[tuple[int, int], DriverTable]] = {
