@@ -21,7 +21,9 @@ from gpu_programs.recording import Noted, Recording, recorded
 from tensor_core.dtypes import C64, F64, I32
 from tensor_core.errors import CastRangeError, IndexingError
 from tensor_gpu.device.program import Program
+from tensor_runtime.algebras import MIN_PLUS, PLUS_TIMES
 from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.ops.contraction import dot_general
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.gather_scatter import SCATTER_MODES, gather, put_along_axis, scatter, take
 from tensor_runtime.ops.indexing import mutable_view
@@ -70,12 +72,20 @@ def _permuted(place: Placement) -> None:
     copy(permute_axes(x[:4096].reshape((2,) * 12), (7, 2, 11, 0, 5, 9, 1, 10, 3, 8, 4, 6)))
 
 
+def _multiplied(place: Placement) -> None:
+    """Products in several algebras whose sums go by tiles."""
+    whole = (arange(1600, placement=place) * 7919 % 1499).reshape((40, 40))
+    for x, algebra in ((whole, PLUS_TIMES), (cast(whole, F64), MIN_PLUS)):
+        dot_general(x, x, contracting=((1,), (0,)), algebra=algebra)
+
+
 BESIDE_CASES: Final[Mapping[str, Callable[[Placement], object]]] = {
     "sort of several runs": lambda place: sort(cast(arange(1500, placement=place) * 7919 % 1499, F64)),
     "argsort of several runs": lambda place: argsort(arange(1500, placement=place) * 7919 % 1499),
     "cast that is refused late": _refused_late,
     "indices that are refused late": _indexed_late,
     "permutations by tiles": _permuted,
+    "products by tiles": _multiplied,
 }
 """Calls that launch what no conformance case does."""
 

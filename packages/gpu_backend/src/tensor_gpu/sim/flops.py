@@ -56,7 +56,7 @@ _OF_STACKS: Final[Mapping[str, tuple[int, Callable[..., int]]]] = {
     "lu_solve": (2, _FORMULAS["getrs"]),
 }
 """Programs that take stacks: how many sizes come last of their arguments, before the number of matrices; from these."""
-_PRODUCTS: Final = frozenset({"sum_of_products"})
+_PRODUCTS: Final = frozenset({"sum_of_products", "tiled_products"})
 
 
 def of_solver(call: Solver, /) -> int:
