@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby, pairwise, product
-from math import isqrt
+from math import inf, isqrt
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final, NamedTuple
@@ -58,6 +58,7 @@ def sweep(
     dtypes: Sequence[DType] = DTYPES,
     sizes: Sequence[int] = SIZES,
     counts: Sequence[int] = COUNTS,
+    seconds: float = inf,
     on_case: Callable[[int, int], object] | None = None,
     on_failure: Callable[[str], object] | None = None,
 ) -> DriverTable:
@@ -69,6 +70,7 @@ def sweep(
         dtypes: of which types.
         sizes: rows and columns, ascending.
         counts: matrices of a stack, ascending.
+        seconds: after which no further case is begun; small matrices come first, and what is left out has no rule.
         on_case: called as ``on_case(done, total)`` after each case.
         on_failure: called with a line for each driver that raised, which then is not for that case.
 
@@ -83,7 +85,10 @@ def sweep(
     """
     where = as_placement(place)
     backend: Any = registry.backend_for(where)
-    cases = [Case(*one) for one in product(operations, dtypes, sizes, counts)]
+    cases = [
+        Case(operation, dtype, extent, count)
+        for extent, count, operation, dtype in product(sizes, counts, operations, dtypes)
+    ]
     if not isinstance(backend, DeviceBackend) or not cases or not {*operations} <= DRIVERS.keys():
         raise ArgumentError(
             f"sweep: found {place} and {len(cases)} cases of {', '.join(operations)}; accepted: a device of this "
@@ -93,7 +98,10 @@ def sweep(
     fastest: dict[Case, str | None] = {}
     accurate: dict[tuple[str, DType, int, bool, str], bool] = {}
     tell = on_failure or (lambda line: None)
+    end = perf_counter() + seconds
     for done, case in enumerate(cases, 1):
+        if done > 1 and perf_counter() > end:
+            break
         fastest[case] = _fastest(backend, where, case, accurate, tell)
         if on_case is not None:
             on_case(done, len(cases))
@@ -266,7 +274,7 @@ def _rules(
     for extent, extents in zip(sizes, _bounds(sizes, 0), strict=True):
         cells: list[tuple[str, Bounds]] = []
         for count, bounds in zip(counts, _bounds(counts, 1), strict=True):
-            driver = fastest[Case(operation, dtype, extent, count)]
+            driver = fastest.get(Case(operation, dtype, extent, count))
             if driver is not None:
                 cells.append((driver, bounds))
             elif cells:
