@@ -28,6 +28,7 @@ from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.gather_scatter import SCATTER_MODES, gather, put_along_axis, scatter, take
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.ranges import arange
+from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.ops.sort import argsort, sort
 from tensor_runtime.ops.views import copy, permute_axes
 from tensor_runtime.placement import Placement
@@ -56,6 +57,8 @@ def _indexed_late(place: Placement) -> None:
         with checks("deferred"):
             take(x, at, axis=0)
             gather(x[:, ::-1], at)
+            dynamic_slice(x, at[:2], (1, 2))
+            dynamic_update_slice(x, x[:1, :2], at[:2])
             for mode in SCATTER_MODES:
                 scatter(x, at, x, mode=mode)
             scatter(cast(x, C64), at, cast(x, C64), mode="multiply")
