@@ -13,10 +13,10 @@ LEAST_ELEMENTS: Final = 1 << 12
 """Fewer are copied before it matters how."""
 RUN: Final = 32
 """Neighbours that a warp reads or writes at once."""
-LINE_BYTES: Final = 128
-"""Of neighbours in both arrays, with which a plain loop moves whole lines of memory anyway."""
 SECTOR_BYTES: Final = 32
 """What memory moves at least: neighbours that are as far apart are none."""
+ENOUGH_BYTES: Final = 2 * SECTOR_BYTES
+"""Of neighbours that a warp of a plain loop meets in both arrays, with which it moves little else."""
 MOST_BLOCKS: Final = 2048
 """Of a launch; each takes tile after tile, so that the offsets within one are found once."""
 
@@ -50,7 +50,7 @@ def tiling(extents: Shape, target: Shape, operand: Shape, itemsize: int, /) -> T
     >>> powers = tuple(1 << axis for axis in range(12))
     >>> tiling((2,) * 12, powers, powers[::-1], 8).chunks
     (2, 2, 2, 2, 2, 1, 1, 2, 2, 2, 2, 2)
-    >>> tiling((64, 10, 100), (1, 64, 640), (1, 6400, 64), 8) is None  # runs of 64 neighbours in both
+    >>> tiling((64, 10, 100), (1, 64, 640), (1, 6400, 64), 8) is None  # 32 neighbours in both
     True
     """
     if not 2 <= len(extents) <= MOST_AXES or prod(extents) < LEAST_ELEMENTS:
@@ -58,10 +58,9 @@ def tiling(extents: Shape, target: Shape, operand: Shape, itemsize: int, /) -> T
     written, read = _order(target), _order(operand)
     if not read or not written:
         return None
-    first, last = written[0], read[0]
-    if max(abs(target[first]), abs(operand[last])) * itemsize > SECTOR_BYTES:
+    if max(abs(target[written[0]]), abs(operand[read[0]])) * itemsize > SECTOR_BYTES:
         return None
-    if first == last and extents[first] * itemsize >= LINE_BYTES:
+    if min(_neighbours(extents, target, written), _neighbours(extents, operand, read)) * itemsize >= ENOUGH_BYTES:
         return None
     chunks = _filled(extents, written, read)
     volume = prod(chunks)
@@ -72,6 +71,22 @@ def tiling(extents: Shape, target: Shape, operand: Shape, itemsize: int, /) -> T
 def _order(strides: Shape) -> list[int]:
     """The axes from the fastest on, without those along which nothing moves."""
     return sorted((axis for axis, stride in enumerate(strides) if stride), key=lambda axis: abs(strides[axis]))
+
+
+def _neighbours(extents: Shape, strides: Shape, order: Sequence[int]) -> int:
+    """Elements of an array that lie beside each other, of those that a warp of a plain loop has at once."""
+    covered, left = [1] * len(extents), RUN
+    for axis, extent in enumerate(extents):
+        covered[axis] = min(extent, left)
+        left //= covered[axis]
+    run, step = 1, abs(strides[order[0]])
+    for axis in order:
+        if abs(strides[axis]) != run * step:
+            break
+        run *= covered[axis]
+        if covered[axis] < extents[axis]:
+            break
+    return run
 
 
 def _filled(extents: Shape, written: Sequence[int], read: Sequence[int]) -> Shape:
