@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from itertools import groupby, pairwise, product
 from math import inf, isqrt
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,12 +23,12 @@ from tensor_core.dtypes import C32, C64, F32, F64, I64, DType
 from tensor_core.errors import ArgumentError
 from tensor_core.files.atomic_write import write_atomically
 from tensor_core.host.tensor import HostTensor
-from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.kernels.linalg.drivers import takes
 from tensor_gpu.tables.drivers import DRIVERS, Bounds, DriverTable, Rule
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement, as_placement
+from tensor_runtime.protocols import Backend
 
 Array = np.ndarray[Any, Any]
 Again = tuple[Array, list[Array]]
@@ -39,6 +40,19 @@ MOST_BYTES: Final = 1 << 28
 MOST_UNITS: Final = 40.0
 """Rounding units times extent by which residuals and orthogonality may be off."""
 CALLS: Final = 3
+
+
+@runtime_checkable
+class SweptBackend(Backend[Any], Protocol):
+    """Whose devices are swept: a backend that takes tables of drivers."""
+
+    def use_drivers(self, table: DriverTable, placement: Placement, /) -> AbstractContextManager[object]:
+        """Decompose by a table inside a ``with`` block; kernels are bound anew."""
+        ...
+
+    def wait_for(self, placement: Placement, /) -> None:
+        """Wait for every stream of one device."""
+        ...
 
 
 class Case(NamedTuple):
@@ -89,7 +103,7 @@ def sweep(
         Case(operation, dtype, extent, count)
         for extent, count, operation, dtype in product(sizes, counts, operations, dtypes)
     ]
-    if not isinstance(backend, DeviceBackend) or not cases or not {*operations} <= DRIVERS.keys():
+    if not isinstance(backend, SweptBackend) or not cases or not {*operations} <= DRIVERS.keys():
         raise ArgumentError(
             f"sweep: found {place} and {len(cases)} cases of {', '.join(operations)}; accepted: a device of this "
             f"package, and sizes, counts and dtypes of {', '.join(DRIVERS)}",
@@ -114,7 +128,7 @@ def sweep(
 
 
 def _fastest(
-    backend: DeviceBackend,
+    backend: SweptBackend,
     where: Placement,
     case: Case,
     accurate: dict[tuple[str, DType, int, bool, str], bool],
@@ -177,7 +191,7 @@ def matrices(operation: str, dtype: DType, extent: int, count: int, /) -> Array:
 
 
 def _bound(
-    backend: DeviceBackend, where: Placement, case: Case, driver: str
+    backend: SweptBackend, where: Placement, case: Case, driver: str
 ) -> tuple[Callable[[Any], Any], Form, tuple[Form, ...]]:
     """The kernel by one driver, and the forms that it takes and makes."""
     operation, dtype, extent, count = case
@@ -195,11 +209,11 @@ def _bound(
         return backend.bind(name, (square,), result, params), square, forms
 
 
-def _up(backend: DeviceBackend, given: Array, form: Form) -> Any:
+def _up(backend: SweptBackend, given: Array, form: Form) -> Any:
     return backend.upload(HostTensor.wrap_bytes(bytearray(given.tobytes(order="F")), form.shape, form.dtype), form)
 
 
-def _seconds(backend: DeviceBackend, where: Placement, case: Case, driver: str) -> float:
+def _seconds(backend: SweptBackend, where: Placement, case: Case, driver: str) -> float:
     """The shortest of some calls, waited for; the first one, which compiles, is not counted."""
     kernel, form, _ = _bound(backend, where, case, driver)
     x = _up(backend, matrices(*case), form)
@@ -213,14 +227,14 @@ def _seconds(backend: DeviceBackend, where: Placement, case: Case, driver: str) 
     return best
 
 
-def _is_accurate(backend: DeviceBackend, where: Placement, case: Case, driver: str) -> bool:
+def _is_accurate(backend: SweptBackend, where: Placement, case: Case, driver: str) -> bool:
     """Whether awkward matrices are decomposed to a few rounding units: one after the other where stacks are of one."""
     given = matrices(case.operation, case.dtype, case.extent, 3)
     stacks = [given] if case.matrices > 1 else [given[:, :, place : place + 1] for place in range(3)]
     return all(_is_right(backend, where, case._replace(matrices=one.shape[2]), driver, one) for one in stacks)
 
 
-def _is_right(backend: DeviceBackend, where: Placement, case: Case, driver: str, given: Array) -> bool:
+def _is_right(backend: SweptBackend, where: Placement, case: Case, driver: str, given: Array) -> bool:
     kernel, form, forms = _bound(backend, where, case, driver)
     made = kernel(_up(backend, given, form))
     arrays = made if isinstance(made, tuple) else (made,)
@@ -257,7 +271,7 @@ _AGAIN: Final[Mapping[str, Callable[..., Again]]] = {
 """The matrices, from what was made of them, and what of that has orthonormal columns."""
 
 
-def _down(backend: DeviceBackend, array: Any, form: Form) -> Array:
+def _down(backend: SweptBackend, array: Any, form: Form) -> Array:
     raw = np.frombuffer(bytes(backend.download(array, form).raw), form.dtype.numpy_name)
     return _first(raw.reshape(form.shape, order="F"))
 

@@ -126,7 +126,18 @@ def decoded(operands: int, kept: int, summed: int, arguments: tuple[Argument, ..
 
 
 def compute_sums(memory: HostMemory, what: SumOfProducts, given: SummedArguments, /) -> None:
-    """What a launch means: the sums, by kernels of the CPU backend."""
+    """What a launch means: the sums, by kernels of the CPU backend.
+
+    >>> from tensor_core import F64
+    >>> from tensor_gpu.sim.memory import SimulatedMemory
+    >>> memory = SimulatedMemory(0, 1 << 12)
+    >>> x, total = (Elements(memory.allocate(24), F64, shape, (1,) * len(shape)) for shape in ((3,), ()))
+    >>> x.of(memory)[...] = [1.0, 2.0, 4.0]
+    >>> given = SummedArguments((total.address, x.address), (), ((), ()), (3,), ((1,),))
+    >>> compute_sums(memory, SumOfProducts((F64,), F64), given)
+    >>> total.of(memory).item()
+    7.0
+    """
     shape = (*given.kept, *given.summed)
     inner, labels = tuple(range(len(given.kept))), tuple(range(len(shape)))
     target = Elements(given.addresses[0], what.result, given.kept, given.kept_strides[0])

@@ -162,7 +162,18 @@ def counted_steps(expression: Expression, /) -> int:
 
 
 def compute_expression(memory: HostMemory, expression: Expression, given: ElementwiseArguments, /) -> None:
-    """What a launch means: the expression, by kernels of the CPU backend."""
+    """What a launch means: the expression, by kernels of the CPU backend.
+
+    >>> from tensor_core import F64
+    >>> from tensor_gpu.sim.memory import SimulatedMemory
+    >>> memory = SimulatedMemory(0, 1 << 12)
+    >>> x, y = (Elements(memory.allocate(16), F64, (2,), (1,)) for _ in range(2))
+    >>> x.of(memory)[...] = [1.0, 2.0]
+    >>> twice = Expression((F64,), (Step("add", (0, 0), (F64, F64), F64),))
+    >>> compute_expression(memory, twice, ElementwiseArguments(y.address, (x.address,), (2,), ((1,), (1,))))
+    >>> y.of(memory).tolist()
+    [2.0, 4.0]
+    """
     target = Elements(given.target, expression.result, given.shape, given.strides[0])
     if not target_size(given.shape):
         return
