@@ -186,7 +186,7 @@ COMPILE := $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 
 # In this order: each file is bound to the versions of those before. The file that is there says which versions stay.
 lock: $(VENV)/.made
 	$(VENV)/bin/python $(PIP_INSTALL) $(LOCKED) -r requirements/lock.txt
-	@set -e; before=; for group in run build test dev docs dist lock nvrtc plugins cupy; do \
+	@set -e; before=; for group in run build test dev docs dist lock nvrtc plugins cupy cutensor12 cutensor13 nvmath; do \
 		$(COMPILE) $(LOCK_OPTIONS) --group $$group $$before -o requirements/$$group.txt; \
 		before="$$before -c requirements/$$group.txt"; \
 	done

@@ -11,7 +11,7 @@ from tensor_core.dtypes import DType
 
 Array = np.ndarray[Any, Any]
 
-SUMS: Final = frozenset({"sum_of_products", "fold"})
+SUMS: Final = frozenset({"sum_of_products", "tiled_products", "fold"})
 """Entries of programs whose order of operations is open."""
 
 

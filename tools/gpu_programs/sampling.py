@@ -21,13 +21,16 @@ from gpu_programs.recording import Noted, Recording, recorded
 from tensor_core.dtypes import C64, F64, I32
 from tensor_core.errors import CastRangeError, IndexingError
 from tensor_gpu.device.program import Program
+from tensor_runtime.algebras import MIN_PLUS, PLUS_TIMES
 from tensor_runtime.dispatch.conversion import cast
+from tensor_runtime.ops.contraction import dot_general
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.gather_scatter import SCATTER_MODES, gather, put_along_axis, scatter, take
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.ranges import arange
+from tensor_runtime.ops.slicing import dynamic_slice, dynamic_update_slice
 from tensor_runtime.ops.sort import argsort, sort
-from tensor_runtime.ops.views import copy
+from tensor_runtime.ops.views import copy, permute_axes
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.devices import checks
 from tensor_runtime.tensors.transfer import synchronize
@@ -54,6 +57,8 @@ def _indexed_late(place: Placement) -> None:
         with checks("deferred"):
             take(x, at, axis=0)
             gather(x[:, ::-1], at)
+            dynamic_slice(x, at[:2], (1, 2))
+            dynamic_update_slice(x, x[:1, :2], at[:2])
             for mode in SCATTER_MODES:
                 scatter(x, at, x, mode=mode)
             scatter(cast(x, C64), at, cast(x, C64), mode="multiply")
@@ -62,11 +67,28 @@ def _indexed_late(place: Placement) -> None:
             synchronize(place)
 
 
+def _permuted(place: Placement) -> None:
+    """Copies that go by tiles: of two long axes, of many short ones, and of what is read backwards."""
+    x = cast(arange(4800, placement=place), F64)
+    copy(permute_axes(x.reshape((75, 64)), (1, 0)))
+    cast(permute_axes(x.reshape((40, 40, 3))[::-1], (2, 1, 0)), C64)
+    copy(permute_axes(x[:4096].reshape((2,) * 12), (7, 2, 11, 0, 5, 9, 1, 10, 3, 8, 4, 6)))
+
+
+def _multiplied(place: Placement) -> None:
+    """Products in several algebras whose sums go by tiles."""
+    whole = (arange(1600, placement=place) * 7919 % 1499).reshape((40, 40))
+    for x, algebra in ((whole, PLUS_TIMES), (cast(whole, F64), MIN_PLUS)):
+        dot_general(x, x, contracting=((1,), (0,)), algebra=algebra)
+
+
 BESIDE_CASES: Final[Mapping[str, Callable[[Placement], object]]] = {
     "sort of several runs": lambda place: sort(cast(arange(1500, placement=place) * 7919 % 1499, F64)),
     "argsort of several runs": lambda place: argsort(arange(1500, placement=place) * 7919 % 1499),
     "cast that is refused late": _refused_late,
     "indices that are refused late": _indexed_late,
+    "permutations by tiles": _permuted,
+    "products by tiles": _multiplied,
 }
 """Calls that launch what no conformance case does."""
 

@@ -24,6 +24,7 @@ from tensor_gpu.device.api import Gemm
 from tensor_gpu.sim.api import SimulatedApi
 from tensor_gpu.sim.errors import CallFailedError, SimulationError
 from tensor_gpu.sim.faults import Faults, Limits
+from tensor_gpu.tables.drivers import DriverTable, Rule
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
 from tensor_runtime.placement import DeviceKind, MemoryKind
@@ -178,7 +179,12 @@ def test_tensors_of_a_lost_device_can_be_dropped(api: SimulatedApi) -> None:
 
 def test_what_a_solver_reports_of_a_matrix_is_told_with_its_place_in_the_batch(api: SimulatedApi) -> None:
     x = on_device(STACK)
-    with api.under(Faults(info={"potrf": {1: 2}})), pytest.raises(NotPositiveDefiniteError) as indefinite:
+    by_library: Any = tr.backend("faulty").use_drivers(DriverTable([Rule("cholesky", "potrf")]))  # type: ignore[attr-defined]
+    with (
+        by_library,
+        api.under(Faults(info={"potrf": {1: 2}})),
+        pytest.raises(NotPositiveDefiniteError) as indefinite,
+    ):
         tensor_linalg.cholesky(x)
     with api.under(Faults(info={"gesvd": {2: 1}})), pytest.raises(NotConvergedError) as endless:
         tensor_linalg.svd(x, driver="gesvd")

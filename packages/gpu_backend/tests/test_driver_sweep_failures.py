@@ -74,3 +74,13 @@ def test_the_second_matrix_is_of_rank_1(operation: str, dtype: Any) -> None:
     assert [int(np.linalg.matrix_rank(x[:, :, place])) for place in range(3)] == [0, 1, 6]
     if operation == "eigh":
         assert np.array_equal(x, x.conj().swapaxes(0, 1))
+
+
+def test_a_sweep_ends_when_its_time_is_over_and_has_rules_for_what_was_measured() -> None:
+    done: list[int] = []
+    given = {"operations": ["qr"], "dtypes": [F64], "sizes": [4, 8, 16], "counts": [3]}
+    table = sweep("swept:0", **given, seconds=0.0, on_case=lambda number, total: done.append(number))  # type: ignore[arg-type]
+
+    assert done == [1]
+    assert [rule.extents for rule in table.rules] == [(0, 5)]
+    assert len(sweep("swept:0", **given, seconds=60.0).rules) == 3  # type: ignore[arg-type]

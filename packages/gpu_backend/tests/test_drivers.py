@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,14 @@ def decomposed(operation: str, x: tr.Tensor) -> tuple[Array, list[Array]]:
     if operation == "eigh":
         w, v = map(first, tl.eigh(x))
         return (v * w[:, None, :]) @ v.conj().swapaxes(1, 2), [v]
+    if operation == "cholesky":
+        lower = first(tl.cholesky(x))
+        return lower @ lower.conj().swapaxes(1, 2), []
+    if operation == "lu":
+        factors, order = map(first, tl.lu_factor(x))
+        steps = min(factors.shape[1:])
+        lower, upper = np.tril(factors[:, :, :steps], -1) + np.eye(factors.shape[1], steps), np.triu(factors[:, :steps])
+        return np.take_along_axis(lower @ upper, np.argsort(order, axis=1)[:, :, None], 1), []
     q, r = map(first, tl.qr(x))
     return q @ r, [q]
 
@@ -86,7 +95,7 @@ def test_every_driver_decomposes(
     machine: Machine,
 ) -> None:
     rows, columns, count = shape
-    if operation == "eigh" and rows != columns:
+    if operation in ("eigh", "cholesky"):
         columns = rows
     given = matrices(operation, dtype, max(rows, columns), count + 1)[:rows, :columns, 1:]  # none of zeros
     x = tr.to(tr.asarray(np.asfortranarray(given)), place)
@@ -102,13 +111,18 @@ def test_every_driver_decomposes(
 
 
 def routines(machine: Machine) -> list[str]:
-    names = ("gesvd", "gesvdj", "gesvdjBatched", "gesvdaStridedBatched", "syevd", "syevj", "syevjBatched", "geqrf")
+    names = (
+        *("gesvd", "gesvdj", "gesvdjBatched", "gesvdaStridedBatched", "syevd", "syevj", "syevjBatched", "geqrf"),
+        *("potrf", "potrfBatched", "getrf", "getrfBatched", "getrs", "getrsBatched"),
+    )
     return [name[1:] for name, _ in machine.noted(*(f"d{one}" for one in names))]
 
 
 def test_a_table_names_the_routine_that_is_called(machine: Machine) -> None:
     backend: Any = tr.backend("drivenfake")
-    stack = tr.to(tr.asarray(np.asfortranarray(matrices("eigh", F64, 4, 5))), "drivenfake:0")
+    stack, definite = (
+        tr.to(tr.asarray(np.asfortranarray(matrices(kind, F64, 4, 5))), "drivenfake:0") for kind in ("eigh", "cholesky")
+    )
     for operation, driver, called in (
         ("svd", "gesvd", ["gesvd"] * 5),
         ("svd", "gesvdj", ["gesvdj"] * 5),
@@ -120,10 +134,15 @@ def test_a_table_names_the_routine_that_is_called(machine: Machine) -> None:
         ("eigh", "syevjBatched", ["syevjBatched"]),
         ("qr", "reflectors", []),
         ("qr", "geqrf", ["geqrf"] * 5),
+        ("cholesky", "warps", []),
+        ("cholesky", "potrf", ["potrfBatched"]),
+        ("lu", "warps", []),
+        ("lu", "getrf", ["getrfBatched", "getrsBatched"]),
     ):
+        given = definite if operation == "cholesky" else stack
         machine.calls.clear()
         with backend.use_drivers(DriverTable([Rule(operation, driver)])):
-            getattr(tl, operation)(stack)
+            tl.inv(definite) if operation == "lu" else getattr(tl, operation)(given)
         assert routines(machine) == called, driver
 
 
@@ -173,13 +192,14 @@ def test_a_driver_that_does_not_take_a_matrix_leaves_it_to_the_next_rule(machine
         assert routines(machine) == ["gesvdaStridedBatched", "gesvd"]
     assert [takes(256, 1, 9, one) for one in ("rotations", "reflectors")] == [True, True]
     assert [takes(257, 1, 9, one) for one in ("rotations", "reflectors")] == [False, False]
+    assert [takes(rows, 3, 9, "warps") for rows in (32, 33)] == [True, False]
 
 
 def test_failures_of_each_matrix_are_told_by_every_driver(api: SimulatedApi) -> None:
     backend: Any = tr.backend("driven")
     x = tr.to(tr.asarray(np.asfortranarray(matrices("eigh", F64, 5, 4)[:, :, 1:])), "driven:0")
     for operation, driver in ONE_OF_EACH:
-        if operation == "qr" or driver == "rotations":
+        if operation in ("qr", "cholesky", "lu") or driver == "rotations":
             continue
         limits = Limits(devices=2, memory_bytes=1 << 24, largest_batch=2)
         with (
@@ -215,6 +235,10 @@ def test_the_rules_shipped_are_those_of_the_device() -> None:
         assert shipped(capability).driver("svd", C64, 256, 1, everything) == "gesvd"
         assert shipped(capability).driver("svd", F64, 64, 100, everything) == "rotations"
         assert shipped(capability).driver("eigh", F64, 300, 100, everything) == "syevd"
+        for operation, routine in (("cholesky", "potrf"), ("lu", "getrf")):
+            for extent, count, expected in ((32, 2, "warps"), (33, 2, routine), (32, 1, routine)):
+                able = partial(takes, extent, extent, count)
+                assert shipped(capability).driver(operation, F64, extent, count, able) == expected
 
 
 def test_a_table_is_read_back_as_it_was_and_its_digest_is_of_the_rules_alone(tmp_path: Path) -> None:
@@ -388,7 +412,7 @@ def test_the_sweep_runs_to_its_end_and_its_file_is_taken(
         assert np.abs(again - first(x)).max() < 1e-13
 
 
-@pytest.mark.parametrize("wrong", [{"place": "cpu"}, {"sizes": []}, {"operations": ["lu"]}])
+@pytest.mark.parametrize("wrong", [{"place": "cpu"}, {"sizes": []}, {"operations": ["ldl"]}])
 def test_what_cannot_be_swept_is_told(wrong: dict[str, Any], api: SimulatedApi) -> None:
     given = {"place": "driven:0", **wrong}
     with pytest.raises(ArgumentError, match="accepted: a device of this package"):

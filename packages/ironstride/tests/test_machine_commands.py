@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensor_runtime as tr
 from ironstride.program.arguments import parser_of
 from ironstride.program.commands.benchmark import every_case
 from ironstride.program.commands.completion import SHELLS, commands_of, completion
@@ -66,6 +67,35 @@ def test_calibrate_tells_its_rates_as_json(tmp_path: Path, capsys: pytest.Captur
     found = json.loads(capsys.readouterr().out)
     assert found["saved"] == str(file)
     assert json.loads(file.read_text(encoding="utf-8")).items() <= found.items()
+
+
+def test_calibrate_measures_a_device_and_its_backend_takes_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "drivers.json"
+
+    assert main(["calibrate", "--device", "sim:1", "--seconds", "0.2", "-o", str(file)]) == 0
+    saved = capsys.readouterr().out
+    assert main(["calibrate", "--device", "sim:1", "--seconds", "0.2", "-o", str(file), "--json"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert saved.startswith(f"saved {file}, digest ")
+    assert found == {"saved": str(file), **content}
+    assert content["rules"] and content["machine"].startswith("simulated device")
+    with tr.backend("sim").use_drivers(file, "sim:1"):  # type: ignore[attr-defined]
+        assert content["digest"] in tr.backend("sim").describe()["sim:1"]
+
+
+def test_a_device_that_cannot_be_measured_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong, said in (
+        (["--device", "cpu", "-o", "rates.json"], "cpu measures nothing; accepted: devices whose backend has tables"),
+        (["--device", "sim:0"], "no file for the table; name one with -o"),
+        (["--device", "sim:0", "-o", "rates.txt"], "the ending must be .json"),
+        (["--device", "sim:9", "-o", str(tmp_path / "rates.json")], "sim:9"),
+    ):
+        assert main(["calibrate", *wrong]) == 2
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
@@ -24,7 +24,7 @@ from tensor_gpu.tables.drivers import DriverTable, read_drivers, shipped
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, Placement, as_placement
-from tensor_runtime.protocols import Kernel, KernelChoice, MemoryUse, Operand, Result
+from tensor_runtime.protocols import Kernel, KernelChoice, MemoryUse, OnCase, Operand, Result
 
 
 class DeviceBackend:
@@ -215,6 +215,12 @@ class DeviceBackend:
         """Of these devices, all at once; the others keep theirs."""
         self._drivers = {**self._drivers, **tables}
         binding_cache.clear()
+
+    def calibrate(self, placement: Placement, seconds: float, on_case: OnCase, tell: Callable[[str], object], /) -> str:
+        """The table of a device's fastest drivers, for :meth:`use_drivers`, of what so many seconds suffice for."""
+        from tensor_gpu.sweep import sweep
+
+        return sweep(placement, seconds=seconds, on_case=on_case, on_failure=tell).to_json()
 
     def stream(self, placement: Placement, handle: int | None, /) -> UserStream:
         """A new stream of a device, or another library's.

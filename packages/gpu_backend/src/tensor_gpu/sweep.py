@@ -8,28 +8,30 @@ raises, which is named. Simulated devices are swept, too: that shows that it run
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from itertools import groupby, pairwise, product
-from math import isqrt
+from math import inf, isqrt
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from tensor_core.dtypes import C32, C64, F32, F64, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I64, DType
 from tensor_core.errors import ArgumentError
 from tensor_core.files.atomic_write import write_atomically
 from tensor_core.host.tensor import HostTensor
-from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.kernels.linalg.drivers import takes
 from tensor_gpu.tables.drivers import DRIVERS, Bounds, DriverTable, Rule
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement, as_placement
+from tensor_runtime.protocols import Backend
 
 Array = np.ndarray[Any, Any]
+Again = tuple[Array, list[Array]]
 SIZES: Final = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 COUNTS: Final = (1, 4, 32, 256, 4096)
 DTYPES: Final = (F32, F64, C32, C64)
@@ -38,6 +40,19 @@ MOST_BYTES: Final = 1 << 28
 MOST_UNITS: Final = 40.0
 """Rounding units times extent by which residuals and orthogonality may be off."""
 CALLS: Final = 3
+
+
+@runtime_checkable
+class SweptBackend(Backend[Any], Protocol):
+    """Whose devices are swept: a backend that takes tables of drivers."""
+
+    def use_drivers(self, table: DriverTable, placement: Placement, /) -> AbstractContextManager[object]:
+        """Decompose by a table inside a ``with`` block; kernels are bound anew."""
+        ...
+
+    def wait_for(self, placement: Placement, /) -> None:
+        """Wait for every stream of one device."""
+        ...
 
 
 class Case(NamedTuple):
@@ -57,6 +72,7 @@ def sweep(
     dtypes: Sequence[DType] = DTYPES,
     sizes: Sequence[int] = SIZES,
     counts: Sequence[int] = COUNTS,
+    seconds: float = inf,
     on_case: Callable[[int, int], object] | None = None,
     on_failure: Callable[[str], object] | None = None,
 ) -> DriverTable:
@@ -64,10 +80,11 @@ def sweep(
 
     Args:
         place: the device, such as "cuda:0".
-        operations: which to measure: "svd", "eigh", "qr".
+        operations: which to measure: "svd", "eigh", "qr", "cholesky", "lu".
         dtypes: of which types.
         sizes: rows and columns, ascending.
         counts: matrices of a stack, ascending.
+        seconds: after which no further case is begun; small matrices come first, and what is left out has no rule.
         on_case: called as ``on_case(done, total)`` after each case.
         on_failure: called with a line for each driver that raised, which then is not for that case.
 
@@ -82,8 +99,11 @@ def sweep(
     """
     where = as_placement(place)
     backend: Any = registry.backend_for(where)
-    cases = [Case(*one) for one in product(operations, dtypes, sizes, counts)]
-    if not isinstance(backend, DeviceBackend) or not cases or not {*operations} <= DRIVERS.keys():
+    cases = [
+        Case(operation, dtype, extent, count)
+        for extent, count, operation, dtype in product(sizes, counts, operations, dtypes)
+    ]
+    if not isinstance(backend, SweptBackend) or not cases or not {*operations} <= DRIVERS.keys():
         raise ArgumentError(
             f"sweep: found {place} and {len(cases)} cases of {', '.join(operations)}; accepted: a device of this "
             f"package, and sizes, counts and dtypes of {', '.join(DRIVERS)}",
@@ -92,7 +112,10 @@ def sweep(
     fastest: dict[Case, str | None] = {}
     accurate: dict[tuple[str, DType, int, bool, str], bool] = {}
     tell = on_failure or (lambda line: None)
+    end = perf_counter() + seconds
     for done, case in enumerate(cases, 1):
+        if done > 1 and perf_counter() > end:
+            break
         fastest[case] = _fastest(backend, where, case, accurate, tell)
         if on_case is not None:
             on_case(done, len(cases))
@@ -105,7 +128,7 @@ def sweep(
 
 
 def _fastest(
-    backend: DeviceBackend,
+    backend: SweptBackend,
     where: Placement,
     case: Case,
     accurate: dict[tuple[str, DType, int, bool, str], bool],
@@ -144,7 +167,9 @@ def _named(case: Case) -> str:
 
 
 def matrices(operation: str, dtype: DType, extent: int, count: int, /) -> Array:
-    """Drawn matrices [extent, extent, count]; the first is zero, the second of rank 1. Hermitian ones for "eigh".
+    """Drawn matrices [extent, extent, count]; the first is zero, the second of rank 1.
+
+    Hermitian ones for "eigh", for "cholesky" their squares and as many times the identity as they have rows.
 
     >>> x = matrices("eigh", C64, 3, 4)
     >>> bool(np.all(x == x.conj().swapaxes(0, 1))), bool(x[:, :, 0].any())
@@ -160,28 +185,35 @@ def matrices(operation: str, dtype: DType, extent: int, count: int, /) -> Array:
         x[:, :, 1] = column * (column.conj().T if operation == "eigh" else x[:1, :, 1])
     if operation == "eigh":
         x = x + x.conj().swapaxes(0, 1)
+    elif operation == "cholesky":
+        x = np.einsum("ijb,kjb->ikb", x, x.conj()) + extent * np.eye(extent)[:, :, None]
     return x.astype(dtype.numpy_name)
 
 
 def _bound(
-    backend: DeviceBackend, where: Placement, case: Case, driver: str
+    backend: SweptBackend, where: Placement, case: Case, driver: str
 ) -> tuple[Callable[[Any], Any], Form, tuple[Form, ...]]:
     """The kernel by one driver, and the forms that it takes and makes."""
     operation, dtype, extent, count = case
-    real, square, line = dtype.component, (extent, extent, count), (extent, count)
-    made = {"svd": (square, line, square), "eigh": (line, square), "qr": (square, square)}[operation]
-    form = form_of(dtype, square, where)
-    forms = tuple(form_of(real if len(shape) == 2 else dtype, shape, where) for shape in made)
-    params = (False,) if operation == "qr" else (False, "auto")
+    square, values = form_of(dtype, (extent, extent, count), where), form_of(dtype.component, (extent, count), where)
+    forms: tuple[Form, ...] = {
+        "svd": (square, values, square),
+        "eigh": (values, square),
+        "qr": (square, square),
+        "cholesky": (square,),
+        "lu": (square, form_of(I64, (extent, count), where)),
+    }[operation]
+    params = (False, "auto") if operation in ("svd", "eigh") else (False,)
+    name, result = "lu_factor" if operation == "lu" else operation, forms if len(forms) > 1 else forms[0]
     with backend.use_drivers(DriverTable([Rule(operation, driver)]), where):
-        return backend.bind(operation, (form,), forms, params), form, forms
+        return backend.bind(name, (square,), result, params), square, forms
 
 
-def _up(backend: DeviceBackend, given: Array, form: Form) -> Any:
+def _up(backend: SweptBackend, given: Array, form: Form) -> Any:
     return backend.upload(HostTensor.wrap_bytes(bytearray(given.tobytes(order="F")), form.shape, form.dtype), form)
 
 
-def _seconds(backend: DeviceBackend, where: Placement, case: Case, driver: str) -> float:
+def _seconds(backend: SweptBackend, where: Placement, case: Case, driver: str) -> float:
     """The shortest of some calls, waited for; the first one, which compiles, is not counted."""
     kernel, form, _ = _bound(backend, where, case, driver)
     x = _up(backend, matrices(*case), form)
@@ -195,34 +227,51 @@ def _seconds(backend: DeviceBackend, where: Placement, case: Case, driver: str) 
     return best
 
 
-def _is_accurate(backend: DeviceBackend, where: Placement, case: Case, driver: str) -> bool:
+def _is_accurate(backend: SweptBackend, where: Placement, case: Case, driver: str) -> bool:
     """Whether awkward matrices are decomposed to a few rounding units: one after the other where stacks are of one."""
     given = matrices(case.operation, case.dtype, case.extent, 3)
     stacks = [given] if case.matrices > 1 else [given[:, :, place : place + 1] for place in range(3)]
     return all(_is_right(backend, where, case._replace(matrices=one.shape[2]), driver, one) for one in stacks)
 
 
-def _is_right(backend: DeviceBackend, where: Placement, case: Case, driver: str, given: Array) -> bool:
+def _is_right(backend: SweptBackend, where: Placement, case: Case, driver: str, given: Array) -> bool:
     kernel, form, forms = _bound(backend, where, case, driver)
     made = kernel(_up(backend, given, form))
-    parts = [_down(backend, one, kind) for one, kind in zip(made, forms, strict=True)]
+    arrays = made if isinstance(made, tuple) else (made,)
+    parts = [_down(backend, one, kind) for one, kind in zip(arrays, forms, strict=True)]
     x = _first(given)
-    if case.operation == "svd":
-        u, s, vh = parts
-        again, bases = (u * s[:, None, :]) @ vh, [u, vh.conj().swapaxes(1, 2)]
-    elif case.operation == "eigh":
-        w, v = parts
-        again, bases = (v * w[:, None, :]) @ v.conj().swapaxes(1, 2), [v]
-    else:
-        q, r = parts
-        again, bases = q @ r, [q]
+    again, bases = _AGAIN[case.operation](*parts)
     most = MOST_UNITS * case.extent * float(np.finfo(case.dtype.numpy_name).eps)
     off = [np.abs(again - x).max() / (np.abs(x).max() or 1.0)]
     off += [np.abs(one.conj().swapaxes(1, 2) @ one - np.eye(case.extent)).max() for one in bases]
     return all(one <= most for one in off)  # of NaN it is not
 
 
-def _down(backend: DeviceBackend, array: Any, form: Form) -> Array:
+def _of_svd(u: Array, s: Array, vh: Array) -> Again:
+    return (u * s[:, None, :]) @ vh, [u, vh.conj().swapaxes(1, 2)]
+
+
+def _of_eigh(w: Array, v: Array) -> Again:
+    return (v * w[:, None, :]) @ v.conj().swapaxes(1, 2), [v]
+
+
+def _of_lu(factors: Array, order: Array) -> Again:
+    lower = np.tril(factors, -1) + np.eye(factors.shape[1])
+    rows = np.argsort(order, axis=1)[:, :, None]
+    return np.take_along_axis(lower @ np.triu(factors), rows, 1), []
+
+
+_AGAIN: Final[Mapping[str, Callable[..., Again]]] = {
+    "svd": _of_svd,
+    "eigh": _of_eigh,
+    "qr": lambda q, r: (q @ r, [q]),
+    "cholesky": lambda lower: (lower @ lower.conj().swapaxes(1, 2), []),
+    "lu": _of_lu,
+}
+"""The matrices, from what was made of them, and what of that has orthonormal columns."""
+
+
+def _down(backend: SweptBackend, array: Any, form: Form) -> Array:
     raw = np.frombuffer(bytes(backend.download(array, form).raw), form.dtype.numpy_name)
     return _first(raw.reshape(form.shape, order="F"))
 
@@ -239,7 +288,7 @@ def _rules(
     for extent, extents in zip(sizes, _bounds(sizes, 0), strict=True):
         cells: list[tuple[str, Bounds]] = []
         for count, bounds in zip(counts, _bounds(counts, 1), strict=True):
-            driver = fastest[Case(operation, dtype, extent, count)]
+            driver = fastest.get(Case(operation, dtype, extent, count))
             if driver is not None:
                 cells.append((driver, bounds))
             elif cells:

@@ -3,8 +3,8 @@
 Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is the backend's own array, opaque to
 everyone else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the
 version it was written for in its info entry. Protocols that are optional as a whole (:class:`ThreadedBackend`,
-:class:`SequencingBackend`, :class:`ExplainingBackend`, :class:`CallingBackend`, :class:`DeviceBackend`) may come
-without it.
+:class:`SequencingBackend`, :class:`ExplainingBackend`, :class:`MeasuringBackend`, :class:`CallingBackend`,
+:class:`DeviceBackend`) may come without it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ R_co = TypeVar("R_co", covariant=True)
 Operand = Form | type
 """What a kernel is bound to: a tensor's form, or the type that stands in for a Python number."""
 Result = Form | tuple[Form, ...]
+OnCase = Callable[[int, int], object]  # told how many are done, of how many
 Kernel = Callable[..., Any]
 """Native arrays (and Python numbers) in; one native array, or a tuple of them, out. Never warns.
 
@@ -40,10 +41,8 @@ results, such as copies of operands. Without one it counts as 0, and a few megab
 """
 
 KernelStep = tuple[Kernel, int, int]
-"""One kernel of a sequence, and the slots of its operands; -1 for those that it has not.
-
-Slots hold the operands of the sequence, then the result of each step.
-"""
+"""One kernel of a sequence, and the slots of its operands; -1 for those that it has not. Slots hold the operands of the
+sequence, then the result of each step."""
 StepFailed = Callable[[int, Exception], BaseException]
 """From the number of a step and what its kernel raised to what is raised instead."""
 
@@ -388,4 +387,13 @@ class ExplainingBackend(Protocol):
 
     def explain(self, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> KernelChoice:
         """The kernel that :meth:`Backend.bind` gives for the same arguments; errors as there."""
+        ...
+
+
+@runtime_checkable
+class MeasuringBackend(Protocol):
+    """What a backend adds, if it likes, that measures its devices; ``ironstride calibrate --device`` asks for it."""
+
+    def calibrate(self, placement: Placement, seconds: float, on_case: OnCase, tell: Callable[[str], object], /) -> str:
+        """JSON text of a table that the backend takes, with a "digest", of about so many seconds."""
         ...

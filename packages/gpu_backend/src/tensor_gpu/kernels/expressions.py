@@ -12,10 +12,14 @@ from typing import Any
 from tensor_core.dtypes import FLOATING, Bool, DType
 from tensor_core.promotion import promote, promote_scalar
 from tensor_core.shapes import compact_strides
+from tensor_gpu.device.api import MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
-from tensor_gpu.kernels.walks import broadcast_strides, walk
+from tensor_gpu.device.program import Program
+from tensor_gpu.kernels.tiling import tiling
+from tensor_gpu.kernels.walks import Walk, broadcast_strides, walk
 from tensor_gpu.programs.elementwise import Expression, Number, Step, elementwise_program
+from tensor_gpu.programs.transposition import transposition_program
 from tensor_runtime.backends.shared.value_errors import number_out_of_range
 from tensor_runtime.contracts.elementwise import STEP_PARAMS, ProgramParams
 from tensor_runtime.form import Form, Shape
@@ -179,12 +183,8 @@ def walker(executor: Executor, expression: Expression, shape: Shape, strides: Se
     >>> bench.get(y)
     [1.0, 1.0, 2.0, 2.0]
     """
-    walked = walk(shape, strides)
-    program = elementwise_program(expression, len(walked.extents), walked.is_contiguous)
     size = prod(shape)
-    fixed: tuple[int, ...] = (size,)
-    if not walked.is_contiguous:
-        fixed += (*walked.extents, *(stride for along in walked.strides for stride in along))
+    program, threads, fixed = _planned(expression, size, walk(shape, strides))
     numbers = [checked_number(name, kind) if isinstance(kind, Number) else None for kind in expression.operands]
 
     def submit(target: DeviceArray, values: Sequence[Any]) -> None:
@@ -197,9 +197,25 @@ def walker(executor: Executor, expression: Expression, shape: Shape, strides: Se
                 arguments.append(value.address)
                 read.append(value)
         if size:
-            executor.launch(program, size, (*arguments, *fixed), reads=read, writes=(target,))
+            executor.launch(program, threads, (*arguments, *fixed), reads=read, writes=(target,))
 
     return submit
+
+
+def _planned(expression: Expression, size: int, walked: Walk) -> tuple[Program, int, tuple[int, ...]]:
+    """The program, its threads, and the arguments that follow the addresses: by tiles where both arrays gain."""
+    rank, strides = len(walked.extents), tuple(stride for along in walked.strides for stride in along)
+    operand = expression.operands[0]
+    if len(expression.operands) == 1 and not isinstance(operand, Number):
+        itemsize = min(operand.itemsize, expression.result.itemsize)
+        written, read = walked.strides
+        tiles = tiling(walked.extents, written, read, itemsize)
+        if tiles is not None:
+            program = transposition_program(expression, rank)
+            cuts = (*walked.extents, *tiles.chunks, *tiles.near, *tiles.far)
+            return program, tiles.blocks * MOST_THREADS, (tiles.tiles, tiles.volume, *cuts, *strides)
+    program = elementwise_program(expression, rank, walked.is_contiguous)
+    return program, size, (size,) if walked.is_contiguous else (size, *walked.extents, *strides)
 
 
 def copier(

@@ -12,10 +12,10 @@ from math import prod
 from typing import NamedTuple
 
 from tensor_core.dtypes import Bool, DType
-from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
+from tensor_gpu.device.program import Argument, Flops, HostMemory, Program, made_once
 from tensor_gpu.programs.meaning import Elements, compute
-from tensor_gpu.programs.source import TYPES, header, literal, stored
-from tensor_runtime.algebras import PLUS_TIMES, Semiring
+from tensor_gpu.programs.source import TYPES, header, literal, loaded, stored
+from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES, Semiring
 
 
 class SumOfProducts(NamedTuple):
@@ -34,6 +34,22 @@ class SumOfProducts(NamedTuple):
     def multiplication(self) -> str:
         """The function that makes a term; of Bool an and."""
         return "logical_and" if self.result is Bool else self.algebra.multiplication
+
+    def added(self, total: str, term: str, first: str, /) -> str:
+        """The expression of a sum and a further term, of which ``first`` says whether it is the first one.
+
+        The largest product of negative numbers is below the zero of its algebra, so there a sum begins with a term.
+
+        >>> from tensor_core import F64
+        >>> from tensor_runtime.algebras import MAX_TIMES
+        >>> SumOfProducts((F64, F64), F64).added("sum", "term", "j == 0")
+        'to<double>(f_add(sum, term))'
+        >>> SumOfProducts((F64, F64), F64, MAX_TIMES).added("sum", "term", "j == 0")
+        'j == 0 ? term : to<double>(f_maximum(sum, term))'
+        """
+        result = TYPES[self.result]
+        usual = f"to<{result}>(f_{self.addition}({total}, {term}))"
+        return f"{first} ? {term} : {usual}" if self.algebra is MAX_TIMES else usual
 
 
 class SummedArguments(NamedTuple):
@@ -70,15 +86,26 @@ def sum_of_products(what: SumOfProducts, kept: int, summed: int, /) -> Program:
     """
 
     def meaning(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
-        _compute(memory, what, decoded(len(what.operands), kept, summed, arguments))
+        compute_sums(memory, what, decoded(len(what.operands), kept, summed, arguments))
 
-    each = len(what.operands) - 1 + bool(summed)  # multiplications, and an addition
+    source = header() + "\n".join(_lines(what, kept, summed)) + "\n"
+    return Program("sum_of_products", source, meaning, flops_of(what, summed))
+
+
+def flops_of(what: SumOfProducts, summed: int, /) -> Flops:
+    """The operations of a launch: multiplications, and additions where there are summed axes.
+
+    >>> from tensor_core import F64
+    >>> flops_of(SumOfProducts((F64, F64), F64), 1)((0, 0, 0, 10, 3))
+    60
+    """
+    each = len(what.operands) - 1 + bool(summed)
 
     def flops(arguments: tuple[Argument, ...]) -> int:
         results, terms = arguments[len(what.operands) + 1 :][:2]
         return each * int(results) * int(terms)
 
-    return Program("sum_of_products", header() + "\n".join(_lines(what, kept, summed)) + "\n", meaning, flops)
+    return flops
 
 
 def decoded(operands: int, kept: int, summed: int, arguments: tuple[Argument, ...], /) -> SummedArguments:
@@ -98,7 +125,19 @@ def decoded(operands: int, kept: int, summed: int, arguments: tuple[Argument, ..
     return SummedArguments(addresses, extents, strides, taken(summed), tuple(taken(summed) for _ in range(operands)))
 
 
-def _compute(memory: HostMemory, what: SumOfProducts, given: SummedArguments) -> None:
+def compute_sums(memory: HostMemory, what: SumOfProducts, given: SummedArguments, /) -> None:
+    """What a launch means: the sums, by kernels of the CPU backend.
+
+    >>> from tensor_core import F64
+    >>> from tensor_gpu.sim.memory import SimulatedMemory
+    >>> memory = SimulatedMemory(0, 1 << 12)
+    >>> x, total = (Elements(memory.allocate(24), F64, shape, (1,) * len(shape)) for shape in ((3,), ()))
+    >>> x.of(memory)[...] = [1.0, 2.0, 4.0]
+    >>> given = SummedArguments((total.address, x.address), (), ((), ()), (3,), ((1,),))
+    >>> compute_sums(memory, SumOfProducts((F64,), F64), given)
+    >>> total.of(memory).item()
+    7.0
+    """
     shape = (*given.kept, *given.summed)
     inner, labels = tuple(range(len(given.kept))), tuple(range(len(shape)))
     target = Elements(given.addresses[0], what.result, given.kept, given.kept_strides[0])
@@ -116,7 +155,7 @@ def _compute(memory: HostMemory, what: SumOfProducts, given: SummedArguments) ->
 def _lines(what: SumOfProducts, kept: int, summed: int) -> Iterator[str]:
     names = [f"x{place}" for place in range(len(what.operands))]
     result = TYPES[what.result]
-    yield f'extern "C" __global__ void sum_of_products({", ".join(_parameters(what, names, kept, summed))}) {{'
+    yield f'extern "C" __global__ void sum_of_products({", ".join(sum_parameters(what, names, kept, summed))}) {{'
     yield "    const long long stride = (long long)gridDim.x * blockDim.x;"
     yield "    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += stride) {"
     yield f"        long long rest = i, ot = 0{''.join(f', o{name} = 0' for name in names)};"
@@ -125,18 +164,24 @@ def _lines(what: SumOfProducts, kept: int, summed: int) -> Iterator[str]:
     yield "        for (long long j = 0; j < terms; ++j) {"
     yield f"            long long rest = j{''.join(f', p{name} = o{name}' for name in names)};"
     yield from _walked("m", summed, names, "p", "            ")
-    factors = [_factor(name, dtype, result) for name, dtype in zip(names, what.operands, strict=True)]
+    factors = [factor_of(f"{name}[p{name}]", dtype, result) for name, dtype in zip(names, what.operands, strict=True)]
     term = factors[0] if len(factors) == 1 else f"f_{what.multiplication}({', '.join(factors)})"
-    yield f"            sum = to<{result}>(f_{what.addition}(sum, {term}));"
+    yield f"            const {result} term = to<{result}>({term});"
+    yield f"            sum = {what.added('sum', 'term', 'j == 0')};"
     yield "        }"
     yield "        target[ot] = sum;"
     yield "    }"
     yield "}"
 
 
-def _factor(name: str, dtype: DType, result: str) -> str:
-    element = f"{name}[p{name}]"
-    return f"to<{result}>({element} != 0)" if dtype is Bool else f"to<{result}>({element})"
+def factor_of(element: str, dtype: DType, result: str, /) -> str:
+    """An element in memory as a number of the type in which sums are made.
+
+    >>> from tensor_core import F32
+    >>> factor_of("x[i]", Bool, "double"), factor_of("x[i]", F32, "double")
+    ('to<double>(x[i] != 0)', 'to<double>(x[i])')
+    """
+    return f"to<{result}>({loaded(element, dtype)})"
 
 
 def _walked(extents: str, rank: int, arrays: list[str], offset: str, indent: str) -> Iterator[str]:
@@ -152,7 +197,13 @@ def _walked(extents: str, rank: int, arrays: list[str], offset: str, indent: str
         yield f"{indent}(void)rest;"
 
 
-def _parameters(what: SumOfProducts, names: list[str], kept: int, summed: int) -> Iterator[str]:
+def sum_parameters(what: SumOfProducts, names: list[str], kept: int, summed: int, /) -> Iterator[str]:
+    """The parameters of a program that sums: those that :meth:`SummedArguments.flat` gives.
+
+    >>> from tensor_core import F64
+    >>> list(sum_parameters(SumOfProducts((F64,), F64), ["x"], 0, 1))[2:]
+    ['long long size', 'long long terms', 'long long m0', 'long long msx_0']
+    """
     yield f"{stored(what.result)}* target"
     yield from (f"const {stored(dtype)}* {name}" for name, dtype in zip(names, what.operands, strict=True))
     yield "long long size"

@@ -113,9 +113,9 @@ def elementwise_program(expression: Expression, rank: int, contiguous: bool, /) 
 
     def meaning(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
         given = decoded(expression, rank, contiguous, arguments)
-        _compute(memory, expression, given)
+        compute_expression(memory, expression, given)
 
-    steps = sum(step.kernel not in MOVES for step in expression.steps)
+    steps = counted_steps(expression)
 
     def flops(arguments: tuple[Argument, ...]) -> int:
         return steps * target_size(decoded(expression, rank, contiguous, arguments).shape) if steps else 0
@@ -151,7 +151,29 @@ def decoded(
     return ElementwiseArguments(int(arguments[0]), tuple(operands), shape, strides)
 
 
-def _compute(memory: HostMemory, expression: Expression, given: ElementwiseArguments) -> None:
+def counted_steps(expression: Expression, /) -> int:
+    """How many steps compute something, for counts of operations.
+
+    >>> from tensor_core import F64
+    >>> counted_steps(Expression((F64,), (Step("copy", (0,), (F64,), F64), Step("exp", (1,), (F64,), F64))))
+    1
+    """
+    return sum(step.kernel not in MOVES for step in expression.steps)
+
+
+def compute_expression(memory: HostMemory, expression: Expression, given: ElementwiseArguments, /) -> None:
+    """What a launch means: the expression, by kernels of the CPU backend.
+
+    >>> from tensor_core import F64
+    >>> from tensor_gpu.sim.memory import SimulatedMemory
+    >>> memory = SimulatedMemory(0, 1 << 12)
+    >>> x, y = (Elements(memory.allocate(16), F64, (2,), (1,)) for _ in range(2))
+    >>> x.of(memory)[...] = [1.0, 2.0]
+    >>> twice = Expression((F64,), (Step("add", (0, 0), (F64, F64), F64),))
+    >>> compute_expression(memory, twice, ElementwiseArguments(y.address, (x.address,), (2,), ((1,), (1,))))
+    >>> y.of(memory).tolist()
+    [2.0, 4.0]
+    """
     target = Elements(given.target, expression.result, given.shape, given.strides[0])
     if not target_size(given.shape):
         return
@@ -224,16 +246,26 @@ def _lines(expression: Expression, rank: int, contiguous: bool) -> Iterator[str]
         else:
             element = f"x{k}[{'i' if contiguous else f'o{k}'}]"
             yield f"        const {TYPES[operand]} v{k} = {loaded(element, operand)};"
-    for k, step in enumerate(expression.steps, len(expression.operands)):
-        given = ", ".join(
-            f"to<{TYPES[dtype]}>(v{place})" for place, dtype in zip(step.operands, step.computed, strict=True)
-        )
-        yield f"        const {TYPES[step.result]} v{k} = {_function(step)}({given});"
+    yield from step_lines(expression, "        ")
     last = len(expression.operands) + len(expression.steps) - 1
     result = TYPES[expression.result]
     yield f"        target[{'i' if contiguous else 'ot'}] = to<{result}>(v{last});"
     yield "    }"
     yield "}"
+
+
+def step_lines(expression: Expression, indent: str, /) -> Iterator[str]:
+    r"""Declares the result of each step, ``v2`` and so on, given the operands ``v0``, ``v1``.
+
+    >>> from tensor_core import F64
+    >>> print("\n".join(step_lines(Expression((F64,), (Step("exp", (0,), (F64,), F64),)), "")))
+    const double v1 = f_exp(to<double>(v0));
+    """
+    for k, step in enumerate(expression.steps, len(expression.operands)):
+        given = ", ".join(
+            f"to<{TYPES[dtype]}>(v{place})" for place, dtype in zip(step.operands, step.computed, strict=True)
+        )
+        yield f"{indent}const {TYPES[step.result]} v{k} = {_function(step)}({given});"
 
 
 def _parameters(expression: Expression, arrays: list[str], rank: int, contiguous: bool) -> Iterator[str]:

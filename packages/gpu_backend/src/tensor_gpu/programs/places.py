@@ -25,9 +25,10 @@ from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import all_offsets, loop_over, offsets, walk_parameters, walked
 from tensor_gpu.programs.source import TYPES, header, loaded, stored
 
-Mode = Literal["read", "number", "replace", "add", "multiply", "min", "max"]
-"""What becomes of the elements: "number" writes to the winners the largest number of an element of y that is written
-to a place, and "replace" writes those that won; the others combine an element of x with all that go there."""
+Mode = Literal["read", "write", "number", "replace", "add", "multiply", "min", "max"]
+"""What becomes of the elements: "write" has no place twice; "number" writes to the winners the largest number of an
+element of y that is written to a place, and "replace" writes those that won; the others combine an element of x with
+all that go there."""
 _FUNCTIONS: Final = {"add": "f_add", "multiply": "f_multiply", "min": "f_minimum", "max": "f_maximum"}
 _AT: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
 
@@ -103,6 +104,8 @@ def _write(mode: Mode, arrays: Arrays) -> list[str]:
         return ["y[oy] = x[ox];"]
     if mode == "number":
         return ["atomicMax(winner + owinner, i);"]
+    if mode == "write":
+        return [value, "x[ox] = value;"]
     if mode == "replace":
         return [value, "if (winner[owinner] == i) x[ox] = value;"]
     if arrays.x is Bool:
@@ -145,7 +148,9 @@ def _mean(memory: HostMemory, mode: Mode, arrays: Arrays, names: list[str], argu
         y[in_y] = x[in_x]
         return
     values = y[in_y].astype(x.dtype)
-    if mode in ("number", "replace"):
+    if mode == "write":
+        x[in_x] = values
+    elif mode in ("number", "replace"):
         winners, in_winners = _reach(memory, addresses[3], I64, at[3])
         numbers = np.arange(in_winners.size)
         if mode == "number":

@@ -48,12 +48,15 @@ _FORMULAS: Final[Mapping[str, Callable[..., int]]] = {
     "trsm": lambda m, k: m * m * k,
 }
 """From the sizes of a call, by what the names of routines begin with: drivers of one problem count alike."""
-_OF_STACKS: Final[Mapping[str, Callable[[int, int], int]]] = {
-    "householder": lambda m, n: _geqrf(m, n) + _orgqr(m, min(m, n), min(m, n)),
-    "jacobi": _gesvd,
+_OF_STACKS: Final[Mapping[str, tuple[int, Callable[..., int]]]] = {
+    "cholesky": (1, _FORMULAS["potrf"]),
+    "householder": (2, lambda m, n: _geqrf(m, n) + _orgqr(m, min(m, n), min(m, n))),
+    "jacobi": (2, _gesvd),
+    "lu": (2, _getrf),
+    "lu_solve": (2, _FORMULAS["getrs"]),
 }
-"""Programs of decompositions, whose last arguments are the numbers of rows, columns and matrices."""
-_PRODUCTS: Final = frozenset({"sum_of_products"})
+"""Programs that take stacks: how many sizes come last of their arguments, before the number of matrices; from these."""
+_PRODUCTS: Final = frozenset({"sum_of_products", "tiled_products"})
 
 
 def of_solver(call: Solver, /) -> int:
@@ -76,9 +79,9 @@ def of_launch(launch: Launch, /) -> tuple[Kind, int]:
     ('solvers', 1800)
     """
     program, arguments = launch.program, launch.arguments
-    formula = _OF_STACKS.get(program.entry)
-    if formula is not None:
-        rows, columns, count = (int(argument) for argument in arguments[-3:])
-        return "solvers", formula(rows, columns) * count
+    if program.entry in _OF_STACKS:
+        sizes, formula = _OF_STACKS[program.entry]
+        *given, count = (int(argument) for argument in arguments[-sizes - 1 :])
+        return "solvers", formula(*given) * count
     counted = 0 if program.flops is None else program.flops(arguments)
     return "products" if program.entry in _PRODUCTS else "elements", counted

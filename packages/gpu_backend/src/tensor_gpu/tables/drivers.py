@@ -23,10 +23,13 @@ DRIVERS: Final[Mapping[str, tuple[str, ...]]] = {
     "svd": ("rotations", "gesvd", "gesvdj", "gesvdjBatched", "gesvda"),
     "eigh": ("syevd", "syevj", "syevjBatched"),
     "qr": ("reflectors", "geqrf"),
+    "cholesky": ("warps", "potrf"),
+    "lu": ("warps", "getrf"),
 }
-"""By operations; ``rotations`` and ``reflectors`` are programs of our own, one launch for all matrices, the others
-routines of the library. The first one, with those that take anything, comes where no rule does."""
-ANYTHING: Final = ("gesvd", "syevd", "geqrf")
+"""By operations, of which "lu" stands for all that LU factors are made for; ``rotations``, ``reflectors`` and ``warps``
+are programs of our own, one launch for all matrices, the others routines of the library. The first one, with those that
+take anything, comes where no rule does."""
+ANYTHING: Final = ("gesvd", "syevd", "geqrf", "potrf", "getrf")
 """Routines that take every matrix."""
 Bounds = tuple[int, int | None]
 
@@ -232,6 +235,10 @@ _USUAL: Final = (
     Rule("eigh", "syevd"),
     Rule("qr", "reflectors", extents=(1, _SMALL), counts=(2, None)),
     Rule("qr", "geqrf"),
+    Rule("cholesky", "warps", counts=(2, None)),
+    Rule("cholesky", "potrf"),
+    Rule("lu", "warps", counts=(2, None)),
+    Rule("lu", "getrf"),
 )
 _TABLES: Final[Mapping[tuple[int, int], DriverTable]] = {
     (0, 0): DriverTable(_USUAL, "shipped"),

@@ -32,7 +32,6 @@ _CLOCK: Final = 1.5
 _TERM: Final = 40.0  # instructions of one term of a sum by a program of ours, offsets included
 _FACTOR: Final = 20.0  # instructions of a product that nothing is added to, in a program for such products
 _WAIT: Final = 60.0  # for the factors of a term that follows another one in the same thread
-_SECTOR: Final = 32  # bytes that memory moves at least
 
 
 class Rates(NamedTuple):
@@ -119,14 +118,13 @@ class Costs(NamedTuple):
         return PROVIDER_CALL + self.product_time(count, m, n, k, _REACHED_ANYHOW * min(1.0, run / _LONG_RUN))
 
     def copy(self, size: int, run: int) -> float:
-        """A permuted copy by a program.
+        """A permuted copy by a program, which goes by tiles where neighbours of one array are far apart in the other.
 
         >>> costs = costs_of((9, 0), "float32")
-        >>> costs.copy(1 << 24, 1) > 2 * costs.copy(1 << 24, 8)
+        >>> costs.copy(1 << 24, 1) == costs.copy(1 << 24, 8) < 2 * costs.copy(1 << 23, 8)
         True
         """
-        apart = max(1.0, _SECTOR / (run * self.itemsize))
-        return PROGRAM_CALL + size * self.itemsize * (1 + apart) / (self.bandwidth * _REACHED)
+        return PROGRAM_CALL + 2 * size * self.itemsize / (self.bandwidth * _REACHED)
 
     def sums(self, size: int, depth: int, moved: int) -> float:
         """Sums of ``depth`` products each by a program, a thread for each of ``size``, which move so many elements.

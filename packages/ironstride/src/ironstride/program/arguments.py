@@ -204,9 +204,12 @@ def _add_machine_commands(command: Callable[..., argparse.ArgumentParser]) -> No
     calibrate = command(
         "calibrate",
         "measure this machine for the planner",
-        "Measure how fast this machine contracts, and write the rates to a file that --calibration takes.",
+        """Measure how fast this machine contracts, and write the rates to a file that --calibration takes; or which
+        routines of a device are the fastest, and write the table that its backend takes.""",
         "ironstride calibrate && ironstride contract network.json --calibration",
+        "ironstride calibrate --device cuda:0 --seconds 300 -o drivers.json",
     )
+    calibrate.add_argument("--device", metavar="PLACE", help="measure a device, such as cuda:0; takes -o")
     calibrate.add_argument("-o", "--output", metavar="FILE.json", type=Path, help="default: in the folder for settings")
     calibrate.add_argument("--seconds", type=_seconds, default=20.0, help="about how long to measure (20)")
     _add_threads(calibrate)

@@ -147,8 +147,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 
 def _calibrate(arguments: argparse.Namespace) -> int:
-    from ironstride.program.calibrate import calibrate
+    from ironstride.program.calibrate import calibrate, calibrate_device
 
+    if arguments.device is not None:
+        of_device = arguments.device, arguments.output, arguments.seconds, arguments.json
+        return _guarded("calibrate", lambda: calibrate_device(*of_device))
     given = arguments.output, arguments.seconds, arguments.threads, arguments.json
     return _guarded("calibrate", lambda: calibrate(*given))
 

@@ -80,7 +80,7 @@ def dynamic_slice(x: Tensor, starts: Starts, sizes: Sequence[int] | int, /, *, o
     Args:
         x: any dtype and layout, shape [N0, N1, ...].
         starts: one per axis, 0 <= start <= N - size: Python ints, or an I32 or I64 tensor of shape [rank], which the
-            host waits for.
+            host waits for, as a start out of range is told at once; with ``checks("deferred")`` it does not.
         sizes: extents of the result, part of the binding's key.
 
     Returns:

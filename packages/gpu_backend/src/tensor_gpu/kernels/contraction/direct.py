@@ -1,4 +1,4 @@
-"""Sums of products by a program of our own, one thread for each element of the result.
+"""Sums of products by programs of our own: one thread for each element of the result, or tiles of elements.
 
 For all that no matrix product is: integers, other algebras, traces, sums of one operand, products of a few terms.
 """
@@ -6,15 +6,17 @@ For all that no matrix product is: integers, other algebras, traces, sums of one
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from math import inf, prod
 
 from tensor_core.shapes import compact_strides
+from tensor_gpu.device.api import MOST_BLOCKS, MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.creation import submit_full
 from tensor_gpu.kernels.expressions import bind_expression, one_step
-from tensor_gpu.kernels.walks import walk
+from tensor_gpu.kernels.walks import Walk, walk
 from tensor_gpu.programs.contraction import SummedArguments, SumOfProducts, sum_of_products
+from tensor_gpu.programs.tiled_products import DEPTH, TILE, Groups, tiled_products_program
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
@@ -134,22 +136,56 @@ def _submitter(
 ) -> Submit:
     kept = list(target)
     summed = [label for label in extents if label not in target]
-    outer = walk(
-        tuple(extents[label] for label in kept),
-        [tuple(target.values()), *(tuple(steps.get(label, 0) for label in kept) for steps in given)],
-    )
-    inner = walk(
-        tuple(extents[label] for label in summed),
-        [tuple(steps.get(label, 0) for label in summed) for steps in given],
-    )
     what = SumOfProducts(tuple(form.dtype for form in operands), result.dtype, algebra)
-    program = sum_of_products(what, len(outer.extents), len(inner.extents))
-    size = prod(outer.extents)
+    inner = _along(summed, extents, given)
+    groups = _groups(kept, given) if len(operands) == 2 else None
+    if groups is not None and _pays(*(prod(extents[label] for label in group) for group in (*groups[:2], summed))):
+        parts = [_along(group, extents, [target, *given]) for group in groups]
+        outer = Walk(
+            sum((part.extents for part in parts), ()),
+            tuple(sum((part.strides[place] for part in parts), ()) for place in range(3)),
+        )
+        nearest = [_nearest(inner.strides[one]) < _nearest(parts[one].strides[one + 1]) for one in range(2)]
+        rows, columns, stacked = (len(part.extents) for part in parts)
+        program = tiled_products_program(
+            what, Groups(rows, columns, stacked, len(inner.extents), (nearest[0], nearest[1]))
+        )
+        tiles = prod(-(-prod(part.extents) // TILE) for part in parts[:2]) * prod(parts[2].extents)
+        threads = min(tiles, MOST_BLOCKS) * MOST_THREADS
+    else:
+        outer = _along(kept, extents, [target, *given])
+        program = sum_of_products(what, len(outer.extents), len(inner.extents))
+        threads = prod(outer.extents)
 
     def submit(out: DeviceArray, arrays: Sequence[DeviceArray]) -> None:
-        if size:
+        if threads:
             addresses = (out.address, *(array.address for array in arrays))
             arguments = SummedArguments(addresses, outer.extents, outer.strides, inner.extents, inner.strides)
-            executor.launch(program, size, arguments.flat(), reads=arrays, writes=(out,))
+            executor.launch(program, threads, arguments.flat(), reads=arrays, writes=(out,))
 
     return submit
+
+
+def _along(labels: Sequence[int], extents: Mapping[int, int], steps: Sequence[Mapping[int, int]]) -> Walk:
+    """The walk along some labels, of arrays by their steps."""
+    strides = [tuple(one.get(label, 0) for label in labels) for one in steps]
+    return walk(tuple(extents[label] for label in labels), strides)
+
+
+def _groups(kept: Sequence[int], given: Sequence[Mapping[int, int]]) -> tuple[list[int], list[int], list[int]]:
+    """Labels of the result along which the first operand moves alone, the second one alone, and both or none."""
+    moves = [{label for label in kept if one.get(label)} for one in given]
+    return (
+        [label for label in kept if label in moves[0] - moves[1]],
+        [label for label in kept if label in moves[1] - moves[0]],
+        [label for label in kept if (label in moves[0]) == (label in moves[1])],
+    )
+
+
+def _pays(rows: int, columns: int, terms: int) -> bool:
+    """Whether tiles are filled well enough, and elements read often enough, to be staged."""
+    return min(rows, columns) >= TILE // 2 and terms >= DEPTH // 2
+
+
+def _nearest(strides: Sequence[int]) -> float:
+    return min((abs(stride) for stride in strides if stride), default=inf)

@@ -6,16 +6,18 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from tensor_core.dtypes import I32, DType
+from tensor_core.dtypes import DType
 from tensor_gpu.device.api import MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.linalg import drivers
 from tensor_gpu.kernels.linalg.drivers import driver_of
+from tensor_gpu.kernels.linalg.elimination import Elimination
 from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, not_converged, place, reader
 from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.programs.householder import householder_program
 from tensor_gpu.programs.linalg import permutation_of_pivots, triangle
+from tensor_gpu.programs.matrices import cholesky_program, threads_of
 from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
@@ -31,7 +33,7 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
 
 
 def bind_cholesky(executor: Executor, operands: tuple[Any, ...], result: Form, params: Any, /) -> Kernel:
-    """Lower Cholesky factors.
+    """Lower Cholesky factors; those of many small matrices in one launch.
 
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
@@ -39,13 +41,25 @@ def bind_cholesky(executor: Executor, operands: tuple[Any, ...], result: Form, p
     [[2.0, 0.0], [1.0, 2.0]]
     """
     (form,) = operands
-    n = form.shape[0]
-    read, routines = reader(executor, "cholesky", "a", form, form.dtype, params[0]), Routines(executor, form)
-    clear = copied_triangle(executor, form.dtype, result, upper=False)
+    n, dtype = form.shape[0], form.dtype
+    read, routines = reader(executor, "cholesky", "a", form, dtype, params[0]), Routines(executor, form)
+    if driver_of(executor, "cholesky", dtype, n, n, routines.count) == "warps":
+        program, threads = cholesky_program(dtype), threads_of(dtype, n, n, routines.count)
+
+        def cholesky_of_all(array: Any) -> DeviceArray:
+            a, factors, infos = read(array), executor.empty(result), routines.infos()
+            arguments = (factors.address, infos.address, a.address, n, routines.count)
+            executor.launch(program, threads, arguments, reads=(a,), writes=(factors, infos))
+            routines.refuse(infos, _not_positive_definite)
+            return factors
+
+        return cholesky_of_all
+
+    clear = copied_triangle(executor, dtype, result, upper=False)
 
     def cholesky(array: Any) -> DeviceArray:
         a = read(array)
-        infos = routines.run("potrf", (n,), form.dtype, (matrices_of(a, n, n),), a)
+        infos = routines.run("potrf", (n,), dtype, (matrices_of(a, n, n),), a)
         routines.refuse(infos, _not_positive_definite)
         return clear(a, n, n * n)
 
@@ -102,13 +116,12 @@ def bind_lu_factor(executor: Executor, operands: tuple[Any, ...], result: Any, p
     (form,) = operands
     m, n = form.shape[:2]
     read, routines = reader(executor, "lu_factor", "a", form, form.dtype, params[0]), Routines(executor, form)
-    exchanged = compact_of(form, I32, (min(m, n), routines.count))
+    elimination = Elimination(executor, routines, form)
     orders, count = result[1], routines.count
 
     def lu_factor(array: Any) -> tuple[DeviceArray, DeviceArray]:
-        a, pivots, order = read(array), executor.empty(exchanged), executor.empty(orders)
-        stacks = matrices_of(a, m, n), matrices_of(pivots, min(m, n), 1)
-        routines.run("getrf", (m, n), form.dtype, stacks, a, pivots)
+        a, order = read(array), executor.empty(orders)
+        pivots, _ = elimination.factor(a)
         if orders.size:
             arguments = (order.address, pivots.address, m, min(m, n), count)
             executor.launch(permutation_of_pivots(), count, arguments, reads=(pivots,), writes=(order,))

@@ -10,6 +10,7 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.programs.columns import MOST_COLUMNS
+from tensor_gpu.programs.matrices import MOST_ROWS
 from tensor_gpu.tables.drivers import ANYTHING
 
 UNSUPPORTED: Final[Mapping[str, str]] = {
@@ -40,7 +41,17 @@ def by_blocks(rows: int, columns: int, count: int, /) -> bool:
     return min(rows, columns, count) > 0 and max(rows, columns) <= MOST_COLUMNS
 
 
+def by_warps(rows: int, columns: int, count: int, /) -> bool:
+    """Whether a warp may have each of so many matrices for itself, all in one launch.
+
+    >>> by_warps(32, 16, 8192), by_warps(33, 16, 8192), by_warps(4, 4, 0)
+    (True, False, False)
+    """
+    return min(rows, columns, count) > 0 and max(rows, columns) <= MOST_ROWS
+
+
 _TAKES: Final[Mapping[str, Callable[[int, int, int], bool]]] = {
+    "warps": by_warps,
     "rotations": by_blocks,
     "reflectors": by_blocks,
     "gesvdjBatched": lambda rows, columns, count: 0 < min(rows, columns) <= max(rows, columns) <= MOST_ROTATED,
@@ -67,7 +78,7 @@ def driver_of(
 
     Args:
         executor: of the device.
-        operation: "svd", "eigh" or "qr".
+        operation: "svd", "eigh", "qr", "cholesky" or "lu".
         dtype: of the matrices.
         rows: of each.
         columns: of each.

@@ -1,4 +1,4 @@
-"""Systems of equations, inverses and determinants, by the library's LU factors; substitution."""
+"""Systems of equations, inverses and determinants, by LU factors; substitution."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import partial
 from math import prod
 from typing import Any, Final
 
-from tensor_core.dtypes import I32
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
+from tensor_gpu.kernels.linalg.elimination import Elimination
 from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, reader
 from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.kernels.walks import broadcast_strides
@@ -38,21 +38,21 @@ def bind_solve(executor: Executor, operands: tuple[Any, ...], result: Form, para
     batch = () if a_form.rank == 2 else result.shape[2:]
     columns = 1 if vector else prod(result.shape[1:]) if not batch else result.shape[1]
     square = spread(a_form, (n, n, *batch))
-    routines = Routines(executor, form_of(dtype, square.shape, square.placement))
+    square = compact_of(square, dtype)
+    routines = Routines(executor, square)
+    elimination = Elimination(executor, routines, square)
     read_a = reader(executor, "solve", "a", a_form, dtype, check)
     read_b = reader(executor, "solve", "b", b_form, dtype, check, min(2, b_form.rank))
     spread_a, spread_b = (
         copier(executor, compact_of(a_form, dtype), square),
         copier(executor, compact_of(b_form, dtype), result),
     )
-    exchanged = compact_of(a_form, I32, (n, routines.count))
 
     def solve(first: Any, second: Any) -> DeviceArray:
-        lu, x, pivots = spread_a(read_a(first)), spread_b(read_b(second)), executor.empty(exchanged)
-        stacks = matrices_of(lu, n, n), matrices_of(pivots, n, 1), matrices_of(x, n, columns)
-        infos = routines.run("getrf", (n, n), dtype, stacks[:2], lu, pivots)
+        lu, x = spread_a(read_a(first)), spread_b(read_b(second))
+        pivots, infos = elimination.factor(lu)
         routines.refuse(infos, partial(_singular, "solve"))
-        routines.run("getrs", (n, columns), dtype, stacks, lu, pivots, x)
+        elimination.solve(lu, pivots, x, columns)
         return x
 
     return solve
@@ -98,18 +98,17 @@ def bind_inv(executor: Executor, operands: tuple[Any, ...], result: Form, params
     (form,) = operands
     n, dtype = form.shape[0], form.dtype
     read, routines = reader(executor, "inv", "a", form, dtype, params[0]), Routines(executor, form)
-    exchanged = compact_of(form, I32, (n, routines.count))
+    elimination = Elimination(executor, routines, form)
     identity, size = identities(dtype), result.size
 
     def inv(array: Any) -> DeviceArray:
-        lu, pivots = read(array), executor.empty(exchanged)
-        stacks = matrices_of(lu, n, n), matrices_of(pivots, n, 1)
-        infos = routines.run("getrf", (n, n), dtype, stacks, lu, pivots)
+        lu = read(array)
+        pivots, infos = elimination.factor(lu)
         routines.refuse(infos, partial(_singular, "inv"))
         x = executor.empty(result)
         if size:
             executor.launch(identity, size, (x.address, n, size), reads=(), writes=(x,))
-        routines.run("getrs", (n, n), dtype, (*stacks, matrices_of(x, n, n)), lu, pivots, x)
+        elimination.solve(lu, pivots, x, n)
         return x
 
     return inv
@@ -137,11 +136,11 @@ def bind_det(executor: Executor, operands: tuple[Any, ...], result: Form, params
     (form,) = operands
     n, dtype = form.shape[0], form.dtype
     read, routines = reader(executor, "det", "a", form, dtype, params[0]), Routines(executor, form)
-    exchanged, program, count = compact_of(form, I32, (n, routines.count)), determinant(dtype), routines.count
+    elimination, program, count = Elimination(executor, routines, form), determinant(dtype), routines.count
 
     def det(array: Any) -> DeviceArray:
-        lu, pivots, target = read(array), executor.empty(exchanged), executor.empty(result)
-        routines.run("getrf", (n, n), dtype, (matrices_of(lu, n, n), matrices_of(pivots, n, 1)), lu, pivots)
+        lu, target = read(array), executor.empty(result)
+        pivots, _ = elimination.factor(lu)
         if count:
             arguments = (target.address, lu.address, pivots.address, n, count)
             executor.launch(program, count, arguments, reads=(lu, pivots), writes=(target,))
