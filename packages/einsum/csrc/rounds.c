@@ -5,10 +5,10 @@
 enum { BANDED_FROM = 60 }; /* terms of networks that are also cut in bands */
 enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_CHAIN = 2000 };
 
-static const double STARTS = 0.15, FRESH = 0.57,
-                    FRESH_UNSLICED = 0.3; /* parts of the search; the rest is for warm rounds */
-static const double SLICING = 0.35,
-                    BANDS = 0.3; /* drawing bands and slicing: beside those; and the part of it for bands */
+/* Parts of the search; the rest is for warm rounds. */
+static const double STARTS = 0.15, FRESH = 0.57, FRESH_UNSLICED = 0.3;
+static const double SLICING = 0.35;                                 /* slicing the first trees, beside those */
+static const double BANDS = 0.3;                                    /* the part of that for bands */
 static const double HOT = 0.6, RAW = 0.4, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
 static const double PLAIN_BITS = 20, MORE_BITS = 40; /* by what a tree costs: once as hot for each of these, above */
 static const double MOST_BYTES = 256e6;              /* of all trees; with larger ones there are fewer chains */
