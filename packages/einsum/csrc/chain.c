@@ -7,6 +7,7 @@ enum { LEAVES = 8, FEWEST_ROTATIONS = 1024, STEPS_PER_SLICE = 2, BANDS_DRAWN = 1
 
 static const double HOPELESS = 16;           /* bits above the best tree, where no slice is worth being taken out */
 static const double LESS = 1.0 / 16;         /* bits that bands keep below the limit: there is the whole result, too */
+static const double LOWERING = 0.9;          /* part of annealing in which the largest result comes down to the limit */
 static const double MORE_THAN_LARGEST = 2.5; /* bits by which the peak may be above the largest result */
 
 bool chain_make(Chain *chain, const Network *network, const Aim *aim, uint64_t seed) {
@@ -32,6 +33,9 @@ bool chain_make(Chain *chain, const Network *network, const Aim *aim, uint64_t s
 
 void chain_free(Chain *chain) { memory_free(&chain->memory); }
 
+/* What results may have. */
+static void set_size(Chain *chain, Log size) { chain->limit.size = chain->aim.largest = size; }
+
 static void keep(Chain *chain) {
     chain->best_cost = chain->cost;
     tree_copy(&chain->best, &chain->tree);
@@ -46,7 +50,7 @@ static void keep_if_better(Chain *chain) {
         Log size = tree_size(&chain->tree);
         if (size > limit->size) return;
         if (!slices_keep(&chain->memory, chain->network, limit, &chain->tree, &chain->slices)) {
-            if (size > ONE * (limit->largest - MORE_THAN_LARGEST)) limit->size = chain->aim.largest = size - 1;
+            if (size > ONE * (limit->largest - MORE_THAN_LARGEST)) set_size(chain, size - 1);
             return;
         }
     }
@@ -78,12 +82,15 @@ void chain_limit(Chain *chain, const Limit *limit) {
     slices_clear(chain->network, &chain->slices);
 }
 
+/* Two results of this size are what the limit allows. */
+static void begin_size(Chain *chain) { set_size(chain, (Log)(ONE * fmax(0, chain->limit.largest - 1))); }
+
 void chain_begin(Chain *chain, const Tree *tree, const Slices *slices) {
     if (tree != &chain->tree) tree_copy(&chain->tree, tree);
     if (slices) slices_copy(chain->network, &chain->slices, slices);
     else slices_clear(chain->network, &chain->slices);
     if (is_limited(chain)) {
-        chain->limit.size = chain->aim.largest = (Log)(ONE * fmax(0, chain->limit.largest - 1));
+        begin_size(chain);
         tree_reprice(chain->network, &chain->aim, &chain->tree);
         fit(chain);
     }
@@ -231,13 +238,20 @@ void chain_start(Chain *chain, int first, Leash *leash) {
     }
 }
 
-void chain_anneal(Chain *chain, double hot, double cold, Leash *leash) {
+/* Results may be as large as the highest size in the beginning, and as the limit's after most of the way. */
+static void anneal(Chain *chain, Log highest, double hot, double cold, Leash *leash) {
     int terms = chain->network->terms;
     int64_t count = 4 * (int64_t)terms > FEWEST_ROTATIONS ? 4 * (int64_t)terms : FEWEST_ROTATIONS;
+    const Log lowest = chain->limit.size;
+    bool low = highest <= lowest;
     if (terms < 3) return;
     int step = 0;
     for (double progress; (progress = leash_progress(leash)) < 1; step++) {
         double temperature = hot * pow(cold / hot, progress);
+        if (!low) {
+            low = progress >= LOWERING;
+            set_size(chain, low ? lowest : highest - (Log)((highest - lowest) * (progress / LOWERING)));
+        }
         rotate(chain->network, &chain->aim, &chain->tree, temperature, count, &chain->random);
         leash->work += count;
         if (is_limited(chain) && step % STEPS_PER_SLICE == 0) {
@@ -245,9 +259,20 @@ void chain_anneal(Chain *chain, double hot, double cold, Leash *leash) {
             leash->work += count / 2;
         }
         chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
-        keep_if_better(chain);
+        if (low) keep_if_better(chain);
     }
+    if (!low) set_size(chain, lowest);
     if (is_limited(chain) && !clock_over(leash->clock)) fit(chain);
+}
+
+void chain_anneal(Chain *chain, double hot, double cold, Leash *leash) { anneal(chain, 0, hot, cold, leash); }
+
+void chain_lower(Chain *chain, const Tree *tree, double hot, double cold, Leash *leash) {
+    tree_copy(&chain->tree, tree);
+    slices_clear(chain->network, &chain->slices);
+    begin_size(chain);
+    refill(chain);
+    anneal(chain, tree_size(&chain->tree), hot, cold, leash);
 }
 
 void chain_finish(Chain *chain, Leash *leash) {

@@ -47,6 +47,10 @@ void chain_bands(Chain *chain, Leash *leash);
 /* Anneals `tree` between two temperatures in bits, and keeps the best tree on the way in `best`. */
 void chain_anneal(Chain *chain, double hot, double cold, Leash *leash);
 
+/* The same from a tree without slices, while what a result may have falls from its largest one to the limit, so that
+   slices are chosen one by one, and the tree is annealed to those that there are. */
+void chain_lower(Chain *chain, const Tree *tree, double hot, double cold, Leash *leash);
+
 /* Mends subtrees of the best tree by dynamic programming until none becomes cheaper, and takes needless slices out. */
 void chain_finish(Chain *chain, Leash *leash);
 

@@ -5,13 +5,15 @@
 enum { BANDED_FROM = 60 }; /* terms of networks that are also cut in bands */
 enum { EPOCHS = 8, WARM_ROUNDS = 3, ROTATIONS_FOR_CHAIN = 2000 };
 
-static const double STARTS = 0.15, FRESH = 0.57,
-                    FRESH_UNSLICED = 0.3;                /* parts of the search; the rest is for warm rounds */
-static const double SLICING = 0.1;                       /* drawing bands and slicing: beside those */
-static const double HOT = 0.6, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
+/* Parts of the search; the rest is for warm rounds. */
+static const double STARTS = 0.15, FRESH = 0.57, FRESH_UNSLICED = 0.3;
+static const double SLICING = 0.35;                                 /* slicing the first trees, beside those */
+static const double BANDS = 0.3;                                    /* the part of that for bands */
+static const double HOT = 0.6, RAW = 0.4, WARM = 0.25, COLD = 0.12; /* temperatures in bits */
 static const double PLAIN_BITS = 20, MORE_BITS = 40; /* by what a tree costs: once as hot for each of these, above */
 static const double MOST_BYTES = 256e6;              /* of all trees; with larger ones there are fewer chains */
 static const double SLOWER = 4;                      /* than rotations alone: slices take time, and other programs */
+static const double FAR = 4;                         /* bits, by which bands are cheaper than what is worth annealing */
 static const double BEHIND = 1.0;                    /* bits, at which a chain gives up and follows the best */
 
 bool rounds_make(Rounds *rounds, Memory *memory, const Network *network, const Aim *aim, uint64_t seed) {
@@ -31,19 +33,38 @@ void rounds_free(Rounds *rounds) {
     while (rounds->made) chain_free(&rounds->chains[--rounds->made]);
 }
 
-/* From the first chain on, trees are compared as they are when sliced: the annealed one, and the starts that are no
-   sweeps, as these need slices all along. Large networks are cut in bands first. */
+/* By how much temperatures are higher: what a rotation changes grows with the bits of extents and of hyper-edges, and so
+   does what a tree costs. */
+static double warmth_of(double cost) { return cost < INFINITY ? fmax(1, (cost / ONE - PLAIN_BITS) / MORE_BITS) : 1; }
+
+/* Trees are sliced and compared from now on: the annealed one, and the starts that are no sweeps, as these need slices all
+   along. Large networks are cut in bands first. Where these are not far cheaper, the cheapest of the trees is annealed
+   while the limit comes down. */
 static void begin_limited(Rounds *rounds, Chain *chain, int number, Leash *leash) {
     static const StartKind KINDS[] = {GREEDY, BISECTION};
     const bool best_of_all = !number && rounds->standing == WITHOUT_LIMIT; /* else that one has slices already */
     Mark mark = memory_mark(&chain->memory);
     Tree annealed = tree_take(&chain->memory, rounds->network);
+    const Tree *cheapest = &annealed;
+    Leash banding = leash_part(leash, BANDS);
     tree_copy(&annealed, best_of_all ? &rounds->best : &chain->best);
     chain_limit(chain, &(Limit){rounds->largest, 0, rounds->clock});
-    if (rounds->network->terms >= BANDED_FROM) chain_bands(chain, leash);
+    if (rounds->network->terms >= BANDED_FROM) chain_bands(chain, &banding);
+    leash->work += banding.work;
+    const double bands = chain->best_cost;
     chain_begin(chain, &annealed, NULL);
-    for (int i = 0; i < 2 && !clock_over(rounds->clock); i++)
-        if (chain->start_costs[KINDS[i]] < INFINITY) chain_begin(chain, &chain->starts[KINDS[i]], NULL);
+    double least = chain->cost;
+    for (int i = 0; i < 2 && !clock_over(rounds->clock); i++) {
+        if (chain->start_costs[KINDS[i]] == INFINITY) continue;
+        chain_begin(chain, &chain->starts[KINDS[i]], NULL);
+        if (chain->cost >= least) continue;
+        least = chain->cost;
+        cheapest = &chain->starts[KINDS[i]];
+    }
+    if (least < bands + ONE * FAR) {
+        const double scale = warmth_of(least), hot = cheapest == &annealed ? WARM : RAW;
+        chain_lower(chain, cheapest, scale * hot, scale * COLD, leash);
+    }
     memory_release(&chain->memory, mark);
     if (chain->best_cost < INFINITY) chain_begin(chain, &chain->best, &chain->best_slices);
 }
@@ -151,12 +172,10 @@ static void exchange(Rounds *rounds) {
 
 static double fresh_part(const Rounds *rounds) { return rounds->largest < INFINITY ? FRESH_UNSLICED : FRESH; }
 
-/* By how much temperatures are higher: what a rotation changes grows with the bits of extents and of hyper-edges, and so
-   does what the best tree so far costs. */
 static double warmth(const Rounds *rounds) {
     double least = rounds->best_cost;
     for (int i = 0; i < rounds->active; i++) least = fmin(least, rounds->chains[i].best_cost);
-    return least < INFINITY ? fmax(1, (least / ONE - PLAIN_BITS) / MORE_BITS) : 1;
+    return warmth_of(least);
 }
 
 static void anneal_fresh(Rounds *rounds) {

@@ -11,7 +11,7 @@ The same question always has the same answer: random numbers are seeded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import inf, log, prod
+from math import log, prod
 from random import Random
 from typing import Final
 
@@ -128,15 +128,15 @@ class Model:
         """The most bytes at once."""
         return max(self.lives(parts, self.sizes(parts), self.varies(parts)))
 
-    def flops(self, parts: Parts) -> float:
-        """Flops of all slices, as a float."""
-        slices = 1.0
-        flops = [float(step.flops) for step in self.steps]
+    def flops(self, parts: Parts) -> int:
+        """Flops of all slices; an int, as floats end at 2^1024."""
+        slices = 1
+        flops = [step.flops for step in self.steps]
         for label, part in parts.items():
             extent = self.network.extents[label]
             slices *= -(-extent // part)
             for place in self.touched[label]:
-                flops[place] = flops[place] * part / extent
+                flops[place] = flops[place] * part // extent
         return sum([one * slices if own else one for one, own in zip(flops, self.varies(parts), strict=True)])
 
 
@@ -161,7 +161,7 @@ def find_cuts(model: Model, limit: int, start: Cuts = ()) -> Cuts | None:
         if model.peak(dict.fromkeys(candidates, 1)) > limit:
             return None
     best: Parts | None = None
-    least, work = inf, 0
+    least = work = 0
     known: set[frozenset[tuple[int, int]]] = set()
     for seed in range(_TRIES):
         parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None)
@@ -172,7 +172,7 @@ def find_cuts(model: Model, limit: int, start: Cuts = ()) -> Cuts | None:
             work += 3 * len(parts) * len(model.steps)
             _relax(model, limit, parts)
             flops = model.flops(parts)
-            if flops < least:
+            if best is None or flops < least:
                 best, least = parts, flops
         if work * _TRIES > _WORK * (seed + 1) or not looked:
             break
@@ -196,7 +196,7 @@ def _descend(
         over = _excess(lives, limit)
         if over <= 0:
             return parts, looked
-        flops = max(model.flops(parts), 1.0)
+        flops = log(max(model.flops(parts), 1))
         scores: list[tuple[float, int]] = []
         for label in _heaviest(model, sizes, [label for label in candidates if label not in parts]):
             tried = {**parts, label: 1}
@@ -207,7 +207,7 @@ def _descend(
             gain = log(limit + 1 + over) - log(limit + 1 + _excess(lives, limit))
             looked += 2 * len(lives)
             if gain > 1e-12:
-                scores.append(((max(log(max(model.flops(tried), 1.0) / flops), 0.0) + 1e-6) / gain, label))
+                scores.append(((max(log(max(model.flops(tried), 1)) - flops, 0.0) + 1e-6) / gain, label))
         scores.sort()
         place = 0
         while chance is not None and place + 1 < len(scores) and chance.random() < 0.3:
@@ -228,9 +228,9 @@ def _heaviest(model: Model, sizes: Sequence[int], labels: Sequence[int]) -> Sequ
     return [label for label in labels if label in chosen]
 
 
-def _excess(lives: Sequence[int], limit: int) -> float:
+def _excess(lives: Sequence[int], limit: int) -> int:
     """Bytes above the limit, summed over the steps that are: falls with every step that comes nearer to it."""
-    return sum([float(live - limit) for live in lives if live > limit], 0.0)
+    return sum([live - limit for live in lives if live > limit])
 
 
 def _relax(model: Model, limit: int, parts: Parts) -> None:

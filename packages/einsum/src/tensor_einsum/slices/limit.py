@@ -133,6 +133,7 @@ def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan
 
     Raises:
         MemoryLimitError: no slices keep the limit; it names the smallest one that some keep.
+        OutOfMemoryError: slices that keep it are more than can be addressed.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -155,7 +156,13 @@ def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan
             break
         tried = replaced(plan, cuts)
         if tried.intermediate_bytes <= limit:
-            needed, taken = _measured(tried, forms)
+            try:
+                needed, taken = _measured(tried, forms)
+            except OutOfMemoryError as error:
+                raise OutOfMemoryError(
+                    f"{operation}: memory_limit is {readable_bytes(limit)}, and no memory is enough for slices that "
+                    f"keep it; give a smaller one ({error})"
+                ) from error
             if needed <= limit:
                 return tried._made_for(forms)
             learnt = False

@@ -72,3 +72,21 @@ def regular_graph(operands: int, degree: int, seed: int) -> Problem:
         other = random.choice(edges)
         loops[0][1], other[1] = other[1], loops[0][1]
     return of_edges(operands, edges)
+
+
+def brickwork(qubits: int, layers: int) -> Problem:
+    """An amplitude of a circuit on a line: every second pair of neighbours has a gate in a layer, then the others.
+
+    >>> len(brickwork(4, 2).inputs), brickwork(2, 1).inputs
+    (11, ((0,), (1,), (0, 1, 2, 3), (2,), (3,)))
+    """
+    now = list(range(qubits))
+    terms: list[tuple[int, ...]] = [(label,) for label in now]
+    count = qubits
+    for layer in range(layers):
+        for qubit in range(layer % 2, qubits - 1, 2):
+            terms.append((now[qubit], now[qubit + 1], count, count + 1))
+            now[qubit : qubit + 2] = count, count + 1
+            count += 2
+    terms += [(label,) for label in now]
+    return Problem(tuple(terms), (), (2,) * count)
