@@ -27,7 +27,7 @@ NATIVE = pytest.mark.skipif(
     not AVAILABLE or CHECKED, reason="no native calls: the extension was not built, or every call is checked"
 )
 NAMES = ["reversed_axes", "transposed", "reshape", "item", "getitem", "setitem", "bool", "int", "float", "complex"]
-NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full"]
+NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full", "arange", "linspace"]
 NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into"]
 NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
 DTYPES = ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"]

@@ -22,6 +22,8 @@ static const struct {
     {"zeros", call_zeros},
     {"ones", call_ones},
     {"full", call_full},
+    {"arange", call_arange},
+    {"linspace", call_linspace},
     {"tensor", call_tensor},
     {"asarray", call_asarray},
     {"unary_into", call_unary_into},

@@ -138,6 +138,8 @@ CALL(call_bool);
 CALL(call_zeros);
 CALL(call_ones);
 CALL(call_full);
+CALL(call_arange);
+CALL(call_linspace);
 CALL(call_tensor);
 CALL(call_asarray);
 CALL(call_unary_into);

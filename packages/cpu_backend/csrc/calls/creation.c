@@ -1,4 +1,4 @@
-/* New tensors: of one number, of nested lists, and of NumPy's arrays whose memory they share.
+/* New tensors: of one number, of numbers at equal distances, of nested lists, and of NumPy's arrays whose memory they share.
  *
  * Numbers are taken where they are elements of the dtype as they are; what has to be judged goes to Python.
  */
@@ -6,11 +6,13 @@
 
 #include "core/caching_allocator.h"
 #include "core/element.h"
+#include "lines/spaced.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { MOST_COPIED = 1 << 16 }; /* bytes */
+enum { MOST_COPIED = 1 << 16, MOST_FILLED = 1 << 20, MOST_SPACED = 1 << 18, FILLED_AT_ONCE = 1 << 12 }; /* bytes */
 
 /* A tensor to be made: the form of its array, and the key of its own form. */
 typedef struct {
@@ -52,7 +54,7 @@ static int type_of(const Call *self, PyObject *dtype) {
     return -1;
 }
 
-/* A small tensor here of this dtype and shape; false, without an exception, for all others. */
+/* A tensor here of this dtype and shape, which one thread fills; false, without an exception, for all others. */
 static bool read_made(const Call *self, PyObject *shape, int type, PyObject *placement, Made *made) {
     if (type < 0 || placement != self->placement) return false;
     PyObject *const one[] = {shape}, *const *items = one;
@@ -67,29 +69,46 @@ static bool read_made(const Call *self, PyObject *shape, int type, PyObject *pla
         if (!exact_index(items[i], &extent) || !made_axis(made, extent)) return false;
     }
     made_end(made);
-    return made->array.bytes < ALLOCATOR_SMALLEST;
+    return made->array.bytes <= MOST_FILLED;
 }
 
+/* The C library writes the elements of an array, each the same bytes. */
 static PyObject *fill(PyObject *array, const ArrayForm *form, const Element *element) {
-    if (array == NULL) return NULL;
+    if (array == NULL || form->bytes == 0) return array;
+    static const Element NOTHING;
     char *target = array_data(array);
     const size_t bytes = (size_t)ELEMENT_BYTES[form->type];
-    switch (bytes) {
-    case 1: memset(target, *(const unsigned char *)element, (size_t)form->size); break;
-    case 8:
-        for (Index i = 0; i < form->size; i++) ((int64_t *)(void *)target)[i] = element->i64;
-        break;
-    default:
-        for (Index i = 0; i < form->size; i++) memcpy(target + (size_t)i * bytes, element, bytes);
+    if (bytes == 1 || memcmp(element, &NOTHING, bytes) == 0) {
+        memset(target, *(const unsigned char *)element, form->bytes);
+        return array;
+    }
+    memcpy(target, element, bytes);
+    for (size_t done = bytes; done < form->bytes;) { /* what is there, once more behind it, as long as that stays near */
+        const size_t more = form->bytes - done < done ? form->bytes - done : done;
+        const size_t copied = more < FILLED_AT_ONCE ? more : FILLED_AT_ONCE;
+        memcpy(target + done, target, copied);
+        done += copied;
     }
     return array;
+}
+
+/* The tensor of an array that was made, whose form is known; for want of memory, what the function says of that. */
+static PyObject *wrapped(const Call *self, PyObject *form, PyObject *array, PyObject *const *arguments,
+                         size_t flagged_count) {
+    if (array) return call_wrap(self, self->tensor, form, array);
+    Py_DECREF(form);
+    PyErr_Clear();
+    return call_function(self, arguments, flagged_count, NULL);
 }
 
 /* The tensor whose elements are all this one, or what the function in Python makes of the arguments. */
 static PyObject *filled(const Call *self, const Made *made, const Element *element, PyObject *const *arguments,
                         size_t flagged_count) {
     PyObject *form = call_find(self, &made->key);
-    if (form) return call_wrap(self, self->tensor, form, fill(array_new(&made->array), &made->array, element));
+    if (form) {
+        PyObject *array = fill(array_new(&made->array), &made->array, element);
+        return wrapped(self, form, array, arguments, flagged_count);
+    }
     return call_learned(self, &made->key, PyTuple_GET_ITEM(self->dtypes, made->array.type),
                         call_function(self, arguments, flagged_count, NULL));
 }
@@ -157,6 +176,90 @@ CALL(call_full) {
     Element element = {.c64 = {0.0, 0.0}};
     store(arguments[1], (ElementType)type, &element);
     return filled(self, &made, &element, arguments, flagged_count);
+}
+
+/* A number that doubles hold as it is; quotients of differences of ints among them are rounded to no whole number. */
+static bool read_end(PyObject *number, double *value, bool *whole) {
+    Index exact;
+    if (PyFloat_CheckExact(number)) {
+        *value = PyFloat_AS_DOUBLE(number);
+        *whole = false;
+        return isfinite(*value);
+    }
+    if (!exact_index(number, &exact) || magnitude(exact) > (Index)1 << 50) return false;
+    *value = (double)exact;
+    return true;
+}
+
+static bool fits_type(double value, ElementType type) {
+    return type == F64 || type == I64 || fabs(value) < (type == F32 ? FLT_MAX : (double)INT32_MAX);
+}
+
+static void write_float(ElementType type, double value, char *target) {
+    if (type == F32) *(float *)(void *)target = (float)value;
+    else *(double *)(void *)target = value;
+}
+
+/* The tensor of element k, start + k * step, of so many elements; or what the function makes of the arguments. */
+static PyObject *spaced(const Call *self, ElementType type, double count, double start, double step, bool ends,
+                        double last, PyObject *const *arguments, size_t flagged_count) {
+    Made made;
+    made_begin(self, &made, type);
+    if (!(count * ELEMENT_BYTES[type] <= MOST_SPACED) || !made_axis(&made, (Index)count))
+        return call_function(self, arguments, flagged_count, NULL);
+    made_end(&made);
+    PyObject *form = call_find(self, &made.key);
+    if (!form)
+        return call_learned(self, &made.key, PyTuple_GET_ITEM(self->dtypes, type),
+                            call_function(self, arguments, flagged_count, NULL));
+    PyObject *array = array_new(&made.array);
+    if (array) spaced_fill(type, 0, made.array.size, start, step, array_data(array));
+    if (array && ends) { /* as they were given, -0.0 too */
+        write_float(type, start, array_data(array));
+        write_float(type, last, array_data(array) + made.array.bytes - ELEMENT_BYTES[type]);
+    }
+    return wrapped(self, form, array, arguments, flagged_count);
+}
+
+/* arange(start, stop, step, inclusive, dtype, placement) */
+CALL(call_arange) {
+    const Call *self = (Call *)object;
+    bool whole = true;
+    double start = 0.0, stop, step;
+    if (PyVectorcall_NARGS(flagged_count) != 6 || names || arguments[3] != Py_False ||
+        arguments[5] != self->placement || !read_end(arguments[2], &step, &whole) || step == 0.0)
+        return call_function(self, arguments, flagged_count, names);
+    const bool from_zero = arguments[1] == Py_None;
+    if (!read_end(arguments[from_zero ? 0 : 1], &stop, &whole) ||
+        (!from_zero && !read_end(arguments[0], &start, &whole)))
+        return call_function(self, arguments, flagged_count, NULL);
+    const int type = arguments[4] == Py_None ? (whole ? I64 : F64) : type_of(self, arguments[4]);
+    const double count = fmax(0.0, ceil((stop - start) / step)), last = start + count * step;
+    const bool offered = type == F64 || type == F32 || (whole && (type == I64 || type == I32));
+    if (!offered || !fits_type(start, (ElementType)type) || !fits_type(last, (ElementType)type))
+        return call_function(self, arguments, flagged_count, NULL);
+    return spaced(self, (ElementType)type, count, start, step, false, 0.0, arguments, flagged_count);
+}
+
+/* linspace(start, stop, num, endpoint, dtype, placement) */
+CALL(call_linspace) {
+    const Call *self = (Call *)object;
+    bool whole = true;
+    double start, stop;
+    Index count;
+    if (PyVectorcall_NARGS(flagged_count) != 6 || names || !PyBool_Check(arguments[3]) ||
+        arguments[5] != self->placement || !read_end(arguments[0], &start, &whole) ||
+        !read_end(arguments[1], &stop, &whole) || !exact_index(arguments[2], &count) || count < 1)
+        return call_function(self, arguments, flagged_count, names);
+    const int type = arguments[4] == Py_None ? F64 : type_of(self, arguments[4]);
+    const Index steps = count - (arguments[3] == Py_True && count > 1);
+    const double step = (stop - start) / (double)steps;
+    if ((type != F64 && type != F32) || !isfinite(step) || !fits_type(start, (ElementType)type) ||
+        !fits_type(stop, (ElementType)type))
+        return call_function(self, arguments, flagged_count, NULL);
+    const double last = steps < count && count > 1 ? stop : (double)(count - 1) * step + start;
+    return spaced(self, (ElementType)type, (double)count, start, step, true, count == 1 ? start : last, arguments,
+                  flagged_count);
 }
 
 static inline bool is_row(PyObject *node) { return PyList_CheckExact(node) || PyTuple_CheckExact(node); }
