@@ -15,17 +15,25 @@ import tensor_runtime as tr
 SHAPES = ((1000, 3), (3, 1000), (300, 70), (40, 5, 60), (300, 2, 4), (7,), (5000,))
 
 
+def drawn(kind: str, rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Whole numbers of a dtype, of which sums are exact."""
+    match kind:
+        case "I64":
+            return rng.integers(-(2**40), 2**40, shape)
+        case "I32":
+            return rng.integers(-(2**31), 2**31, shape).astype(np.int32)
+        case "Bool":
+            return rng.random(shape) < 0.1
+        case "F64":
+            return rng.integers(-3, 4, shape).astype(np.float64)
+    return rng.integers(-1, 2, shape) + 1j * rng.integers(-1, 2, shape)
+
+
 def arrays(kind: str) -> Iterator[np.ndarray[Any, Any]]:
     """Of every shape, compact, with gaps, backwards and in another order."""
     rng = np.random.default_rng(3)
     for shape in SHAPES:
-        x = {
-            "I64": lambda: rng.integers(-(2**40), 2**40, shape),
-            "I32": lambda: rng.integers(-(2**31), 2**31, shape).astype(np.int32),
-            "Bool": lambda: rng.random(shape) < 0.1,
-            "F64": lambda: rng.integers(-3, 4, shape).astype(np.float64),
-            "C64": lambda: rng.integers(-1, 2, shape) + 1j * rng.integers(-1, 2, shape),
-        }[kind]()
+        x = drawn(kind, rng, shape)
         yield from (x, x[::2], x[..., ::-1], x[..., ::2], x.T)
 
 

@@ -89,6 +89,9 @@ PyObject *call_learned(const Call *self, const Key *key, PyObject *pointed, PyOb
  * written. False, without an exception, for what Python has to look at. */
 bool call_may_write(const Call *self, PyObject *tensor, PyObject *array);
 
+/* The C library writes so many elements without gaps, each the same bytes. */
+void call_fill(char *target, size_t count, const void *element, size_t bytes);
+
 /* An index as it is read: the axes that are left, in the tensor's order. */
 typedef struct {
     npy_intp shape[MAX_RANK], strides[MAX_RANK]; /* bytes */

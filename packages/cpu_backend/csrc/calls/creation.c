@@ -72,24 +72,21 @@ static bool read_made(const Call *self, PyObject *shape, int type, PyObject *pla
     return made->array.bytes <= MOST_FILLED;
 }
 
-/* The C library writes the elements of an array, each the same bytes. */
-static PyObject *fill(PyObject *array, const ArrayForm *form, const Element *element) {
-    if (array == NULL || form->bytes == 0) return array;
+void call_fill(char *target, size_t count, const void *element, size_t bytes) {
     static const Element NOTHING;
-    char *target = array_data(array);
-    const size_t bytes = (size_t)ELEMENT_BYTES[form->type];
+    const size_t whole = count * bytes;
+    if (whole == 0) return;
     if (bytes == 1 || memcmp(element, &NOTHING, bytes) == 0) {
-        memset(target, *(const unsigned char *)element, form->bytes);
-        return array;
+        memset(target, *(const unsigned char *)element, whole);
+        return;
     }
     memcpy(target, element, bytes);
-    for (size_t done = bytes; done < form->bytes;) { /* what is there, once more behind it, as long as that stays near */
-        const size_t more = form->bytes - done < done ? form->bytes - done : done;
+    for (size_t done = bytes; done < whole;) { /* what is there, once more behind it, as long as that stays near */
+        const size_t more = whole - done < done ? whole - done : done;
         const size_t copied = more < FILLED_AT_ONCE ? more : FILLED_AT_ONCE;
         memcpy(target + done, target, copied);
         done += copied;
     }
-    return array;
 }
 
 /* The tensor of an array that was made, whose form is known; for want of memory, what the function says of that. */
@@ -106,7 +103,9 @@ static PyObject *filled(const Call *self, const Made *made, const Element *eleme
                         size_t flagged_count) {
     PyObject *form = call_find(self, &made->key);
     if (form) {
-        PyObject *array = fill(array_new(&made->array), &made->array, element);
+        PyObject *array = array_new(&made->array);
+        if (array)
+            call_fill(array_data(array), (size_t)made->array.size, element, (size_t)ELEMENT_BYTES[made->array.type]);
         return wrapped(self, form, array, arguments, flagged_count);
     }
     return call_learned(self, &made->key, PyTuple_GET_ITEM(self->dtypes, made->array.type),

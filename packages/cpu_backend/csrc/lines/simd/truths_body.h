@@ -18,7 +18,7 @@ static inline bool NAME(is_true)(const PART *element) {
 }
 
 static inline void NAME(decide)(Index lines, Index length, const void *source, void *result, const bool any) {
-    enum { AT_ONCE = 32 };
+    enum { AT_ONCE = 32 * (8 / PART_BYTES) }; /* four vectors of the widest registers, and as many of parts */
     uint8_t *d = result;
     for (Index line = 0; line < lines; line++) {
         const PART *x = (const PART *)source + line * length * PARTS;
