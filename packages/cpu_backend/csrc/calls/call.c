@@ -22,6 +22,7 @@ static const struct {
     {"zeros", call_zeros},
     {"ones", call_ones},
     {"full", call_full},
+    {"eye", call_eye},
     {"arange", call_arange},
     {"linspace", call_linspace},
     {"tensor", call_tensor},

@@ -141,6 +141,7 @@ CALL(call_bool);
 CALL(call_zeros);
 CALL(call_ones);
 CALL(call_full);
+CALL(call_eye);
 CALL(call_arange);
 CALL(call_linspace);
 CALL(call_tensor);

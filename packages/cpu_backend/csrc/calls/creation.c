@@ -112,22 +112,28 @@ static PyObject *filled(const Call *self, const Made *made, const Element *eleme
                         call_function(self, arguments, flagged_count, NULL));
 }
 
+/* One, as an element of a type. */
+static Element one_of(ElementType type) {
+    Element one = {.c64 = {0.0, 0.0}};
+    switch (type) {
+    case F32:
+    case C32: one.f32 = 1.0f; break;
+    case F64:
+    case C64: one.f64 = 1.0; break;
+    case I32: one.i32 = 1; break;
+    case I64: one.i64 = 1; break;
+    default: one.truth = true;
+    }
+    return one;
+}
+
 static PyObject *repeat(const Call *self, int number, PyObject *const *arguments, size_t flagged_count,
                         PyObject *names) {
     Made made;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names ||
         !read_made(self, arguments[0], type_of(self, arguments[1]), arguments[2], &made))
         return call_function(self, arguments, flagged_count, names);
-    Element element = {.c64 = {0.0, 0.0}};
-    switch (made.array.type) {
-    case F32:
-    case C32: element.f32 = (float)number; break;
-    case F64:
-    case C64: element.f64 = number; break;
-    case I32: element.i32 = number; break;
-    case I64: element.i64 = number; break;
-    default: element.truth = number;
-    }
+    const Element nothing = {.c64 = {0.0, 0.0}}, element = number ? one_of(made.array.type) : nothing;
     return filled(self, &made, &element, arguments, flagged_count);
 }
 
@@ -175,6 +181,37 @@ CALL(call_full) {
     Element element = {.c64 = {0.0, 0.0}};
     store(arguments[1], (ElementType)type, &element);
     return filled(self, &made, &element, arguments, flagged_count);
+}
+
+/* eye(rows, columns, dtype, placement) */
+CALL(call_eye) {
+    const Call *self = (Call *)object;
+    if (PyVectorcall_NARGS(flagged_count) != 4 || names) return call_function(self, arguments, flagged_count, names);
+    Made made;
+    Index rows, columns;
+    const int type = type_of(self, arguments[2]);
+    PyObject *wide = arguments[1] == Py_None ? arguments[0] : arguments[1];
+    if (type < 0 || arguments[3] != self->placement || !exact_index(arguments[0], &rows) ||
+        !exact_index(wide, &columns))
+        return call_function(self, arguments, flagged_count, NULL);
+    made_begin(self, &made, (ElementType)type);
+    if (!made_axis(&made, rows) || !made_axis(&made, columns))
+        return call_function(self, arguments, flagged_count, NULL);
+    made_end(&made);
+    if (made.array.bytes > MOST_FILLED) return call_function(self, arguments, flagged_count, NULL);
+    PyObject *form = call_find(self, &made.key);
+    if (!form)
+        return call_learned(self, &made.key, arguments[2], call_function(self, arguments, flagged_count, NULL));
+    PyObject *array = array_new(&made.array);
+    if (array) {
+        const Element one = one_of((ElementType)type);
+        const size_t bytes = (size_t)ELEMENT_BYTES[type];
+        char *target = array_data(array);
+        memset(target, 0, made.array.bytes);
+        for (Index i = 0; i < smaller(rows, columns); i++)
+            memcpy(target + (size_t)(i * (rows + 1)) * bytes, &one, bytes);
+    }
+    return wrapped(self, form, array, arguments, flagged_count);
 }
 
 /* A number that doubles hold as it is; quotients of differences of ints among them are rounded to no whole number. */

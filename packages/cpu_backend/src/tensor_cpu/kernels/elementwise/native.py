@@ -149,6 +149,9 @@ SINGLE: Final = (
     *(name for name in OPERATIONS if not name.startswith("to_") and name not in _NO_SINGLE),
     "positive",
     "logaddexp",
+    "square",
+    "reciprocal",
+    "rsqrt",
 )
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

@@ -86,6 +86,8 @@ def bind_lines(name: str, operands: tuple[Operand, ...], result: Any, params: An
         return None
     if axis is None and finds and form.rank > 1:
         return after_copy(form, LIBRARY.bind_place(name, dtype.name, form.shape[::-1], result.shape[::-1]))
+    if finds and axis is not None and not form.is_compact:
+        form, axis = _in_order_of_memory(form, axis)
     axes = reduced_axes(name, form.rank, axis)
     lines = lines_of(form.shape, axes) if axes else None
     if lines is None:
@@ -99,6 +101,16 @@ def bind_lines(name: str, operands: tuple[Operand, ...], result: Any, params: An
             return None
         dtype, lines = _PARTS[dtype], (*lines[:2], 2 * lines[2])
     return after_copy(form, LIBRARY.bind_lines(name, dtype.name, lines, result.shape[::-1], result.dtype.name))
+
+
+def _in_order_of_memory(form: Form, axis: int, /) -> tuple[Form, int]:
+    """The same memory as a compact form, where places along an axis come in the order of the result; else these."""
+    order = sorted(range(form.rank), key=lambda k: (form.strides[k], form.shape[k]))
+    kept = [k for k in order if k != axis % form.rank and form.shape[k] > 1]
+    straight = form_of(form.dtype, tuple(form.shape[k] for k in order), form.placement)
+    if kept != sorted(kept) or straight.strides != tuple(form.strides[k] for k in order):
+        return form, axis
+    return straight, order.index(axis % form.rank)
 
 
 def _of_columns(name: str, form: Form, result: Form, lines: tuple[int, int, int], /) -> Kernel:
