@@ -81,11 +81,11 @@ OTHERS: Final = (
 
 FOLDS: Final = (
     More("mean I32 1000×1000, axis 1", (_x(1000, 1000, dtype="I32"),), "mean(x, axis=0)", "mean(x, axis=1)",
-         "mean(x.to(float64), dim=1)"),
+         "mean(x.to(float64), dim=1)", "mean(x, axis=1, dtype=float64)"),
     More("mean I64 100×100×100, axis 1", (_x(100, 100, 100, dtype="I64"),), "mean(x, axis=1)", "",
          "mean(x.to(float64), dim=1)"),
     More("mean Bool 1000×1000, axis 1", (_x(1000, 1000, dtype="Bool"),), "mean(x, axis=0)", "mean(x, axis=1)",
-         "mean(x.to(float64), dim=1)"),
+         "mean(x.to(float64), dim=1)", "mean(x, axis=1, dtype=float64)"),
     More("std I64 100×100×100, axis 1", (_x(100, 100, 100, dtype="I64"),), "std(x, axis=1)", "",
          "std(x.to(float64), dim=1, correction=0)"),
     More("any F64 100000×3, axis 0", (_POINTS,), "any(x, axis=1)", "any(x, axis=0)"),

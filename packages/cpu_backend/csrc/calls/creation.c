@@ -1,58 +1,13 @@
-/* New tensors: of one number, of numbers at equal distances, of nested lists, and of NumPy's arrays whose memory they share.
+/* New tensors: of one number, of nested lists, and of NumPy's arrays whose memory they share.
  *
  * Numbers are taken where they are elements of the dtype as they are; what has to be judged goes to Python.
  */
-#include "calls/call.h"
-
-#include "core/caching_allocator.h"
+#include "calls/made.h"
 #include "core/element.h"
-#include "lines/spaced.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
-enum { MOST_COPIED = 1 << 16, MOST_FILLED = 1 << 20, MOST_SPACED = 1 << 18, FILLED_AT_ONCE = 1 << 12 }; /* bytes */
-
-/* A tensor to be made: the form of its array, and the key of its own form. */
-typedef struct {
-    ArrayForm array;
-    Key key;
-} Made;
-
-static void made_begin(const Call *self, Made *made, ElementType type) {
-    made->array.type = type;
-    made->array.rank = 0;
-    made->array.size = 1;
-    key_begin(&made->key, KEY_MADE, PyTuple_GET_ITEM(self->dtypes, type));
-}
-
-/* One more axis of the tensor; false where there are too many of them, or of elements. */
-static bool made_axis(Made *made, Index extent) {
-    ArrayForm *array = &made->array;
-    if (extent < 0 || array->rank == MAX_RANK || __builtin_mul_overflow(array->size, extent, &array->size))
-        return false;
-    array->shape[array->rank++] = extent;
-    key_add(&made->key, extent);
-    return array->size < (Index)1 << 58;
-}
-
-/* Axes go from the tensor's order to the array's. */
-static void made_end(Made *made) {
-    ArrayForm *array = &made->array;
-    for (int low = 0, high = array->rank - 1; low < high; low++, high--) {
-        const npy_intp extent = array->shape[low];
-        array->shape[low] = array->shape[high];
-        array->shape[high] = extent;
-    }
-    array->bytes = (size_t)array->size * (size_t)ELEMENT_BYTES[array->type];
-}
-
-static int type_of(const Call *self, PyObject *dtype) {
-    for (int type = 0; type < ELEMENT_TYPES; type++)
-        if (PyTuple_GET_ITEM(self->dtypes, type) == dtype) return type;
-    return -1;
-}
+enum { MOST_COPIED = 1 << 16, MOST_FILLED = 1 << 20, FILLED_AT_ONCE = 1 << 12 }; /* bytes */
 
 /* A tensor here of this dtype and shape, which one thread fills; false, without an exception, for all others. */
 static bool read_made(const Call *self, PyObject *shape, int type, PyObject *placement, Made *made) {
@@ -89,15 +44,6 @@ void call_fill(char *target, size_t count, const void *element, size_t bytes) {
     }
 }
 
-/* The tensor of an array that was made, whose form is known; for want of memory, what the function says of that. */
-static PyObject *wrapped(const Call *self, PyObject *form, PyObject *array, PyObject *const *arguments,
-                         size_t flagged_count) {
-    if (array) return call_wrap(self, self->tensor, form, array);
-    Py_DECREF(form);
-    PyErr_Clear();
-    return call_function(self, arguments, flagged_count, NULL);
-}
-
 /* The tensor whose elements are all this one, or what the function in Python makes of the arguments. */
 static PyObject *filled(const Call *self, const Made *made, const Element *element, PyObject *const *arguments,
                         size_t flagged_count) {
@@ -106,7 +52,7 @@ static PyObject *filled(const Call *self, const Made *made, const Element *eleme
         PyObject *array = array_new(&made->array);
         if (array)
             call_fill(array_data(array), (size_t)made->array.size, element, (size_t)ELEMENT_BYTES[made->array.type]);
-        return wrapped(self, form, array, arguments, flagged_count);
+        return made_wrapped(self, form, array, arguments, flagged_count);
     }
     return call_learned(self, &made->key, PyTuple_GET_ITEM(self->dtypes, made->array.type),
                         call_function(self, arguments, flagged_count, NULL));
@@ -131,7 +77,7 @@ static PyObject *repeat(const Call *self, int number, PyObject *const *arguments
                         PyObject *names) {
     Made made;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names ||
-        !read_made(self, arguments[0], type_of(self, arguments[1]), arguments[2], &made))
+        !read_made(self, arguments[0], made_type(self, arguments[1]), arguments[2], &made))
         return call_function(self, arguments, flagged_count, names);
     const Element nothing = {.c64 = {0.0, 0.0}}, element = number ? one_of(made.array.type) : nothing;
     return filled(self, &made, &element, arguments, flagged_count);
@@ -175,7 +121,7 @@ CALL(call_full) {
     Made made;
     if (PyVectorcall_NARGS(flagged_count) != 4 || names) return call_function(self, arguments, flagged_count, names);
     const int type = number_type(arguments[1]);
-    if (type < 0 || (arguments[2] != Py_None && type_of(self, arguments[2]) != type) ||
+    if (type < 0 || (arguments[2] != Py_None && made_type(self, arguments[2]) != type) ||
         !read_made(self, arguments[0], type, arguments[3], &made))
         return call_function(self, arguments, flagged_count, names);
     Element element = {.c64 = {0.0, 0.0}};
@@ -189,7 +135,7 @@ CALL(call_eye) {
     if (PyVectorcall_NARGS(flagged_count) != 4 || names) return call_function(self, arguments, flagged_count, names);
     Made made;
     Index rows, columns;
-    const int type = type_of(self, arguments[2]);
+    const int type = made_type(self, arguments[2]);
     PyObject *wide = arguments[1] == Py_None ? arguments[0] : arguments[1];
     if (type < 0 || arguments[3] != self->placement || !exact_index(arguments[0], &rows) ||
         !exact_index(wide, &columns))
@@ -200,8 +146,7 @@ CALL(call_eye) {
     made_end(&made);
     if (made.array.bytes > MOST_FILLED) return call_function(self, arguments, flagged_count, NULL);
     PyObject *form = call_find(self, &made.key);
-    if (!form)
-        return call_learned(self, &made.key, arguments[2], call_function(self, arguments, flagged_count, NULL));
+    if (!form) return call_learned(self, &made.key, arguments[2], call_function(self, arguments, flagged_count, NULL));
     PyObject *array = array_new(&made.array);
     if (array) {
         const Element one = one_of((ElementType)type);
@@ -211,91 +156,7 @@ CALL(call_eye) {
         for (Index i = 0; i < smaller(rows, columns); i++)
             memcpy(target + (size_t)(i * (rows + 1)) * bytes, &one, bytes);
     }
-    return wrapped(self, form, array, arguments, flagged_count);
-}
-
-/* A number that doubles hold as it is; quotients of differences of ints among them are rounded to no whole number. */
-static bool read_end(PyObject *number, double *value, bool *whole) {
-    Index exact;
-    if (PyFloat_CheckExact(number)) {
-        *value = PyFloat_AS_DOUBLE(number);
-        *whole = false;
-        return isfinite(*value);
-    }
-    if (!exact_index(number, &exact) || magnitude(exact) > (Index)1 << 50) return false;
-    *value = (double)exact;
-    return true;
-}
-
-static bool fits_type(double value, ElementType type) {
-    return type == F64 || type == I64 || fabs(value) < (type == F32 ? FLT_MAX : (double)INT32_MAX);
-}
-
-static void write_float(ElementType type, double value, char *target) {
-    if (type == F32) *(float *)(void *)target = (float)value;
-    else *(double *)(void *)target = value;
-}
-
-/* The tensor of element k, start + k * step, of so many elements; or what the function makes of the arguments. */
-static PyObject *spaced(const Call *self, ElementType type, double count, double start, double step, bool ends,
-                        double last, PyObject *const *arguments, size_t flagged_count) {
-    Made made;
-    made_begin(self, &made, type);
-    if (!(count * ELEMENT_BYTES[type] <= MOST_SPACED) || !made_axis(&made, (Index)count))
-        return call_function(self, arguments, flagged_count, NULL);
-    made_end(&made);
-    PyObject *form = call_find(self, &made.key);
-    if (!form)
-        return call_learned(self, &made.key, PyTuple_GET_ITEM(self->dtypes, type),
-                            call_function(self, arguments, flagged_count, NULL));
-    PyObject *array = array_new(&made.array);
-    if (array) spaced_fill(type, 0, made.array.size, start, step, array_data(array));
-    if (array && ends) { /* as they were given, -0.0 too */
-        write_float(type, start, array_data(array));
-        write_float(type, last, array_data(array) + made.array.bytes - ELEMENT_BYTES[type]);
-    }
-    return wrapped(self, form, array, arguments, flagged_count);
-}
-
-/* arange(start, stop, step, inclusive, dtype, placement) */
-CALL(call_arange) {
-    const Call *self = (Call *)object;
-    bool whole = true;
-    double start = 0.0, stop, step;
-    if (PyVectorcall_NARGS(flagged_count) != 6 || names || arguments[3] != Py_False ||
-        arguments[5] != self->placement || !read_end(arguments[2], &step, &whole) || step == 0.0)
-        return call_function(self, arguments, flagged_count, names);
-    const bool from_zero = arguments[1] == Py_None;
-    if (!read_end(arguments[from_zero ? 0 : 1], &stop, &whole) ||
-        (!from_zero && !read_end(arguments[0], &start, &whole)))
-        return call_function(self, arguments, flagged_count, NULL);
-    const int type = arguments[4] == Py_None ? (whole ? I64 : F64) : type_of(self, arguments[4]);
-    const double count = fmax(0.0, ceil((stop - start) / step)), last = start + count * step;
-    const bool offered = type == F64 || type == F32 || (whole && (type == I64 || type == I32));
-    if (!offered || !fits_type(start, (ElementType)type) || !fits_type(last, (ElementType)type))
-        return call_function(self, arguments, flagged_count, NULL);
-    return spaced(self, (ElementType)type, count, start, step, false, 0.0, arguments, flagged_count);
-}
-
-/* linspace(start, stop, num, endpoint, dtype, placement) */
-CALL(call_linspace) {
-    const Call *self = (Call *)object;
-    bool whole = true;
-    double start, stop;
-    Index count;
-    if (PyVectorcall_NARGS(flagged_count) != 6 || names || !PyBool_Check(arguments[3]) ||
-        arguments[5] != self->placement || !read_end(arguments[0], &start, &whole) ||
-        !read_end(arguments[1], &stop, &whole) || !exact_index(arguments[2], &count) || count < 1)
-        return call_function(self, arguments, flagged_count, names);
-    const int type = arguments[4] == Py_None ? F64 : type_of(self, arguments[4]);
-    const Index steps = count - (arguments[3] == Py_True && count > 1);
-    const double step = (stop - start) / (double)steps;
-    if ((type != F64 && type != F32) || !isfinite(step) || !fits_type(start, (ElementType)type) ||
-        !fits_type(stop, (ElementType)type))
-        return call_function(self, arguments, flagged_count, NULL);
-    const double last = steps < count && count > 1 ? stop : (double)(count - 1) * step + start;
-    return spaced(self, (ElementType)type, (double)count, start, step, true, count == 1 ? start : last, arguments,
-                  flagged_count);
+    return made_wrapped(self, form, array, arguments, flagged_count);
 }
 
 static inline bool is_row(PyObject *node) { return PyList_CheckExact(node) || PyTuple_CheckExact(node); }

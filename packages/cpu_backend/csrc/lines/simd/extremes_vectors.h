@@ -14,7 +14,7 @@
     static inline T max_of_all_##suffix(V x) { return _mm512_reduce_max_##of(x); }                                     \
     static inline T min_of_all_##suffix(V x) { return _mm512_reduce_min_##of(x); }                                     \
     static inline M first_lanes_##suffix(Index count) {                                                                \
-        return count >= COUNT ? (M)-1 : count > 0 ? (M)(((uint32_t)1 << count) - 1) : 0;                               \
+        return (M)(count >= COUNT ? ~(uint32_t)0 : count > 0 ? ((uint32_t)1 << count) - 1 : 0);                        \
     }                                                                                                                  \
     static inline __m512i next_##suffix(__m512i step) { return _mm512_add_##ints(step, _mm512_set1_##ints(1)); }       \
     static inline __m512i chosen_steps_##suffix(__m512i x, M second, __m512i y) {                                      \

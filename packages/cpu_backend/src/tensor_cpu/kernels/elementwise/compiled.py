@@ -136,7 +136,8 @@ class _Compiler:
         if name == "logaddexp":
             return self._sum_of_exponentials(references, result)
         if name in _SHORT_FORMULAS:
-            return self._by_formula(name, self.value(references[0], name, self.common_dtype(references, result)), result)
+            value = self.value(references[0], name, self.common_dtype(references, result))
+            return self._by_formula(name, value, result)
         if name not in OPERATIONS:
             raise NoInstructionError(name)
         if name in _TRUTHS and any(map(self.number_type, references)):
