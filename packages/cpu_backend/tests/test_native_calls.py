@@ -436,10 +436,26 @@ def test_tensors_of_one_number_and_ones_on_a_diagonal_are_those_of_python(dtype:
 
 @NATIVE
 def test_tensors_of_any_number_are_those_of_python() -> None:
-    for value in (0, -0.0, 2.5, True, False, 1j, complex(-0.0, -0.0), -1, 2**62, 2**70, float("nan")):
+    for value in (
+        0,
+        -0.0,
+        2.5,
+        True,
+        False,
+        1j,
+        complex(-0.0, -0.0),
+        -1,
+        2**62,
+        2**70,
+        float("nan"),
+        0.1,
+        1e300,
+        2**31,
+        2**24 + 1,
+    ):
         for shape in (3, (40, 60), 3000, (3, 0)):
-            for _ in range(2):
-                asked = (shape, value, None, CPU)
+            for dtype in (None, None, tr.F32, tr.F64, tr.C32, tr.C64, tr.I32, tr.I64, tr.Bool, "F64"):
+                asked = (shape, value, dtype, CPU)
                 assert outcome(creation._full_call, *asked) == outcome(creation._full, *asked)
 
 

@@ -92,6 +92,9 @@ bool call_may_write(const Call *self, PyObject *tensor, PyObject *array);
 /* The C library writes so many elements without gaps, each the same bytes. */
 void call_fill(char *target, size_t count, const void *element, size_t bytes);
 
+/* Whether a number is an element of this type just as it is, but for rounding; then that is written. */
+bool call_element_of(PyObject *number, ElementType type, void *element);
+
 /* An index as it is read: the axes that are left, in the tensor's order. */
 typedef struct {
     npy_intp shape[MAX_RANK], strides[MAX_RANK]; /* bytes */

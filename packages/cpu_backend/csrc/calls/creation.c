@@ -120,12 +120,13 @@ CALL(call_full) {
     const Call *self = (Call *)object;
     Made made;
     if (PyVectorcall_NARGS(flagged_count) != 4 || names) return call_function(self, arguments, flagged_count, names);
-    const int type = number_type(arguments[1]);
-    if (type < 0 || (arguments[2] != Py_None && made_type(self, arguments[2]) != type) ||
+    const bool by_nature = arguments[2] == Py_None;
+    const int type = by_nature ? number_type(arguments[1]) : made_type(self, arguments[2]);
+    Element element = {.c64 = {0.0, 0.0}};
+    if (type < 0 || (!by_nature && !call_element_of(arguments[1], (ElementType)type, &element)) ||
         !read_made(self, arguments[0], type, arguments[3], &made))
         return call_function(self, arguments, flagged_count, names);
-    Element element = {.c64 = {0.0, 0.0}};
-    store(arguments[1], (ElementType)type, &element);
+    if (by_nature) store(arguments[1], (ElementType)type, &element);
     return filled(self, &made, &element, arguments, flagged_count);
 }
 

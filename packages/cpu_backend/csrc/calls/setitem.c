@@ -13,8 +13,8 @@
 
 enum { MOST_WRITTEN = 1 << 17, MOST_IN_ANY_ORDER = 1 << 12 }; /* elements */
 
-/* Whether a number is an element of this type just as it is, but for rounding. */
-static bool element_of(PyObject *number, ElementType type, Element *element) {
+bool call_element_of(PyObject *number, ElementType type, void *written) {
+    Element *element = written;
     Index whole;
     double real, imaginary = 0.0;
     if (PyBool_Check(number)) {
@@ -153,7 +153,7 @@ CALL(call_setitem) {
         return call_function(self, arguments, flagged_count, names);
     char *target = array_data(array) + indexed.offset_bytes;
     Element element;
-    if (element_of(arguments[2], (ElementType)type, &element)) {
+    if (call_element_of(arguments[2], (ElementType)type, &element)) {
         fill(target, &indexed, indexed.rank, &element, (size_t)ELEMENT_BYTES[type]);
         Py_RETURN_NONE;
     }
