@@ -2,6 +2,7 @@
 
 Kinds: ``uniform`` on (0, 1], so that nothing cancels and elements compare one by one; ``signed`` on [-1, 1] without 0;
 ``hundreds`` is on (0, 1000]; ``integers`` are of 41 bits and sign, and ``below N`` are integers from 0 on;
+``truths`` are true as often as not;
 ``general``, ``lower``, ``symmetric`` and ``definite`` are matrices on the two last axes, well enough conditioned to be
 solved; ``graded`` ones, and Hermitian ``graded definite`` ones, have small values that their elements determine well.
 """
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
-NUMPY_DTYPES: Final = {"F32": "f4", "F64": "f8", "C32": "c8", "C64": "c16", "I64": "i8"}
+NUMPY_DTYPES: Final = {"F32": "f4", "F64": "f8", "C32": "c8", "C64": "c16", "I32": "i4", "I64": "i8", "Bool": "?"}
 CHUNK: Final = 1 << 22  # elements compared at once: a comparison makes several arrays of that size
 
 
@@ -32,7 +33,9 @@ def draw(operands: Sequence[tuple[tuple[int, ...], str, str]], seed: int) -> lis
 
 def _drawn(generator: np.random.Generator, shape: tuple[int, ...], kind: str, dtype: str) -> Array:
     if kind.startswith("below "):
-        return generator.integers(int(kind.removeprefix("below ")), size=shape)
+        return generator.integers(int(kind.removeprefix("below ")), size=shape).astype(NUMPY_DTYPES[dtype], copy=False)
+    if kind == "truths":
+        return generator.random(shape) < 0.5
     draw = _KINDS[kind]
     if dtype == "F64":
         return draw(generator, shape, _signed)

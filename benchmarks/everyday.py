@@ -11,6 +11,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks import everyday_more
 from benchmarks.rows import BEST, Limit, Operand, Row, Target
 
 CONTENDERS: Final = ("ours", "numpy", "numexpr", "torch", "jax")
@@ -58,6 +59,13 @@ def rows(folder: Path | None = None) -> Iterator[Row]:
     yield from _order()
     yield from _others()
     yield from _further()
+    for group, more in (
+        (ELEMENTS, everyday_more.SMALL),
+        (OTHERS, everyday_more.OTHERS),
+        (REDUCTIONS, everyday_more.FOLDS),
+    ):
+        for one in more:
+            yield _row(one.name, group, one.ours, one.operands, False, one.spelled())
 
 
 def _operators() -> Iterator[Row]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import Any, Final, NamedTuple
 
-ELEMENT_BYTES: Final = {"F32": 4, "F64": 8, "C32": 8, "C64": 16, "I64": 8}
+ELEMENT_BYTES: Final = {"F32": 4, "F64": 8, "C32": 8, "C64": 16, "I32": 4, "I64": 8, "Bool": 1}
 BEST: Final = "best"
 """As ``Target.against``: the contender with the lowest median, ours aside."""
 LIMIT: Final = "limit"

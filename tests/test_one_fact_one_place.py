@@ -24,8 +24,7 @@ FEWEST: Final = 5
 ALLOWED: Final = {
     "tensor_cpu.kernel_table.FAMILIES": "which modules bind each kernel, the only such table of the CPU backend",
     "tensor_cpu.kernels.activations.native.bind_softplus": "the steps of one formula",
-    "tensor_cpu.kernels.elementwise.native.ANY_SIZE": "where this backend's two implementations round differently",
-    "tensor_cpu.kernels.elementwise.native._OF_PARTS": "in which instructions the operand keeps its dtype",
+    "tensor_cpu.kernels.elementwise.compiled._OF_PARTS": "in which instructions the operand keeps its dtype",
     "tensor_cpu.kernels.linalg.batched_simd.LARGEST": "up to which size LAPACK is slower, measured",
     "tensor_cpu.kernels.linalg.lapack.BINDERS": "which routines of LAPACK the extension calls",
     "tensor_gpu.kernels.elementwise.UNARY": "what devices compute beside the rows of array namespaces",

@@ -19,7 +19,7 @@ from tensor_core.errors import TensorError
 from tensor_cpu.call_checks import CHECKED
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.ops import creation, host_data, indexing, methods, native_calls, views
+from tensor_runtime.ops import creation, host_data, indexing, methods, native_calls, ranges, views
 from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -27,7 +27,7 @@ NATIVE = pytest.mark.skipif(
     not AVAILABLE or CHECKED, reason="no native calls: the extension was not built, or every call is checked"
 )
 NAMES = ["reversed_axes", "transposed", "reshape", "item", "getitem", "setitem", "bool", "int", "float", "complex"]
-NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full"]
+NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full", "eye", "arange", "linspace"]
 NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into"]
 NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
 DTYPES = ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"]
@@ -392,3 +392,92 @@ def test_nothing_is_kept_of_a_call() -> None:
     assert grown < 2000
     after = [sys.getrefcount(one) for one in (x._form, x._array, y, data, index, tr.F64, CPU, None)]
     assert [abs(one - other) < 20 for one, other in zip(counts, after, strict=True)] == [True] * 8
+
+
+NUMBERS = (0, 1, -1, 7, -3, 2.5, -0.0, 0.1, 1e300, float("inf"), float("nan"), 2**31, -(2**31), 2**51, 2**70, None)
+
+
+@NATIVE
+@settings(max_examples=300)
+@given(
+    st.sampled_from(NUMBERS),
+    st.sampled_from(NUMBERS),
+    st.sampled_from((1, 2, -1, 3, 0, 0.5, 0.1, -0.25, 2.0, True, 10**6)),
+    st.booleans(),
+    st.sampled_from((None, tr.F32, tr.F64, tr.I32, tr.I64, tr.C64, tr.Bool, "F32")),
+)
+def test_numbers_at_equal_distances_are_those_of_python(
+    start: Any, stop: Any, step: Any, flag: bool, dtype: Any
+) -> None:
+    low, high = (0, start) if stop is None else (start, stop)
+    many = isinstance(low, int | float) and isinstance(high, int | float) and step
+    if many and not abs(high - low) < 10_000 * abs(step):
+        stop, step = 9, 2  # what is far apart has too many of them
+        start = start if start is not None and abs(start) < 9 else 1
+    for _ in range(2):  # the second time the form is known
+        asked = (start, stop, step, flag, dtype, CPU)
+        assert outcome(ranges._arange_call, *asked) == outcome(ranges._arange, *asked)
+        asked = (start, stop, 7 if step == 1 else step, flag, dtype, CPU)
+        assert outcome(ranges._linspace_call, *asked) == outcome(ranges._linspace, *asked)
+
+
+@NATIVE
+@pytest.mark.parametrize("dtype", [tr.F32, tr.F64, tr.C32, tr.C64, tr.I32, tr.I64, tr.Bool, "F32"])
+def test_tensors_of_one_number_and_ones_on_a_diagonal_are_those_of_python(dtype: Any) -> None:
+    for shape in ((), 0, 5, (3, 0), (3, 5, 7), (40, 60), 1000, (150, 200), -1, "text"):
+        for _ in range(2):
+            for native, python in ((creation._zeros_call, creation._zeros), (creation._ones_call, creation._ones)):
+                assert outcome(native, shape, dtype, CPU) == outcome(python, shape, dtype, CPU)
+    for rows, columns in ((0, None), (1, None), (3, 5), (5, 3), (70, None), (2, 0), (-1, 2), (2.0, None), (True, 2)):
+        for _ in range(2):
+            asked = (rows, columns, dtype, CPU)
+            assert outcome(creation._eye_call, *asked) == outcome(creation._eye, *asked)
+
+
+@NATIVE
+def test_tensors_of_any_number_are_those_of_python() -> None:
+    for value in (
+        0,
+        -0.0,
+        2.5,
+        True,
+        False,
+        1j,
+        complex(-0.0, -0.0),
+        -1,
+        2**62,
+        2**70,
+        float("nan"),
+        0.1,
+        1e300,
+        2**31,
+        2**24 + 1,
+    ):
+        for shape in (3, (40, 60), 3000, (3, 0)):
+            for dtype in (None, None, tr.F32, tr.F64, tr.C32, tr.C64, tr.I32, tr.I64, tr.Bool, "F64"):
+                asked = (shape, value, dtype, CPU)
+                assert outcome(creation._full_call, *asked) == outcome(creation._full, *asked)
+
+
+@NATIVE
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_long_lines_are_written_as_numpy_writes_them(dtype: str) -> None:
+    for index in (
+        slice(None),
+        slice(None, None, 2),
+        slice(None, None, -3),
+        (slice(None), 5),
+        (7, slice(None)),
+        (slice(3, 90, 2), slice(None, None, -1)),
+        (slice(None), slice(40)),
+    ):
+        shape = tr.zeros((130, 50))[index].shape
+        numbers = tr.from_flat([k % 5 for k in range(int(np.prod(shape)))], shape)
+        value = tr.cast(numbers, dtype)
+        turned = tr.transpose(tr.copy(tr.transpose(value)))
+        for written in (True if dtype == "Bool" else 3, False if dtype == "Bool" else 0, value, turned):
+            x = tr.cast(tr.from_flat([k % 2 for k in range(130 * 50)], (130, 50)), dtype)
+            expected = x.to_numpy().copy()
+            x.mutable_view()[index] = written
+            expected[index] = written.to_numpy() if isinstance(written, Tensor) else written
+            np.testing.assert_array_equal(x.to_numpy(), expected)

@@ -20,7 +20,8 @@ if not AVAILABLE:
     pytest.skip("the native kernels were not built", allow_module_level=True)
 
 from tensor_cpu.kernels.copy.permute import bind_copy
-from tensor_cpu.kernels.elementwise import native as native
+from tensor_cpu.kernels.elementwise import compiled
+from tensor_cpu.kernels.elementwise.native import bind_program
 
 Array = np.ndarray[Any, Any]
 LENGTHS = (1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 128, 200, 1029)
@@ -63,7 +64,7 @@ def drawn(rng: np.random.Generator, dtype: DType, count: int) -> Array:
 
 def bound(name: str, forms: tuple[Form, ...], result: Form) -> Any:
     """The machine's kernel for one operation, whatever the size."""
-    return native.bind_program(forms, result, (ProgramStep(name, tuple(range(len(forms))), result),))
+    return bind_program(forms, result, (ProgramStep(name, tuple(range(len(forms))), result),))
 
 
 def same_bits(found: Array, expected: Array) -> None:
@@ -133,7 +134,7 @@ def test_closeness_is_one_kernel_and_of_real_numbers_one_instruction(monkeypatch
             programs.append([instruction[0] for instruction in arguments[3]])
             return LIBRARY.bind_elementwise(*arguments)
 
-    monkeypatch.setattr(native, "LIBRARY", Watched())
+    monkeypatch.setattr(compiled, "LIBRARY", Watched())
     tr.binding_cache.clear()
     assert tr.isclose(tr.ones(70), tr.ones(70)).to_numpy().all()
     assert tr.isclose(tr.ones(70, dtype=I32), tr.ones(70)).to_numpy().all()

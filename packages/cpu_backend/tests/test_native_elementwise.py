@@ -263,6 +263,20 @@ def test_exact_functions_of_special_values_are_numpys(name: str, dtype: DType, i
         np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])
 
 
+@pytest.mark.parametrize("size", [1, 3, 1000, 5000])
+@pytest.mark.parametrize("dtype", [F32, F64, C64, I64])
+def test_squares_and_reciprocals_are_numpys(dtype: DType, size: int) -> None:
+    x = np.random.default_rng(size).integers(1, 50, size).astype(NUMPY_DTYPES[dtype])
+    if dtype in (F32, F64):
+        x[:: size // 2 + 1] = [np.inf, np.nan][: len(x[:: size // 2 + 1])]
+        x[-1] = 0.0 if size > 1 else 4.0
+    np.testing.assert_array_equal(tr.square(tr.asarray(x)).to_numpy(), x * x)
+    if dtype in (F32, F64):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(tr.reciprocal(tr.asarray(x)).to_numpy(), np.reciprocal(x))
+            np.testing.assert_array_equal(tr.rsqrt(tr.asarray(x)).to_numpy(), np.reciprocal(np.sqrt(x)))
+
+
 @pytest.mark.parametrize("count", [-70, -1, 0, 1, 31, 32, 63, 64, 100])
 def test_shifts_by_any_count_are_numpys(count: int, instruction_set: str) -> None:
     for dtype in (I32, I64):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensor_runtime as tr
 from tensor_core.dtypes import C64, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import bind, bind_numpy
@@ -78,7 +79,7 @@ def test_running_sums_and_places_have_the_bits_of_numpys(
                 np.testing.assert_array_equal(kernel(x), bind_numpy(name, (form,), result, params)(x))
 
 
-def test_many_lines_that_are_neither_short_nor_long_are_left_to_numpy() -> None:
+def test_many_lines_that_are_neither_short_nor_long_are_left_to_numpy_but_with_avx512(instruction_set: str) -> None:
     for dtype, length, count, numpys in (
         (F64, 100, 300, True),
         (F64, 100, 3, False),  # where the call is the cost
@@ -88,7 +89,8 @@ def test_many_lines_that_are_neither_short_nor_long_are_left_to_numpy() -> None:
         (I32, 100_000, 3, False),
     ):
         form, result = form_of(dtype, (length, count), CPU), form_of(I64, (count,), CPU)
-        assert (lines.bind_lines("argmin", (form,), result, ArgumentParams(0, False)) is None) == numpys
+        found = lines.bind_lines("argmin", (form,), result, ArgumentParams(0, False))
+        assert (found is None) == (numpys and instruction_set != "avx512")
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax"])
@@ -198,3 +200,59 @@ def test_lines_that_do_not_fit_the_result_are_refused(binder: str) -> None:
     }
     with pytest.raises(ValueError, match=r"fit|one place"):
         getattr(LIBRARY, binder)(*wrong[binder])
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64])
+def test_places_in_lines_of_every_length(name: str, dtype: DType, instruction_set: str) -> None:
+    rng = np.random.default_rng(5)
+    for length in (*range(33, 140), 255, 256, 257, 1000, 4095, 4096, 4097):
+        x = rng.integers(-3, 4, (9, length)).astype(NUMPY_DTYPES[dtype])
+        lowest, highest = (-np.inf, np.inf) if dtype in (F32, F64) else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+        x[1], x[2] = lowest, highest
+        x[3, -1], x[4, -1] = 9, -9
+        x[5], x[5, -1] = lowest, lowest + 1  # of floats the same
+        if dtype in (F32, F64):
+            x[6, rng.integers(length)] = x[7, -1] = np.nan
+            x[8], x[8, ::2] = 0.0, -0.0
+        form, result = form_of(dtype, x.shape[::-1], CPU), form_of(I64, (9,), CPU)
+        kernel = lines.bind_lines(name, (form,), result, ArgumentParams(0, False))
+        found = bind_numpy(name, (form,), result, ArgumentParams(0, False))(x) if kernel is None else kernel(x)
+        np.testing.assert_array_equal(found, getattr(np, name)(x, axis=1))
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_along_axes_in_another_order_need_no_copy(name: str) -> None:
+    x = np.random.default_rng(6).integers(0, 9, (30, 40, 5))
+    for order in itertools.permutations(range(3)):
+        for axis in range(3):
+            moved = tr.permute_axes(tr.asarray(np.asfortranarray(x)), order)
+            found = getattr(tr, name)(moved, axis=axis).to_numpy()
+            np.testing.assert_array_equal(found, getattr(np, name)(x.transpose(order), axis=axis))
+    form = form_of(F64, (300, 200), CPU, (200, 1))
+    assert lines._in_order_of_memory(form, 0) == (form_of(F64, (200, 300), CPU), 1)
+    gaps = form_of(F64, (300, 200), CPU, (400, 1))
+    assert lines._in_order_of_memory(gaps, 0) == (gaps, 0)
+
+
+@pytest.mark.parametrize("columns", range(1, 9))
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64, C64])
+def test_running_sums_of_a_few_columns(dtype: DType, columns: int, instruction_set: str) -> None:
+    x = np.random.default_rng(7).integers(-9, 10, (3, 301, columns)).astype(NUMPY_DTYPES[dtype])
+    expected = x.cumsum(axis=1)
+    form = form_of(dtype, x.shape[::-1], CPU)
+    result = form_of(I64 if dtype is I32 else dtype, form.shape, CPU)
+    kernel = lines.bind_lines("cumsum", (form,), result, ScanParams(1))
+    assert kernel is not None
+    np.testing.assert_array_equal(kernel(x), expected)
+
+
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"])
+def test_one_true_element_decides_wherever_it_is(dtype: str, instruction_set: str) -> None:
+    tr.binding_cache.clear()
+    for length in (255, 256, 300):
+        for place in (0, 31, 32, 63, 64, 200, 254, length - 1):
+            x = np.zeros(length, tr.zeros(1, dtype=dtype).to_numpy().dtype)
+            x[place] = 1
+            assert tr.any(tr.asarray(x)).item() and not tr.any(tr.asarray(x[:place])).item()
+            assert not tr.all(tr.asarray(1 - x if dtype != "Bool" else ~x)).item()

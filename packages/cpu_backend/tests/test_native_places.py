@@ -144,3 +144,14 @@ def test_the_native_kernels_are_the_ones_that_are_bound() -> None:
     result = tr.zeros((2, 3))._form
     assert "take" in repr(kernel_table.bind("take", (x, index), result, (0,)))
     assert places.bind_take((x, index), result, (0,)) is not None
+
+
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C64", "I64", "Bool"])
+def test_one_number_written_to_rows_and_columns(dtype: str) -> None:
+    chosen = np.array([3, 0, -1, 3])
+    for index in ((chosen,), (slice(None), chosen)):
+        expected = np.ones((40, 50), tr.zeros(1, dtype=dtype).to_numpy().dtype)
+        x = tr.asarray(np.asfortranarray(expected), copy=True)
+        x.mutable_view()[tuple(tr.asarray(i) if i is chosen else i for i in index)] = False if dtype == "Bool" else 0
+        expected[index] = 0
+        np.testing.assert_array_equal(x.to_numpy(), expected)

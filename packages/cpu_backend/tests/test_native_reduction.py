@@ -320,8 +320,3 @@ def test_means_are_sums_divided_by_the_number_of_elements() -> None:
         )
         np.testing.assert_array_equal(kernel(x), expected)
         assert statistics.bind_mean((form,), form_of(F32, shape, CPU), (axis, False)) is not None
-
-
-def test_the_mean_of_one_element_type_is_never_native_in_another() -> None:
-    form = form_of(I64, (20000,), CPU)
-    assert statistics.bind_mean((form,), form_of(F64, (), CPU), (None, False)) is None

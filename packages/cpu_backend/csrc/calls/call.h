@@ -89,6 +89,12 @@ PyObject *call_learned(const Call *self, const Key *key, PyObject *pointed, PyOb
  * written. False, without an exception, for what Python has to look at. */
 bool call_may_write(const Call *self, PyObject *tensor, PyObject *array);
 
+/* The C library writes so many elements without gaps, each the same bytes. */
+void call_fill(char *target, size_t count, const void *element, size_t bytes);
+
+/* Whether a number is an element of this type just as it is, but for rounding; then that is written. */
+bool call_element_of(PyObject *number, ElementType type, void *element);
+
 /* An index as it is read: the axes that are left, in the tensor's order. */
 typedef struct {
     npy_intp shape[MAX_RANK], strides[MAX_RANK]; /* bytes */
@@ -138,6 +144,9 @@ CALL(call_bool);
 CALL(call_zeros);
 CALL(call_ones);
 CALL(call_full);
+CALL(call_eye);
+CALL(call_arange);
+CALL(call_linspace);
 CALL(call_tensor);
 CALL(call_asarray);
 CALL(call_unary_into);

@@ -2,57 +2,14 @@
  *
  * Numbers are taken where they are elements of the dtype as they are; what has to be judged goes to Python.
  */
-#include "calls/call.h"
-
-#include "core/caching_allocator.h"
+#include "calls/made.h"
 #include "core/element.h"
 
-#include <math.h>
 #include <string.h>
 
-enum { MOST_COPIED = 1 << 16 }; /* bytes */
+enum { MOST_COPIED = 1 << 16, MOST_FILLED = 1 << 20, FILLED_AT_ONCE = 1 << 12 }; /* bytes */
 
-/* A tensor to be made: the form of its array, and the key of its own form. */
-typedef struct {
-    ArrayForm array;
-    Key key;
-} Made;
-
-static void made_begin(const Call *self, Made *made, ElementType type) {
-    made->array.type = type;
-    made->array.rank = 0;
-    made->array.size = 1;
-    key_begin(&made->key, KEY_MADE, PyTuple_GET_ITEM(self->dtypes, type));
-}
-
-/* One more axis of the tensor; false where there are too many of them, or of elements. */
-static bool made_axis(Made *made, Index extent) {
-    ArrayForm *array = &made->array;
-    if (extent < 0 || array->rank == MAX_RANK || __builtin_mul_overflow(array->size, extent, &array->size))
-        return false;
-    array->shape[array->rank++] = extent;
-    key_add(&made->key, extent);
-    return array->size < (Index)1 << 58;
-}
-
-/* Axes go from the tensor's order to the array's. */
-static void made_end(Made *made) {
-    ArrayForm *array = &made->array;
-    for (int low = 0, high = array->rank - 1; low < high; low++, high--) {
-        const npy_intp extent = array->shape[low];
-        array->shape[low] = array->shape[high];
-        array->shape[high] = extent;
-    }
-    array->bytes = (size_t)array->size * (size_t)ELEMENT_BYTES[array->type];
-}
-
-static int type_of(const Call *self, PyObject *dtype) {
-    for (int type = 0; type < ELEMENT_TYPES; type++)
-        if (PyTuple_GET_ITEM(self->dtypes, type) == dtype) return type;
-    return -1;
-}
-
-/* A small tensor here of this dtype and shape; false, without an exception, for all others. */
+/* A tensor here of this dtype and shape, which one thread fills; false, without an exception, for all others. */
 static bool read_made(const Call *self, PyObject *shape, int type, PyObject *placement, Made *made) {
     if (type < 0 || placement != self->placement) return false;
     PyObject *const one[] = {shape}, *const *items = one;
@@ -67,49 +24,62 @@ static bool read_made(const Call *self, PyObject *shape, int type, PyObject *pla
         if (!exact_index(items[i], &extent) || !made_axis(made, extent)) return false;
     }
     made_end(made);
-    return made->array.bytes < ALLOCATOR_SMALLEST;
+    return made->array.bytes <= MOST_FILLED;
 }
 
-static PyObject *fill(PyObject *array, const ArrayForm *form, const Element *element) {
-    if (array == NULL) return NULL;
-    char *target = array_data(array);
-    const size_t bytes = (size_t)ELEMENT_BYTES[form->type];
-    switch (bytes) {
-    case 1: memset(target, *(const unsigned char *)element, (size_t)form->size); break;
-    case 8:
-        for (Index i = 0; i < form->size; i++) ((int64_t *)(void *)target)[i] = element->i64;
-        break;
-    default:
-        for (Index i = 0; i < form->size; i++) memcpy(target + (size_t)i * bytes, element, bytes);
+void call_fill(char *target, size_t count, const void *element, size_t bytes) {
+    static const Element NOTHING;
+    const size_t whole = count * bytes;
+    if (whole == 0) return;
+    if (bytes == 1 || memcmp(element, &NOTHING, bytes) == 0) {
+        memset(target, *(const unsigned char *)element, whole);
+        return;
     }
-    return array;
+    memcpy(target, element, bytes);
+    for (size_t done = bytes; done < whole;) { /* what is there, once more behind it, as long as that stays near */
+        const size_t more = whole - done < done ? whole - done : done;
+        const size_t copied = more < FILLED_AT_ONCE ? more : FILLED_AT_ONCE;
+        memcpy(target + done, target, copied);
+        done += copied;
+    }
 }
 
 /* The tensor whose elements are all this one, or what the function in Python makes of the arguments. */
 static PyObject *filled(const Call *self, const Made *made, const Element *element, PyObject *const *arguments,
                         size_t flagged_count) {
     PyObject *form = call_find(self, &made->key);
-    if (form) return call_wrap(self, self->tensor, form, fill(array_new(&made->array), &made->array, element));
+    if (form) {
+        PyObject *array = array_new(&made->array);
+        if (array)
+            call_fill(array_data(array), (size_t)made->array.size, element, (size_t)ELEMENT_BYTES[made->array.type]);
+        return made_wrapped(self, form, array, arguments, flagged_count);
+    }
     return call_learned(self, &made->key, PyTuple_GET_ITEM(self->dtypes, made->array.type),
                         call_function(self, arguments, flagged_count, NULL));
+}
+
+/* One, as an element of a type. */
+static Element one_of(ElementType type) {
+    Element one = {.c64 = {0.0, 0.0}};
+    switch (type) {
+    case F32:
+    case C32: one.f32 = 1.0f; break;
+    case F64:
+    case C64: one.f64 = 1.0; break;
+    case I32: one.i32 = 1; break;
+    case I64: one.i64 = 1; break;
+    default: one.truth = true;
+    }
+    return one;
 }
 
 static PyObject *repeat(const Call *self, int number, PyObject *const *arguments, size_t flagged_count,
                         PyObject *names) {
     Made made;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names ||
-        !read_made(self, arguments[0], type_of(self, arguments[1]), arguments[2], &made))
+        !read_made(self, arguments[0], made_type(self, arguments[1]), arguments[2], &made))
         return call_function(self, arguments, flagged_count, names);
-    Element element = {.c64 = {0.0, 0.0}};
-    switch (made.array.type) {
-    case F32:
-    case C32: element.f32 = (float)number; break;
-    case F64:
-    case C64: element.f64 = number; break;
-    case I32: element.i32 = number; break;
-    case I64: element.i64 = number; break;
-    default: element.truth = number;
-    }
+    const Element nothing = {.c64 = {0.0, 0.0}}, element = number ? one_of(made.array.type) : nothing;
     return filled(self, &made, &element, arguments, flagged_count);
 }
 
@@ -150,13 +120,44 @@ CALL(call_full) {
     const Call *self = (Call *)object;
     Made made;
     if (PyVectorcall_NARGS(flagged_count) != 4 || names) return call_function(self, arguments, flagged_count, names);
-    const int type = number_type(arguments[1]);
-    if (type < 0 || (arguments[2] != Py_None && type_of(self, arguments[2]) != type) ||
+    const bool by_nature = arguments[2] == Py_None;
+    const int type = by_nature ? number_type(arguments[1]) : made_type(self, arguments[2]);
+    Element element = {.c64 = {0.0, 0.0}};
+    if (type < 0 || (!by_nature && !call_element_of(arguments[1], (ElementType)type, &element)) ||
         !read_made(self, arguments[0], type, arguments[3], &made))
         return call_function(self, arguments, flagged_count, names);
-    Element element = {.c64 = {0.0, 0.0}};
-    store(arguments[1], (ElementType)type, &element);
+    if (by_nature) store(arguments[1], (ElementType)type, &element);
     return filled(self, &made, &element, arguments, flagged_count);
+}
+
+/* eye(rows, columns, dtype, placement) */
+CALL(call_eye) {
+    const Call *self = (Call *)object;
+    if (PyVectorcall_NARGS(flagged_count) != 4 || names) return call_function(self, arguments, flagged_count, names);
+    Made made;
+    Index rows, columns;
+    const int type = made_type(self, arguments[2]);
+    PyObject *wide = arguments[1] == Py_None ? arguments[0] : arguments[1];
+    if (type < 0 || arguments[3] != self->placement || !exact_index(arguments[0], &rows) ||
+        !exact_index(wide, &columns))
+        return call_function(self, arguments, flagged_count, NULL);
+    made_begin(self, &made, (ElementType)type);
+    if (!made_axis(&made, rows) || !made_axis(&made, columns))
+        return call_function(self, arguments, flagged_count, NULL);
+    made_end(&made);
+    if (made.array.bytes > MOST_FILLED) return call_function(self, arguments, flagged_count, NULL);
+    PyObject *form = call_find(self, &made.key);
+    if (!form) return call_learned(self, &made.key, arguments[2], call_function(self, arguments, flagged_count, NULL));
+    PyObject *array = array_new(&made.array);
+    if (array) {
+        const Element one = one_of((ElementType)type);
+        const size_t bytes = (size_t)ELEMENT_BYTES[type];
+        char *target = array_data(array);
+        memset(target, 0, made.array.bytes);
+        for (Index i = 0; i < smaller(rows, columns); i++)
+            memcpy(target + (size_t)(i * (rows + 1)) * bytes, &one, bytes);
+    }
+    return made_wrapped(self, form, array, arguments, flagged_count);
 }
 
 static inline bool is_row(PyObject *node) { return PyList_CheckExact(node) || PyTuple_CheckExact(node); }

@@ -1,6 +1,7 @@
 /* view[index] = value: a number, or elements of the same dtype and shape, at integers and slices.
  *
- * Few elements, for which the call is the cost; what is long, broadcasts or converts is left to Python.
+ * What one thread writes in some ten microseconds; what is long, broadcasts or converts is left to Python, and so are many
+ * elements that lie in another order than those that are read.
  */
 #include "calls/call.h"
 
@@ -10,10 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_WRITTEN = 1 << 12 }; /* elements */
+enum { MOST_WRITTEN = 1 << 17, MOST_IN_ANY_ORDER = 1 << 12 }; /* elements */
 
-/* Whether a number is an element of this type just as it is, but for rounding. */
-static bool element_of(PyObject *number, ElementType type, Element *element) {
+bool call_element_of(PyObject *number, ElementType type, void *written) {
+    Element *element = written;
     Index whole;
     double real, imaginary = 0.0;
     if (PyBool_Check(number)) {
@@ -53,10 +54,42 @@ static Index few(const Indexed *indexed) {
     return size;
 }
 
-/* The first axis is the fastest, and fewer elements than memory could tell apart are copied bytewise. */
+/* For constants, which make moves of registers of memcpy(). */
+#define OF_SIZE(LINE)                                                                                                  \
+    switch (bytes) {                                                                                                   \
+    case 1: LINE(1) break;                                                                                             \
+    case 4: LINE(4) break;                                                                                             \
+    case 8: LINE(8) break;                                                                                             \
+    default: LINE(16)                                                                                                  \
+    }
+
+static void fill_line(char *target, npy_intp extent, npy_intp stride, const Element *element, size_t bytes) {
+    if (stride == (npy_intp)bytes) {
+        call_fill(target, (size_t)extent, element, bytes);
+        return;
+    }
+#define LINE(size)                                                                                                     \
+    for (npy_intp i = 0; i < extent; i++) memcpy(target + i * stride, element, size);
+    OF_SIZE(LINE)
+#undef LINE
+}
+
+static void copy_line(char *restrict target, npy_intp extent, npy_intp stride, const char *restrict source,
+                      npy_intp step, size_t bytes) {
+    if (stride == (npy_intp)bytes && step == stride) {
+        memcpy(target, source, (size_t)extent * bytes);
+        return;
+    }
+#define LINE(size)                                                                                                     \
+    for (npy_intp i = 0; i < extent; i++) memcpy(target + i * stride, source + i * step, size);
+    OF_SIZE(LINE)
+#undef LINE
+}
+
+/* The first axis is the fastest. */
 static void fill(char *target, const Indexed *indexed, int axes, const Element *element, size_t bytes) {
-    if (axes == 0) {
-        memcpy(target, element, bytes);
+    if (axes <= 1) {
+        fill_line(target, axes ? indexed->shape[0] : 1, axes ? indexed->strides[0] : (npy_intp)bytes, element, bytes);
         return;
     }
     const npy_intp extent = indexed->shape[axes - 1], stride = indexed->strides[axes - 1];
@@ -65,13 +98,23 @@ static void fill(char *target, const Indexed *indexed, int axes, const Element *
 
 static void copy(char *target, const Indexed *indexed, int axes, const char *source, const npy_intp *steps,
                  size_t bytes) {
-    if (axes == 0) {
-        memcpy(target, source, bytes);
+    if (axes <= 1) {
+        copy_line(target, axes ? indexed->shape[0] : 1, axes ? indexed->strides[0] : (npy_intp)bytes, source,
+                  axes ? steps[0] : (npy_intp)bytes, bytes);
         return;
     }
     const npy_intp extent = indexed->shape[axes - 1], stride = indexed->strides[axes - 1];
     for (npy_intp i = 0; i < extent; i++)
         copy(target + i * stride, indexed, axes - 1, source + i * steps[axes - 1], steps, bytes);
+}
+
+/* Whether the axis that goes first is the fastest of several, of both arrays. */
+static bool in_order(const Indexed *indexed, const npy_intp *steps) {
+    for (int axis = 1; axis < indexed->rank; axis++)
+        if (magnitude(indexed->strides[axis]) < magnitude(indexed->strides[0]) ||
+            magnitude(steps[axis]) < magnitude(steps[0]))
+            return false;
+    return true;
 }
 
 /* Elements of an array of this type and shape that shares no byte with the array written. */
@@ -89,6 +132,7 @@ static bool copy_array(char *target, const Indexed *indexed, PyObject *written, 
     array_bounds(array, &from, &to);
     if (array_data(written) + low < array_data(array) + to && array_data(array) + from < array_data(written) + end)
         return false;
+    if (few(indexed) > MOST_IN_ANY_ORDER && !in_order(indexed, steps)) return false;
     copy(target, indexed, rank, array_data(array), steps, (size_t)ELEMENT_BYTES[type]);
     return true;
 }
@@ -109,7 +153,7 @@ CALL(call_setitem) {
         return call_function(self, arguments, flagged_count, names);
     char *target = array_data(array) + indexed.offset_bytes;
     Element element;
-    if (element_of(arguments[2], (ElementType)type, &element)) {
+    if (call_element_of(arguments[2], (ElementType)type, &element)) {
         fill(target, &indexed, indexed.rank, &element, (size_t)ELEMENT_BYTES[type]);
         Py_RETURN_NONE;
     }

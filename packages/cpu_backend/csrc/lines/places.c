@@ -74,6 +74,11 @@ typedef struct {
             for (Index i = 0; i < count; i++) x[places[i]] = y[i * step];                                              \
         } else if (run->stride == 1 && run->other == 1) {                                                              \
             for (Index i = 0; i < count; i++) memcpy(x + places[i], y + i * step, (size_t)run->extent * sizeof(T));    \
+        } else if (run->stride == 1 && run->other == 0) {                                                              \
+            for (Index i = 0; i < count; i++) {                                                                        \
+                const T value = y[i * step];                                                                           \
+                for (Index k = 0; k < run->extent; k++) x[places[i] + k] = value;                                      \
+            }                                                                                                          \
         } else {                                                                                                       \
             for (Index i = 0; i < count; i++)                                                                          \
                 for (Index k = 0; k < run->extent; k++) x[places[i] + k * run->stride] = y[i * step + k * run->other]; \

@@ -122,8 +122,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "exponential": {
         "sqrt": Row(_UFUNC, _TINY),
-        "rsqrt": Row("elementwise.exponential"),
-        **dict.fromkeys(("expm1", "log1p", "erf", "erfc"), Row("elementwise.exponential", (_PROGRAM,))),
+        **dict.fromkeys(("rsqrt", "expm1", "log1p", "erf", "erfc"), Row("elementwise.exponential", (_PROGRAM,))),
     },
     "fusion": {"elementwise_program": Row("elementwise.fused", (_PROGRAM,))},
     "gather_scatter": {

@@ -2,10 +2,16 @@
 
 #define FIND argmax
 #define EXTREME LARGEST
+#define WHICH max
+#define ABOVE above
+#define WORST LOWEST
 #define BEFORE(x, y) ((x) > (y))
 #include "lines/simd/extremes_loop.h"
 
 #define FIND argmin
 #define EXTREME LEAST
+#define WHICH min
+#define ABOVE below
+#define WORST HIGHEST
 #define BEFORE(x, y) ((x) < (y))
 #include "lines/simd/extremes_loop.h"

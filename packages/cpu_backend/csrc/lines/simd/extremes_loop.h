@@ -1,5 +1,9 @@
 /* FIND: the places of the EXTREME of lines, where BEFORE(x, y) says that x is the place rather than y. */
 
+#if defined(__AVX512F__)
+#include "lines/simd/extremes_once.h"
+#endif
+
 /* A long line by pieces: the extreme of each, and then the place in the first piece that has the extreme of all. */
 static Index NAME(SIMD_JOIN(FIND, piecewise))(Index length, const T *a) {
     const FoldLoops *loops = &SIMD_NAME(reduce_kernels).loops[EXTREME][TYPE];
@@ -49,8 +53,12 @@ static void NAME(SIMD_JOIN(FIND, along))(Index lines, Index length, const void *
     int64_t *d = result;
     T *tile = (T *)scratch + 2 * MOST_COLUMNS;
     if (length > SHORT_LINE) {
-        for (Index line = 0; line < lines; line++)
+        for (Index line = 0; line < lines; line++) {
+#if defined(__AVX512F__)
+            if (length <= FOUND_AT_ONCE && NAME(SIMD_JOIN(FIND, once))(length, a + line * length, d + line)) continue;
+#endif
             d[line] = NAME(SIMD_JOIN(FIND, piecewise))(length, a + line * length);
+        }
         return;
     }
     for (Index line = 0, count; line < lines; line += count) {
@@ -107,5 +115,8 @@ static Index NAME(SIMD_JOIN(FIND, place))(Index length, const void *source, cons
     return place;
 }
 #undef FIND
+#undef WHICH
+#undef ABOVE
+#undef WORST
 #undef EXTREME
 #undef BEFORE

@@ -7,6 +7,14 @@
 #include "elementwise/vectormath.h"
 #include "reduction/reduce.h"
 
+#include <math.h>
+
+#if defined(__AVX512F__)
+#include "lines/simd/extremes_vectors.h"
+#endif
+
+enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and its place are looked for in one pass */
+
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
 #define T float
@@ -15,11 +23,15 @@
 #define TYPE F32
 #define WRAPPING float
 #define IS_NAN(x) ((x) != (x))
+#define LOWEST -INFINITY
+#define HIGHEST INFINITY
 #include "lines/simd/turned_body.h"
 #include "lines/simd/extremes_body.h"
 #include "lines/simd/scans_body.h"
 #include "lines/simd/softmax_body.h"
 #include "lines/simd/short_body.h"
+#undef HIGHEST
+#undef LOWEST
 #undef IS_NAN
 #undef WRAPPING
 #undef TYPE
@@ -33,11 +45,15 @@
 #define TYPE F64
 #define WRAPPING double
 #define IS_NAN(x) ((x) != (x))
+#define LOWEST -INFINITY
+#define HIGHEST INFINITY
 #include "lines/simd/turned_body.h"
 #include "lines/simd/extremes_body.h"
 #include "lines/simd/scans_body.h"
 #include "lines/simd/softmax_body.h"
 #include "lines/simd/short_body.h"
+#undef HIGHEST
+#undef LOWEST
 #undef IS_NAN
 #undef WRAPPING
 #undef TYPE
@@ -49,8 +65,12 @@
 #define SUFFIX i32
 #define TYPE I32
 #define IS_NAN(x) false
+#define LOWEST INT32_MIN
+#define HIGHEST INT32_MAX
 #include "lines/simd/turned_body.h"
 #include "lines/simd/extremes_body.h"
+#undef HIGHEST
+#undef LOWEST
 #undef IS_NAN
 #undef TYPE
 #undef SUFFIX
@@ -62,9 +82,13 @@
 #define TYPE I64
 #define WRAPPING uint64_t
 #define IS_NAN(x) false
+#define LOWEST INT64_MIN
+#define HIGHEST INT64_MAX
 #include "lines/simd/turned_body.h"
 #include "lines/simd/extremes_body.h"
 #include "lines/simd/scans_body.h"
+#undef HIGHEST
+#undef LOWEST
 #undef IS_NAN
 #undef WRAPPING
 #undef TYPE

@@ -22,18 +22,29 @@ static void NAME(SIMD_JOIN(SCAN, along))(Index lines, Index length, const void *
     }
 }
 
+/* A few columns, whose number is a constant where this is inlined. */
+static inline __attribute__((always_inline)) void NAME(SIMD_JOIN(SCAN, few))(Index length, const int columns,
+                                                                             Index stride, const S *a, T *d) {
+    T sums[6];
+    for (int i = 0; i < columns; i++) d[i] = sums[i] = READ(a[i]);
+    for (Index k = 1; k < length; k++) {
+        a += stride, d += stride;
+        for (int i = 0; i < columns; i++) d[i] = sums[i] = JOIN(sums[i], READ(a[i]));
+    }
+}
+
 static void NAME(SIMD_JOIN(SCAN, across))(Index length, Index columns, Index stride, const void *source, void *result,
                                           void *scratch) {
     const S *a = source;
     T *d = result;
     (void)scratch;
-    if (columns == 2) { /* such as complex numbers in a line */
-        T s0 = d[0] = READ(a[0]), s1 = d[1] = READ(a[1]);
-        for (Index k = 1; k < length; k++) {
-            d[k * stride] = s0 = JOIN(s0, READ(a[k * stride]));
-            d[k * stride + 1] = s1 = JOIN(s1, READ(a[k * stride + 1]));
-        }
-        return;
+    switch (columns) { /* such as the parts of a complex number, or three coordinates: sums that stay in registers */
+    case 2: NAME(SIMD_JOIN(SCAN, few))(length, 2, stride, a, d); return;
+    case 3: NAME(SIMD_JOIN(SCAN, few))(length, 3, stride, a, d); return;
+    case 4: NAME(SIMD_JOIN(SCAN, few))(length, 4, stride, a, d); return;
+    case 5: NAME(SIMD_JOIN(SCAN, few))(length, 5, stride, a, d); return;
+    case 6: NAME(SIMD_JOIN(SCAN, few))(length, 6, stride, a, d); return;
+    default: break;
     }
     for (Index i = 0; i < columns; i++) d[i] = READ(a[i]);
     for (Index k = 1; k < length; k++) {

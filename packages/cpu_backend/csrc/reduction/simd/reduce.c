@@ -19,6 +19,7 @@ typedef __mmask8 MaskOf_pd;
  * loads straddle two (measured over 216 MB with AVX-512: 9 % faster). */
 typedef float Floats __attribute__((vector_size(32)));
 typedef double Doubles __attribute__((vector_size(32)));
+typedef uint64_t Wholes __attribute__((vector_size(32)));
 
 #define S float
 #define SUFFIX f32
@@ -52,6 +53,7 @@ typedef double Doubles __attribute__((vector_size(32)));
 #define SUFFIX i64
 #define A int64_t
 #define WIDE uint64_t
+#define LANES Wholes
 #define LARGER x > y ? x : y
 #define SMALLER x < y ? x : y
 #include "reduction/simd/reduce_types.h"

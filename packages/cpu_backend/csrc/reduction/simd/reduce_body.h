@@ -83,8 +83,11 @@ static void NAME(line)(Index count, const void *source, void *fold) {
     A held[WIDE_ROW];
     Index width = count < WIDE_ROW ? count : WIDE_ROW, i = width;
     for (Index k = 0; k < width; k++) held[k] = VALUE(a[k]);
-    for (; i + WIDE_ROW <= count; i += WIDE_ROW) INDEPENDENT
-    for (Index k = 0; k < WIDE_ROW; k++) held[k] = NAME(joined)(held[k], VALUE(a[i + k]));
+    for (; i + WIDE_ROW <= count; i += WIDE_ROW) {
+        fetch_ahead(a + i, WIDE_ROW * sizeof(S));
+        INDEPENDENT
+        for (Index k = 0; k < WIDE_ROW; k++) held[k] = NAME(joined)(held[k], VALUE(a[i + k]));
+    }
     for (Index k = 0; i < count; k++, i++) held[k] = NAME(joined)(held[k], VALUE(a[i]));
     if (width == WIDE_ROW) {
         HALVED(WIDE_ROW, held[k] = NAME(joined)(held[k], held[k + half]))

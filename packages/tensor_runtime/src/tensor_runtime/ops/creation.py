@@ -297,7 +297,12 @@ def eye(
      1  0
      0  1
     """
-    return created("eye", as_dtype_or(dtype, F64), as_shape((rows, rows if columns is None else columns)), placement)
+    return _eye_call(rows, columns, dtype, placement)
+
+
+def _eye(rows: Any, columns: Any, dtype: Any, placement: Any) -> Tensor:
+    shape = as_shape((rows, rows if columns is None else columns))
+    return created("eye", as_dtype_or(dtype, F64), shape, placement)
 
 
 # What the functions above call: the ones in Python, or native ones that stand for them (``ops.native_calls``).
@@ -307,6 +312,7 @@ _to_numpy_call: Callable[[Any], Any] = host_data.as_numpy
 _full_call: Callable[[Any, Any, Any, Any], Tensor] = _full
 _zeros_call: Callable[[Any, Any, Any], Tensor] = _zeros
 _ones_call: Callable[[Any, Any, Any], Tensor] = _ones
+_eye_call: Callable[[Any, Any, Any, Any], Tensor] = _eye
 _CALLS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("tensor", host_data.new_tensor),
     ("asarray", host_data.as_tensor),
@@ -314,6 +320,7 @@ _CALLS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
     ("full", _full),
     ("zeros", _zeros),
     ("ones", _ones),
+    ("eye", _eye),
 )
 for _name, _function in _CALLS:
     place(_name, _function, partial(globals().__setitem__, f"_{_name}_call"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import ceil, floor, inf, isfinite
 from sys import float_info
 from typing import Any, Final
@@ -12,6 +14,7 @@ from tensor_core.scalar_conversion import to_element
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.conversion import as_dtype_or, plain_number
 from tensor_runtime.ops.creation import created
+from tensor_runtime.ops.native_calls import place
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.static_types.creation import typed_arange, typed_linspace
 from tensor_runtime.tensors.tensor import Number, Tensor
@@ -52,6 +55,10 @@ def arange(
     >>> arange(2, 8, 3, inclusive=True).to_numpy().tolist(), arange(0, 0.3, 0.1, inclusive=True).shape
     ([2, 5, 8], (4,))
     """
+    return _arange_call(start, stop, step, inclusive, dtype, placement)
+
+
+def _arange(start: Any, stop: Any, step: Any, inclusive: bool, dtype: Any, placement: Any) -> Tensor:
     if stop is None:
         start, stop = 0, start
     ints = type(start) is type(stop) is type(step) is int
@@ -127,6 +134,10 @@ def linspace(
     Tensor(F64, (5,), column-major, cpu)
       0.0  0.25   0.5  0.75   1.0
     """
+    return _linspace_call(start, stop, num, endpoint, dtype, placement)
+
+
+def _linspace(start: Any, stop: Any, num: Any, endpoint: bool, dtype: Any, placement: Any) -> Tensor:
     ends = [_finite_end(plain_number("linspace", value)) for value in (start, stop)]
     count = whole("linspace", "num", num)
     if count < 0:
@@ -146,3 +157,10 @@ def _finite_end(value: Any) -> float | complex:
     if number is None or not (isfinite(number.real) and isfinite(number.imag)):
         raise ArgumentError(f"linspace: found {shortened(value)}; accepted: finite Python numbers", value=value)
     return number
+
+
+# What the functions above call: the ones in Python, or native ones that stand for them (``ops.native_calls``).
+_arange_call: Callable[..., Tensor] = _arange
+_linspace_call: Callable[..., Tensor] = _linspace
+place("arange", _arange, partial(globals().__setitem__, "_arange_call"))
+place("linspace", _linspace, partial(globals().__setitem__, "_linspace_call"))

@@ -16,7 +16,6 @@ from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 OPERATIONS: Final[dict[str, list[str]]] = LIBRARY.elementwise_operations() if AVAILABLE else {}
 """Names of the dtypes that each operation of the machine has instructions for."""
 
-Strides = tuple[int, ...]
 Instruction = tuple[str, str, int, int, int, int, int]
 
 
@@ -34,11 +33,11 @@ class NoInstructionError(Exception):
 
 
 class ProgramWriter:
-    """Collects the operands, constants and instructions of one program.
+    """Collects the constants and instructions of one program.
 
     >>> from tensor_core import F64
     >>> writer = ProgramWriter()
-    >>> x = writer.operand((1,), F64)
+    >>> x = writer.operand(F64)
     >>> square = writer.instruction("multiply", F64, (x, x), F64)
     >>> writer.instruction("multiply", F64, (x, x), F64) is square
     True
@@ -50,15 +49,13 @@ class ProgramWriter:
     """
 
     def __init__(self) -> None:
-        self.operands: list[tuple[Strides, str]] = []
         self._operand_values: list[Value] = []
         self._constants: dict[tuple[bytes, DType], Value] = {}
         self._computed: dict[tuple[str, DType, tuple[Value, ...]], Value] = {}
 
-    def operand(self, strides: Strides, dtype: DType, /) -> Value:
-        """The value of the next operand of the kernel, which has these strides along the result's transposed array."""
+    def operand(self, dtype: DType, /) -> Value:
+        """The value of the next operand of the kernel."""
         value = Value(dtype)
-        self.operands.append((strides, dtype.name))
         self._operand_values.append(value)
         return value
 

@@ -12,12 +12,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
-from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernel_table import NativeBinder, bind
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
 if TYPE_CHECKING:
@@ -148,6 +148,8 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     reduced = reduced_axes(name, form.rank, params[0])
     if fold != name:
         decided = _truths(name, form, result, reduced)
+        if decided is None and dtype is not Bool and result.size > 1 and reduced:
+            return _of_truths(name, form, result, params)
         if decided is not None or dtype is not Bool or result.size == 1:
             return decided
     if result.dtype is not (accumulator(dtype) if fold in ("sum", "prod") else dtype):
@@ -161,12 +163,17 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     short = short_lines(fold, dtype, result, start, axes)
     if short is not None:
         return short
-    order = sorted((k for k, extent in enumerate(shape) if extent > 1), key=lambda axis: (axis not in reduced, -axis))
+    several = [k for k, extent in enumerate(shape) if extent > 1]
+    order = sorted(several, key=lambda axis: (axis not in reduced, -axis))
     copied = _compact([(shape[axis], axis in reduced) for axis in order])
     if has_long_neighbours(axes) or axes == copied:
         return _fold(fold, dtype, result, start, axes)
     if form.size * form.dtype.itemsize > MOST_COPIED:
         return None
+    as_they_lie = sorted(several, key=lambda axis: abs(strides[axis]), reverse=True)
+    closed = axes_of(shape, _closed(shape, as_they_lie), reduced)[1]
+    if has_long_neighbours(closed):  # but for the gaps
+        order, copied = as_they_lie, closed
     copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
     reduce = _fold(fold, dtype, result, 0, copied)
     return with_workspace(lambda x: reduce(copy(x)), form.size * form.dtype.itemsize)
@@ -182,6 +189,13 @@ def _truths(name: str, form: Form, result: Form, reduced: tuple[int, ...], /) ->
         return None  # several are taken at once
     lines = (result.size, line.extent, 1)
     return LIBRARY.bind_short_lines(name, form.dtype.name, lines, result.shape[::-1], result.dtype.name, 1.0, False)
+
+
+def _of_truths(name: str, form: Form, result: Form, params: Reduction, /) -> Kernel:
+    """The kernel of what is true of each element first, a copy in Bool."""
+    truths = form_of(Bool, form.shape, form.placement)
+    compare, kernel = bind("not_equal", (form, int), truths, None), bind(name, (truths,), result, params)
+    return with_workspace(lambda x: kernel(compare(x, 0)), truths.nbytes)
 
 
 def short_lines(
@@ -253,6 +267,15 @@ def _jumps(axes: list[Axis], inner: int) -> bool:
     kept = [position for position, axis in enumerate(axes) if axis.place and position != len(axes) - 1]
     together = prod(axis.extent for axis in axes[inner:])
     return bool(outer and kept) and outer[0] < kept[-1] and together < _LONG
+
+
+def _closed(shape: tuple[int, ...], outermost_first: list[int]) -> tuple[int, ...]:
+    """Strides of an array of this shape without gaps, whose axes lie in memory in this order."""
+    strides, step = [1] * len(shape), 1
+    for axis in reversed(outermost_first):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
 
 
 def _compact(outermost_first: list[tuple[int, bool]]) -> list[Axis]:

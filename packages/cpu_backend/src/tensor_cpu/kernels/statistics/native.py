@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, DType
-from tensor_cpu.kernel_table import NativeBinder
+from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, I32, I64, Bool, DType
+from tensor_cpu.kernel_table import NativeBinder, bind
 from tensor_cpu.kernels.reduction.native import (
+    MOST_COPIED,
     Axis,
     axes_of,
     bind_reduction,
@@ -27,14 +28,15 @@ from tensor_cpu.kernels.statistics import numpy as statistics
 from tensor_cpu.storage import NUMPY_DTYPES, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.dispatch.dtype_rules import Axes, reduced_axes
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
 if TYPE_CHECKING:
     from tensor_runtime.contracts.reduction import NormParams, ReduceParams, SpreadParams
 
-TAKES: Final = "floating types along axes with long neighbours, or few elements"
+TAKES: Final = "along axes with long neighbours, or few elements; of what is no float, copies in F64"
 _TINY: Final = 1 << 10  # elements of an operand that is folded here although its neighbours are few
 _PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
 
@@ -98,10 +100,12 @@ def bind_mean(operands: tuple[Operand, ...], result: Any, params: ReduceParams, 
     """
     (form,) = operands
     assert isinstance(form, Form)
+    if form.dtype not in FLOATING:
+        return _mean_of_counts(form, result, params) or _of_floats("mean", form, result, params)
     short = _short("mean", "mean", form, result, params[0], form.size // max(result.size, 1))
     if short is not None:
         return short
-    total = bind_reduction("sum", form, result, params) if form.dtype in FLOATING else None
+    total = bind_reduction("sum", form, result, params)
     if total is None:
         return None
     count = NUMPY_DTYPES[result.dtype.component].type(form.size // result.size)
@@ -123,6 +127,24 @@ def bind_mean(operands: tuple[Operand, ...], result: Any, params: ReduceParams, 
     return ignoring_fp_errors(mean)
 
 
+def _mean_of_counts(form: Form, result: Form, params: ReduceParams) -> Kernel | None:
+    """Of I32 and Bool: their sums, which I64 holds as they are, divided; None of other ones."""
+    if not AVAILABLE or form.dtype not in (I32, Bool) or form.size == 0:
+        return None
+    sums = form_of(I64, result.shape, result.placement)
+    total, count = bind("sum", (form,), sums, params), float(form.size // result.size)
+    return ignoring_fp_errors(lambda x: np.divide(total(x), count, out=empty(result)))
+
+
+def _of_floats(name: str, form: Form, result: Form, params: Any) -> Kernel | None:
+    """The kernel of what is no float, of a copy in F64."""
+    wide = form_of(F64, form.shape, form.placement)
+    if not AVAILABLE or form.size == 0 or result.dtype is not F64 or wide.nbytes > MOST_COPIED:
+        return None
+    convert, kernel = bind("convert", (form,), wide, None), bind(name, (wide,), result, params)
+    return with_workspace(lambda x: kernel(convert(x)), wide.nbytes)
+
+
 def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: SpreadParams, /) -> Kernel | None:
     """The kernel of a variance or a standard deviation: two passes over the operand, the second about the means.
 
@@ -135,6 +157,8 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: S
     """
     (form,) = operands
     assert isinstance(form, Form)
+    if form.dtype not in FLOATING:
+        return _of_floats(name, form, result, params)
     axis, _, correction = params
     root, count = name == "std", form.size // max(result.size, 1)
     divisor = max(count - correction, 0.0)
@@ -175,6 +199,8 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
     """
     (form,) = operands
     assert isinstance(form, Form)
+    if form.dtype not in FLOATING:
+        return _of_floats("norm", form, result, params)
     axis, _, order = params
     if order not in (1, 2, inf) or (order != 2 and form.dtype in _PARTS):
         return None
