@@ -98,6 +98,22 @@ def test_few_or_large_matrices_and_unread_diagonals_are_left_to_others() -> None
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
+def test_matrices_with_subnormal_diagonals_are_divided_and_no_others(dtype: DType) -> None:
+    rng = np.random.default_rng(0)
+    numbers, minute = np.dtype(dtype.numpy_name).type, np.finfo(dtype.numpy_name).tiny / 64
+    x = rng.integers(-9, 10, (5, 20, 17))
+    lower = np.tril(rng.integers(-2, 3, (5, 17, 17)), -1) + np.eye(17)
+    lower[[1, 4], 16, :16] = 0
+    a, b = lower.swapaxes(1, 2).astype(numbers), (x @ lower.swapaxes(1, 2)).astype(numbers)
+    a[[1, 4], 16, 16] = minute
+    b[[1, 4], :, 16] *= numbers(minute)
+    forms = form_of(dtype, (17, 17, 5), CPU), form_of(dtype, (17, 20, 5), CPU)
+    params = TriangularSolveParams(True, False, False, False)
+
+    assert (triangular.bind_triangular_solve(forms, forms[1], params)(a, b) == x).all()
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
 @pytest.mark.parametrize("size", [8, 9, 12, 17, 24, 31, 64])
 def test_columns_of_few_right_hand_sides_have_the_bits_of_many(dtype: DType, size: int) -> None:
     a, b = arrays(dtype, size, 3, 11)
