@@ -94,8 +94,8 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     case FORWARD_TRANSPOSED:
     case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
     case INV: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, side) : INV_ROOM(side);
-    case DET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
-    case SLOGDET: return DET_ROOM(side);
+    case DET:
+    case SLOGDET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
     case QR: return QR_ROOM(side);
     case EIGVALSH:
     case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side) + PLACES_ROOM(side);

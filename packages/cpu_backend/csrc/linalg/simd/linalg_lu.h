@@ -258,8 +258,6 @@ INLINE Number lu_product_group(const Number *a, Index stride, const Lane *swaps,
     return lu_with_sign(product, swaps, n);
 }
 
-#include "linalg/simd/linalg_elimination.h"
-
 /* The logarithm of a number times a power of two. */
 static __attribute__((noinline)) double scaled_logarithm(double number, double exponent) {
     return log(number) + exponent * LOG_OF_TWO;
@@ -280,6 +278,8 @@ INLINE Number lu_sign_group(const Number *a, Index stride, const Lane *swaps, in
     memcpy(logarithms, found, sizeof found);
     return divide_by_real(product, larger(size, broadcast(0x1p-1000)));
 }
+
+#include "linalg/simd/linalg_elimination.h"
 
 INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                          Number *room, int n) {
@@ -340,6 +340,7 @@ INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, 
 
 INLINE bool slogdet_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                            Number *room, int n) {
+    if (n > LARGEST_MASKED_SIDE) return slogdet_large(problem, operands, results, groups, room, n);
     const Index bytes = matrix_bytes(problem, n, n), sign_bytes = matrix_bytes(problem, 1, 1);
     const Index logarithm_bytes = sign_bytes / PARTS;
     Mask bad = no_lane();
