@@ -139,7 +139,7 @@ def eliminated(a: Array, b: Array) -> tuple[Array, float]:
     return b, product
 
 
-@pytest.mark.parametrize("side", [5, 9, 22, 64])
+@pytest.mark.parametrize("side", [2, 3, 5, 6, 8, 9, 12, 16, 22, 64])
 def test_systems_of_every_side_have_the_bits_of_elimination_step_by_step(side: int) -> None:
     a, b = draw("float64", side, side, 9), draw("float64", side, 5, 9)
     unit = np.asfortranarray(np.repeat(np.eye(side)[..., None], 9, axis=2))
@@ -268,6 +268,18 @@ def test_determinants_leave_the_range_only_at_the_end(dtype: str) -> None:
 
     assert np.abs(found[0] - 1.0) < 1e-5
     assert found[1:].real.tolist() == [0.0, np.inf, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("side", [4, 5, 8, 13, 16, 20])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_determinants_far_from_one_are_those_of_scaled_matrices(dtype: str, side: int) -> None:
+    """Pivots whose product may leave the range are multiplied otherwise: with the same bits, and beside others."""
+    a = draw(dtype, side, side, 27)
+    expected, powers = run("det", a)[0], np.zeros(27)
+    powers[[0, 9, 20]], powers[[3, 26]] = 950 // side, -(950 // side)
+    found = run("det", np.asfortranarray(a * 2.0**powers))[0]
+
+    assert found.tolist() == (expected * 2.0 ** (powers * side)).tolist()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

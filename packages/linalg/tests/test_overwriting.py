@@ -239,3 +239,25 @@ def test_every_call_of_eigh_looks_at_what_is_given_up(options: dict[str, Any]) -
         eigh(tr.eye(4)[:3, :3], overwrite=True, **options)
     with pytest.raises(tr.TensorError, match="overwrite is 'a'"):
         eigh(tr.asarray(a), overwrite="a", **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"driver": "gesvd"}, {"full": True}, {"gauge": "canonical"}, {"check": "mask"}, {"check": False}]
+)
+def test_every_call_of_svd_looks_at_what_is_given_up(options: dict[str, Any]) -> None:
+    a = np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    svd: Any = tl.svd
+    expected = svd(tr.asarray(a), **options)
+    found = svd(tr.asarray(a.copy(order="F")), overwrite=True, **options)
+    assert all(np.array_equal(one.to_numpy(), other.to_numpy()) for one, other in zip(found, expected, strict=True))
+    with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view"):
+        svd(tr.eye(4)[:3, :2], overwrite=True, **options)
+    with pytest.raises(tr.TensorError, match="overwrite is 'a'"):
+        svd(tr.asarray(a), overwrite="a", **options)
+
+
+@pytest.mark.parametrize("name", ["cholesky", "inv", "lu_factor", "qr", "solve"])
+def test_masks_refuse_an_overwrite_that_is_neither_true_nor_false(name: str) -> None:
+    operands = (tr.eye(2), tr.eye(2)) if name == "solve" else (tr.eye(2),)
+    with pytest.raises(tr.TensorError, match=f"{name}: overwrite is 'a'"):
+        getattr(tl, name)(*operands, check="mask", overwrite="a")

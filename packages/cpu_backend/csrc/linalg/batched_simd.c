@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum { MOST_OPERANDS = 2, MOST_RESULTS = 4 };
-static const Index MOST_COLUMNS = (Index)1 << 40; /* of right-hand sides: times a few matrices, far from overflow */
-static const Index WORTH_A_THREAD = 20000;        /* nanoseconds; worth releasing the GIL, too */
+static const Index MOST_RIGHT_SIDES = (Index)1 << 40; /* times a few matrices, far from overflow */
+static const Index WORTH_A_THREAD = 20000;            /* nanoseconds; worth releasing the GIL, too */
 
 typedef struct {
     LaneRoutine routine, single_routine;
@@ -286,7 +286,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     const LaneProblem problem = {m, n, right, type == F32 || type == C32, check, tolerance};
     const bool any_size = goes_along_columns((Routine)routine, &problem);
     if (type > C64 || m < 1 || n < 1 || ((m > LARGEST_SIDE || n > LARGEST_SIDE) && !any_size) || right < 0 ||
-        right > MOST_COLUMNS || count < 1 || (m != n && !is_rectangular((Routine)routine)) ||
+        right > MOST_RIGHT_SIDES || count < 1 || (m != n && !is_rectangular((Routine)routine)) ||
         (routine == LSTSQ && (smaller(m, n) > LARGEST_JACOBI_SIDE || right < 1 || right > RIGHT_AT_ONCE)))
         return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);
@@ -299,7 +299,8 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     if (is_taken_alone((Routine)routine, &plan->problem)) plan->single_routine = kernels->singles[routine];
     if (plan->single_routine != NULL) {
         plan->few = few_alone((Routine)routine, m > n ? m : n, plan->width);
-        if (!is_iterating((Routine)routine) && !any_size && room < single_room(&plan->problem, plan->width))
+        if (!is_iterating((Routine)routine) && !is_substitution((Routine)routine) &&
+            room < single_room(&plan->problem, plan->width))
             room = single_room(&plan->problem, plan->width);
         if (m > LARGEST_SIDE) { /* one after the other */
             plan->routine = plan->single_routine;

@@ -30,7 +30,7 @@ typedef struct {
 } LaneProblem;
 
 /* The numbers of one group that routines need room for, of matrices whose longer side this is. */
-#define CHOLESKY_ROOM(side) (2 * (side) * ((side) + 1)) /* of two groups */
+#define CHOLESKY_ROOM(side) ((side) * ((side) + 1))
 #define SOLVE_ROOM(side, columns) ((side) * ((side) + (columns) + 1))
 #define INV_ROOM(side) ((side) * (2 * (side) + 1))
 #define DET_ROOM(side) ((side) * ((side) + 1))
@@ -51,7 +51,10 @@ enum { LARGEST_CONSTANT_SIDE = 4 };
 
 /* Rows up to which elimination exchanges them by selecting from all; beyond, by their places, and several columns at a
  * time. */
-enum { LARGEST_MASKED_SIDE = 16, LARGEST_MASKED_INVERSE = 12 };
+enum { LARGEST_MASKED_SIDE = 16 };
+
+/* Rows up to which, from LARGEST_CONSTANT_SIDE on, two groups of Cholesky factors are found side by side. */
+enum { LARGEST_PAIRED_SIDE = 8 };
 
 static inline bool is_substitution(Routine routine) {
     return routine == FORWARD || routine == BACKWARD || routine == FORWARD_TRANSPOSED || routine == BACKWARD_TRANSPOSED;
@@ -60,11 +63,15 @@ static inline bool is_substitution(Routine routine) {
 /* Whether it has right-hand sides. */
 static inline bool is_system(Routine routine) { return routine == SOLVE || is_substitution(routine); }
 
-/* Whether a substitution goes along the columns of each matrix, which is faster for few right-hand sides; then the
- * matrices may have up to MOST_ROWS. */
-static inline bool goes_along_columns(Routine routine, const LaneProblem *problem) {
+/* Whether a substitution may go along the columns of each matrix, with the same bits; one that is left over does. */
+static inline bool may_go_along_columns(Routine routine, const LaneProblem *problem) {
     return (routine == FORWARD || routine == BACKWARD) && problem->right >= 1 && problem->right <= 2 &&
            problem->rows >= (problem->narrow ? 17 : 8) && problem->rows <= MOST_ROWS;
+}
+
+/* Whether it does so for all of them, which is faster than lanes from so many rows on; then there may be MOST_ROWS. */
+static inline bool goes_along_columns(Routine routine, const LaneProblem *problem) {
+    return may_go_along_columns(routine, problem) && problem->rows > LARGEST_JACOBI_SIDE;
 }
 
 /* Whether its matrices may have more rows than columns, or fewer. */
@@ -86,16 +93,16 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     case BACKWARD:
     case FORWARD_TRANSPOSED:
     case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
-    case INV: return side > LARGEST_MASKED_INVERSE ? LU_LARGE_ROOM(side, side) : INV_ROOM(side);
-    case DET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
-    case SLOGDET: return DET_ROOM(side);
+    case INV: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, side) : INV_ROOM(side);
+    case DET:
+    case SLOGDET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
     case QR: return QR_ROOM(side);
     case EIGVALSH:
     case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side) + PLACES_ROOM(side);
     case SVDVALS:
     case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side) + PLACES_ROOM(side);
     case LSTSQ: return LSTSQ_ROOM(side, shorter, problem->right) + PLACES_ROOM(shorter);
-    default: return CHOLESKY_ROOM(side);
+    default: return (side > LARGEST_PAIRED_SIDE ? 1 : 2) * CHOLESKY_ROOM(side);
     }
 }
 
@@ -107,7 +114,7 @@ static inline bool is_iterating(Routine routine) {
 /* Whether a routine for single matrices, where there is one, takes these sides; least squares rotate a triangle. */
 static inline bool is_taken_alone(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, shorter = m < n ? m : n, longer = m < n ? n : m;
-    if (is_substitution(routine)) return goes_along_columns(routine, problem);
+    if (is_substitution(routine)) return may_go_along_columns(routine, problem);
     if (routine == CHOLESKY || routine == QR) return longer > LARGEST_CONSTANT_SIDE;
     if (!is_iterating(routine)) return true;
     const int side = routine == LSTSQ ? shorter : longer;

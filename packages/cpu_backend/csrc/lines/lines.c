@@ -135,7 +135,7 @@ static bool cut_lines(LinesPlan *plan, PyObject *lines, ElementType type, Index 
     plan->source_bytes = ELEMENT_BYTES[type];
     plan->result_bytes = ELEMENT_BYTES[plan->result.type] / parts;
     plan->lines = plan->length < UNIT_ELEMENTS ? UNIT_ELEMENTS / plan->length : 1;
-    plan->columns = MOST_COLUMNS;
+    plan->columns = MOST_LINE_COLUMNS;
     return true;
 }
 
@@ -170,7 +170,7 @@ static PyObject *bind_lines(PyObject *module, PyObject *const *arguments, Py_ssi
     const bool softens = operation == SOFTMAX || operation == LOG_SOFTMAX;
     if (softens && plan->inner > 1) {
         plan->columns = rounded_up(1 + SOFTMAX_BYTES / (plan->length * (Index)sizeof(double)), LEAST_COLUMNS);
-        if (plan->columns > MOST_COLUMNS) plan->columns = MOST_COLUMNS;
+        if (plan->columns > MOST_LINE_COLUMNS) plan->columns = MOST_LINE_COLUMNS;
     }
     const size_t line_bytes = (size_t)plan->length * (size_t)plan->source_bytes;
     plan->scratch_bytes = LINE_SCRATCH;

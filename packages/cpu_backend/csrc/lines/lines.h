@@ -13,20 +13,20 @@
 typedef enum { ARGMAX, ARGMIN, CUMSUM, CUMPROD, SOFTMAX, LOG_SOFTMAX, LINE_OPERATIONS } LineOperation;
 
 enum {
-    SHORT_LINE = 32,    /* elements */
-    LINES_AT_ONCE = 32, /* short ones, turned into columns of a tile */
-    MOST_COLUMNS = 512, /* of a block of rows */
+    SHORT_LINE = 32,         /* elements */
+    LINES_AT_ONCE = 32,      /* short ones, turned into columns of a tile */
+    MOST_LINE_COLUMNS = 512, /* of a block of rows */
 };
 
 enum { MOST_RANKED_AT_ONCE = 8 };
 
-enum { LINE_SCRATCH = (3 * MOST_COLUMNS + 2 * SHORT_LINE * LINES_AT_ONCE) * 8 };
+enum { LINE_SCRATCH = (3 * MOST_LINE_COLUMNS + 2 * SHORT_LINE * LINES_AT_ONCE) * 8 };
 
 /* The lines follow one another in the source, and their results in the result: one element or a line for each. Scratch
- * is room for a line, or for LINE_SCRATCH bytes: MOST_COLUMNS elements of F64 three times, and two tiles. */
+ * is room for a line, or for LINE_SCRATCH bytes: MOST_LINE_COLUMNS elements of F64 three times, and two tiles. */
 typedef void (*Along)(Index lines, Index length, const void *source, void *result, void *scratch);
 
-/* At most MOST_COLUMNS columns, whose rows are so many elements apart in the source, and in a result of lines, too. */
+/* At most MOST_LINE_COLUMNS columns, whose rows are so many elements apart in the source, and in a result of lines, too. */
 typedef void (*Across)(Index length, Index columns, Index stride, const void *source, void *result, void *scratch);
 
 typedef enum {

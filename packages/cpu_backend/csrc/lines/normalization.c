@@ -115,7 +115,7 @@ static bool cut(NormalizationPlan *plan, PyObject *lines) {
     plan->outer = numbers[0], plan->length = numbers[1], plan->inner = numbers[2];
     plan->lines = plan->length < UNIT_ELEMENTS ? UNIT_ELEMENTS / plan->length : 1;
     plan->columns = rounded_up(1 + COLUMN_BYTES / (plan->length * (Index)sizeof(double)), LEAST_COLUMNS);
-    if (plan->columns > MOST_COLUMNS) plan->columns = MOST_COLUMNS;
+    if (plan->columns > MOST_LINE_COLUMNS) plan->columns = MOST_LINE_COLUMNS;
     return true;
 }
 

@@ -17,7 +17,7 @@ typedef bool (*Take)(Index begin, Index end, Index length, Index inner, const vo
 /* A block of columns at a time, of which all rows stay in the second-level cache; or whole rows, one after the other, of a
  * slab that stays in the last one: then everything but the elements taken is read in the order of memory (measured on Zen 5
  * with 32 MiB, F64: 1000×1000 take 0.73 ms instead of 1.6; 1500×1500 take twice as long). */
-enum { LEAST_COLUMNS = 32, MOST_COLUMNS = 1 << 10, MOST_WHOLE_BYTES = 10 << 20, UNIT = 1 << 13 /* elements */ };
+enum { LEAST_COLUMNS = 32, MOST_TAKEN_COLUMNS = 1 << 10, MOST_WHOLE_BYTES = 10 << 20, ELEMENTS_OF_BLOCK = 1 << 13 };
 
 /* The elements begin to end of the result's [count][inner]; false where an index is out of range. */
 #define TAKE(name, T)                                                                                                  \
@@ -156,9 +156,9 @@ static PyObject *bind_take_along(PyObject *module, PyObject *const *arguments, P
         const Index third = (Index)cpu_last_level_cache_bytes() / 3;
         const bool whole = plan->length * plan->inner * bytes <= smaller(third, MOST_WHOLE_BYTES);
         plan->columns = CACHED_BYTES / (plan->length * bytes) / LEAST_COLUMNS * LEAST_COLUMNS;
-        plan->columns = smaller(plan->columns < LEAST_COLUMNS ? LEAST_COLUMNS : plan->columns, MOST_COLUMNS);
+        plan->columns = smaller(plan->columns < LEAST_COLUMNS ? LEAST_COLUMNS : plan->columns, MOST_TAKEN_COLUMNS);
         if (whole) plan->columns = plan->inner;
-        plan->rows = whole ? smaller(plan->count, 1 + UNIT / plan->inner) : plan->count;
+        plan->rows = whole ? smaller(plan->count, 1 + ELEMENTS_OF_BLOCK / plan->inner) : plan->count;
     }
     plan->take = bytes == 1 ? take_1 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
     plan->read = SIMD_CHOICE(read_kernels)->read[__builtin_ctz((unsigned)bytes)];

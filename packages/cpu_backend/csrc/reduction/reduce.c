@@ -20,7 +20,7 @@
 
 enum {
     MOST_WORKSPACE = 1 << 17, /* bytes of a thread: the partial folds of all levels */
-    MOST_COLUMNS = 4096,
+    MOST_FOLDED_COLUMNS = 4096,
     MOST_ROWS = 1 << 12,          /* of a chunk; wide ones where rows are widened */
     LEAST_WIDENED = 64,           /* elements of rows, to be widened */
     LEAST_WIDENED_BAND = 1 << 10, /* where there are several bands, each of which is then a chunk */
@@ -232,7 +232,7 @@ static void cut(ReductionPlan *plan) {
     Index least_widened = plan->bands.steps > 1 ? LEAST_WIDENED_BAND : LEAST_WIDENED;
     if (!plan->lines && plan->row_stride == plan->inner && plan->rows * plan->inner >= least_widened)
         while (plan->widening * plan->inner < WIDE_ROW) plan->widening *= 2;
-    plan->columns = smaller(plan->inner, plan->centred && plan->column_place != 1 ? MOST_CENTRES : MOST_COLUMNS);
+    plan->columns = smaller(plan->inner, plan->centred && plan->column_place != 1 ? MOST_CENTRES : MOST_FOLDED_COLUMNS);
     plan->column_blocks = pieces(plan->inner, plan->columns);
     Index group = plan->lines ? MOST_IN_LINE : ROWS_AT_ONCE * plan->widening;
     Index most = MOST_ROWS / ROWS_AT_ONCE * group;

@@ -76,9 +76,10 @@ typedef struct {
 /* Bytes before they are read, those that lie so far ahead of them. A line is folded in pieces, at whose ends the processor
  * stops fetching ahead by itself, and so it does at ends of pages (measured on Zen 5 over 72 MB: 60 GB/s instead of 40 to
  * 55, whatever the alignment). What lies behind all elements is named as well, and never read. */
-enum { AHEAD = 1 << 13 };
+enum { FOLDED_AHEAD = 1 << 13 };
 static inline void fetch_ahead(const void *first, Index bytes) {
-    for (Index byte = 0; byte < bytes; byte += CACHE_LINE) __builtin_prefetch((const char *)first + AHEAD + byte);
+    for (Index byte = 0; byte < bytes; byte += CACHE_LINE)
+        __builtin_prefetch((const char *)first + FOLDED_AHEAD + byte);
 }
 
 SIMD_TABLE(ReduceKernels, reduce_kernels);

@@ -83,7 +83,9 @@ static inline __mmask16 near_sixteen(__m512 x, __m512 y, __m512 relative, __m512
     return _mm512_kor(within, _mm512_cmp_ps_mask(x, y, _CMP_EQ_OQ));
 }
 
-enum { AHEAD = 1 << 12 }; /* bytes; some twenty operations a vector keep the processor from looking so far itself */
+enum {
+    MASKED_AHEAD = 1 << 12
+}; /* bytes; some twenty operations a vector keep the processor from looking so far itself */
 
 #define NEAR_LOOP(T, suffix, ps, Mask, LANES, JOINED, NEARNESS)                                                        \
     static void near_masks_##suffix(Index n, void *result, const void *first, const void *second, Third third) {       \
@@ -94,8 +96,8 @@ enum { AHEAD = 1 << 12 }; /* bytes; some twenty operations a vector keep the pro
             Mask masks[64 / (LANES)];                                                                                  \
             _Pragma("GCC unroll 8") for (int k = 0; k < 64 / (LANES); k++) {                                           \
                 const Index i = done + k * (LANES);                                                                    \
-                __builtin_prefetch((const char *)(x + i) + AHEAD);                                                     \
-                __builtin_prefetch((const char *)(y + i) + AHEAD);                                                     \
+                __builtin_prefetch((const char *)(x + i) + MASKED_AHEAD);                                              \
+                __builtin_prefetch((const char *)(y + i) + MASKED_AHEAD);                                              \
                 masks[k] = NEARNESS(_mm512_loadu_##ps(x + i), _mm512_loadu_##ps(y + i),                                \
                                     _mm512_loadu_##ps(relative + i), _mm512_loadu_##ps(absolute + i));                 \
             }                                                                                                          \

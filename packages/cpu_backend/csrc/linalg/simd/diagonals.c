@@ -11,7 +11,7 @@
 
 enum { MOST_SWEEPS_A_VALUE = 30, ROWS_AT_ONCE = 4 };
 
-static const double UNIT = 0x1p-53;         /* of rounding */
+static const double ROUNDING_UNIT = 0x1p-53;
 static const double NO_ROTATION = 0x1p-900; /* a square of elements that are zero beside the others, of about 1 */
 
 typedef struct {
@@ -60,7 +60,7 @@ static void rotate_columns(double *columns, Index stride, Index first, Index las
 INLINE bool find_block(const double *d, double *e, Index n, double least, Index *first, Index *last) {
     *last = 0;
     for (Index i = n - 2; i >= 0; i--) {
-        const double beside = UNIT * (fabs(d[i]) + fabs(d[i + 1]));
+        const double beside = ROUNDING_UNIT * (fabs(d[i]) + fabs(d[i + 1]));
         if (!(fabs(e[i]) > (beside > least ? beside : least))) e[i] = 0.0;
         if (e[i] == 0.0 && *last > 0) return true;
         if (e[i] == 0.0) continue;
@@ -85,7 +85,7 @@ static void singular_sweep(double *d, double *e, Index first, Index last, double
     const double top = d[first], shift = smaller_value(d[last - 1], e[last - 1], d[last]);
     const double ratio = top == 0.0 ? 0.0 : shift / top;
     /* A shift that changes nothing, or that a singular block does not need: with none its last value is found at once. */
-    const bool plain = !(ratio * ratio > UNIT) || !(smallest > least);
+    const bool plain = !(ratio * ratio > ROUNDING_UNIT) || !(smallest > least);
     double f = plain ? top : (fabs(top) - shift) * (copysign(1.0, top) + ratio), g = e[first];
     for (Index i = first; i < last; i++) {
         const double r = rotate(f, g, right + i);
@@ -166,7 +166,7 @@ static bool singular(const Diagonals *of) {
     const Index n = of->count;
     double *const d = of->values, *const e = of->beside;
     PlaneRotation *const right = (PlaneRotation *)(of->room + n * of->stride), *const left = right + n;
-    const double factor = scale(d, e, n), least = UNIT / 4.0;
+    const double factor = scale(d, e, n), least = ROUNDING_UNIT / 4.0;
     set_unit_columns(of, of->vectors);
     set_unit_columns(of, of->right);
     Index first = 0, last, sweeps = MOST_SWEEPS_A_VALUE * n;
@@ -188,7 +188,7 @@ static bool eigen(const Diagonals *of) {
     const Index n = of->count;
     double *const d = of->values, *const e = of->beside;
     PlaneRotation *const kept = (PlaneRotation *)(of->room + n * of->stride);
-    const double factor = scale(d, e, n), least = UNIT / 4.0;
+    const double factor = scale(d, e, n), least = ROUNDING_UNIT / 4.0;
     set_unit_columns(of, of->vectors);
     Index first = 0, last, sweeps = MOST_SWEEPS_A_VALUE * n;
     for (; find_block(d, e, n, least, &first, &last) && sweeps > 0; sweeps--) {

@@ -97,6 +97,22 @@ INLINE double largest_lane(Lane x) { return x[0] > x[1] ? x[0] : x[1]; }
 
 INLINE Mask no_lane(void) { return (Mask){0}; }
 
+/* A mask of which all bits are set or none, for many choices: registers have room for more of these. */
+INLINE Bits whole_mask(Mask mask) {
+#if LANES == 8
+    return (Bits)_mm512_movm_epi64(mask);
+#else
+    return (Bits)mask;
+#endif
+}
+INLINE Lane pick_whole(Bits mask, Lane yes, Lane no) {
+#if LANES == 8
+    return (Lane)_mm512_ternarylogic_epi64((__m512i)no, (__m512i)yes, (__m512i)mask, 0xd8);
+#else
+    return pick((Mask)mask, yes, no);
+#endif
+}
+
 static const uint64_t SIGN_BIT = (uint64_t)1 << 63;
 
 INLINE Lane size_of(Lane x) { return (Lane)((Bits)x & ~SIGN_BIT); }

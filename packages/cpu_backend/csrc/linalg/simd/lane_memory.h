@@ -117,11 +117,12 @@ INLINE Mask not_finite(const Lane *lanes, int count) {
     int i = 0;
 #if LANES == 8 /* where four sums that do not wait for each other take a part of the time */
     Lane second = sum, third = sum, fourth = sum;
+    const Lane zero = sum;
     for (; i + 4 <= count; i += 4) {
-        sum += lanes[i] * 0.0;
-        second += lanes[i + 1] * 0.0;
-        third += lanes[i + 2] * 0.0;
-        fourth += lanes[i + 3] * 0.0;
+        sum = _mm512_fmadd_pd(lanes[i], zero, sum);
+        second = _mm512_fmadd_pd(lanes[i + 1], zero, second);
+        third = _mm512_fmadd_pd(lanes[i + 2], zero, third);
+        fourth = _mm512_fmadd_pd(lanes[i + 3], zero, fourth);
     }
     sum += second + (third + fourth);
 #endif

@@ -111,7 +111,7 @@ INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, Lane least, PlaneR
     Lane shift = smaller_value(above, link, below);
     const Lane ratio = shift / pick(equal(top, broadcast(0.0)), broadcast(1.0), top);
     /* A shift that changes nothing, or that a singular block does not need: with none its last value is found at once. */
-    Mask plain = complement(greater(ratio * ratio, broadcast(UNIT))) | complement(greater(smallest, least));
+    Mask plain = complement(greater(ratio * ratio, broadcast(ROUNDING_UNIT))) | complement(greater(smallest, least));
     plain |= equal(top, broadcast(0.0));
     Lane f = pick(plain, top, (size_of(top) - shift) * (with_sign(broadcast(1.0), top) + ratio));
     Lane g = broadcast(0.0);
@@ -152,7 +152,7 @@ INLINE Mask bidiagonal_iterate_group(Lane *d, Lane *e, Number *u, int m, Number 
     Lane most = broadcast(0.0);
     for (int i = 0; i < n; i++) most = larger(most, size_of(d[i]));
     for (int i = 0; i + 1 < n; i++) most = larger(most, size_of(e[i]));
-    const Lane least = most * (UNIT / 8.0);
+    const Lane least = most * (ROUNDING_UNIT / 8.0);
     int count = 0;
     Window window = {0};
     for (int still = MOST_SWEEPS_A_VALUE * n; still > 0; still--) {

@@ -1,6 +1,6 @@
 /* Cholesky decomposition A = L Lᴴ, column by column (Golub and Van Loan, Matrix Computations, 4th ed., §4.2.5). */
 
-enum { CHOLESKY_AT_ONCE = 2, LARGEST_PAIRED_SIDE = 8 }; /* groups; and rows of such matrices */
+enum { CHOLESKY_AT_ONCE = 2 }; /* groups of matrices of up to LARGEST_PAIRED_SIDE rows */
 
 /* Replaces a by its factor; reads the lower triangle alone and clears the upper one. Answers which matrices are not
  * positive definite. */

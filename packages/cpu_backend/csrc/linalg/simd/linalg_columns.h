@@ -1,6 +1,7 @@
-/* Substitution with columns as they lie in memory, for few right-hand sides: registers hold rows of one matrix, where the
- * other routines hold one element of several, so nothing is transposed, and every line of the matrix is read once, in
- * order. Some matrices take turns, for each step of a substitution waits for the one before.
+/* Substitution with columns as they lie in memory, for few right-hand sides of larger matrices, or of the last few of a
+ * batch: registers hold rows of one matrix, where the other routines hold one element of several, so nothing is
+ * transposed, and every line of the matrix is read once, in order. Some matrices take turns, for each step of a
+ * substitution waits for the one before.
  *
  * Each element of a solution has the same products subtracted in the same order, and is divided in the same way, as in
  * linalg_triangular.h: the results are the same to the bit. Matrices with more rows than lanes take are solved here alone.

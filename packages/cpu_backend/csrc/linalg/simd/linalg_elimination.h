@@ -178,3 +178,20 @@ INLINE bool det_large(const LaneProblem *problem, const char *const *operands, c
     }
     return !any(bad);
 }
+
+INLINE bool slogdet_large(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                          Number *room, int n) {
+    const Index bytes = matrix_bytes(problem, n, n), sign_bytes = matrix_bytes(problem, 1, 1);
+    const Index logarithm_bytes = sign_bytes / PARTS;
+    const Elimination lu = elimination(room, n);
+    Mask bad = no_lane();
+    for (Index group = 0; group < groups; group++) {
+        Lane logarithms;
+        eliminate(&lu, problem, operands[0] + group * LANES * bytes, bytes, &bad);
+        if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, lu.a[0], n * n)) return false;
+        Number sign = lu_sign_group(lu.a, lu.stride, lu.swaps, n, &logarithms);
+        store_numbers(problem, results[0] + group * LANES * sign_bytes, sign_bytes, &sign, 1);
+        store_lanes(results[1] + group * LANES * logarithm_bytes, &logarithms, logarithm_bytes, 1, problem->narrow);
+    }
+    return !any(bad);
+}

@@ -19,7 +19,7 @@ typedef struct {
 
 enum { MOST_SWEEPS_A_VALUE = 30 };
 
-static const double UNIT = 0x1p-53; /* of rounding */
+static const double ROUNDING_UNIT = 0x1p-53;
 
 static const double NO_ROTATION = 0x1p-900; /* a square of elements that are zero beside the others, of about 1 */
 
@@ -90,7 +90,7 @@ INLINE Window window_of(const Lane *off_diagonal, int n) {
 /* Sets to zero what is negligible beside its neighbours on the diagonal. */
 INLINE void drop_negligible(const Lane *diagonal, Lane *off_diagonal, int n, Lane least) {
     for (int i = 0; i + 1 < n; i++) {
-        const Lane beside = UNIT * (size_of(diagonal[i]) + size_of(diagonal[i + 1]));
+        const Lane beside = ROUNDING_UNIT * (size_of(diagonal[i]) + size_of(diagonal[i + 1]));
         const Mask matters = greater(size_of(off_diagonal[i]), larger(beside, least));
         off_diagonal[i] = pick(matters, off_diagonal[i], broadcast(0.0));
     }

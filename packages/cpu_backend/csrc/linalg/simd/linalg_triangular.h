@@ -56,7 +56,7 @@ INLINE bool substitute_groups(const LaneProblem *problem, const char *const *ope
                               Index groups, Number *room, int n, bool forward, bool transposed) {
     if (!transposed && goes_along_columns(FORWARD, problem))
         return substitute_columns(problem, operands, results, groups * LANES, room, n, forward);
-    if (n > LARGEST_CONSTANT_SIDE)
+    if (n > LARGEST_CONSTANT_SIDE && n != 6 && n != 8) /* no constants */
         return substitute_large(problem, operands, results, groups, room, n, forward, transposed);
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;
@@ -70,14 +70,16 @@ INLINE bool substitute_groups(const LaneProblem *problem, const char *const *ope
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
             (void)load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
+#pragma GCC unroll 8
             for (int step = 0; step < n; step++) {
                 const int j = forward ? step : n - 1 - step, from = forward ? j + 1 : 0, to = forward ? n : j;
                 const Divisor pivot = divisor(a[j + j * n]);
                 for (int c = 0; c < columns; c++) {
                     Number *const right = x + c * n;
-                    right[j] = divide(right[j], pivot);
+                    const Number found = right[j] = divide(right[j], pivot);
+#pragma GCC unroll 8
                     for (int i = from; i < to; i++)
-                        right[i] = subtract_product(right[i], a[i * down + j * along], right[j]);
+                        right[i] = subtract_product(right[i], a[i * down + j * along], found);
                 }
             }
             store_numbers(problem, results[0] + offset, right_bytes, x, n * columns);

@@ -118,7 +118,7 @@ INLINE Mask tridiagonal_iterate_group(Lane *d, Lane *e, Number *z, Index stride,
     Lane most = broadcast(0.0);
     for (int i = 0; i < n; i++) most = larger(most, size_of(d[i]));
     for (int i = 0; i + 1 < n; i++) most = larger(most, size_of(e[i]));
-    const Lane least = most * (UNIT / 8.0);
+    const Lane least = most * (ROUNDING_UNIT / 8.0);
     int count = 0;
     Window window = {0};
     for (int left = MOST_SWEEPS_A_VALUE * n; left > 0; left--) {

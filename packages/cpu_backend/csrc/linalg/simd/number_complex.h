@@ -27,6 +27,9 @@ INLINE Number subtract_product(Number sum, Number x, Number y) {
 INLINE Number choose(Mask mask, Number yes, Number no) {
     return (Number){pick(mask, yes.re, no.re), pick(mask, yes.im, no.im)};
 }
+INLINE Number choose_whole(Bits mask, Number yes, Number no) {
+    return (Number){pick_whole(mask, yes.re, no.re), pick_whole(mask, yes.im, no.im)};
+}
 
 /* |x|², and a sum of such squares. */
 INLINE Lane add_square(Lane sum, Number x) { return sum + x.re * x.re + x.im * x.im; }

@@ -19,6 +19,7 @@ INLINE Number subtract(Number x, Number y) { return x - y; }
 INLINE Number add_product(Number sum, Number x, Number y) { return sum + x * y; }
 INLINE Number subtract_product(Number sum, Number x, Number y) { return sum - x * y; }
 INLINE Number choose(Mask mask, Number yes, Number no) { return pick(mask, yes, no); }
+INLINE Number choose_whole(Bits mask, Number yes, Number no) { return pick_whole(mask, yes, no); }
 
 /* |x|², and a sum of such squares. */
 INLINE Lane add_square(Lane sum, Number x) { return sum + x * x; }

@@ -51,7 +51,7 @@ static void NAME(SIMD_JOIN(FIND, across))(Index length, Index columns, Index str
 static void NAME(SIMD_JOIN(FIND, along))(Index lines, Index length, const void *source, void *result, void *scratch) {
     const T *a = source;
     int64_t *d = result;
-    T *tile = (T *)scratch + 2 * MOST_COLUMNS;
+    T *tile = (T *)scratch + 2 * MOST_LINE_COLUMNS;
     if (length > SHORT_LINE) {
         for (Index line = 0; line < lines; line++) {
 #if defined(__AVX512F__)

@@ -19,8 +19,8 @@
 INLINE bool NAME(normalize_columns)(Index length, Index columns, Index stride, double epsilon, const T *a, T *d,
                                     void *scratch, bool centred) {
     double *restrict factors = scratch;
-    double *restrict latest = factors + MOST_COLUMNS; /* of ROWS_AT_ONCE rows, so that errors grow slowly */
-    double *restrict centres = latest + MOST_COLUMNS;
+    double *restrict latest = factors + MOST_LINE_COLUMNS; /* of ROWS_AT_ONCE rows, so that errors grow slowly */
+    double *restrict centres = latest + MOST_LINE_COLUMNS;
     bool good = true;
     if (centred) {
         SUM_COLUMNS(centres, x)
@@ -59,7 +59,7 @@ INLINE bool NAME(normalize_lines)(Index lines, Index length, double epsilon, con
                                   bool centred) {
     bool good = true;
     if (length <= SHORT_LINE) {
-        T *tile = (T *)scratch + 3 * MOST_COLUMNS * 8 / sizeof(T), *normalized = tile + SHORT_LINE * LINES_AT_ONCE;
+        T *tile = (T *)scratch + 3 * MOST_LINE_COLUMNS * 8 / sizeof(T), *normalized = tile + SHORT_LINE * LINES_AT_ONCE;
         for (Index line = 0, count; line < lines; line += count) {
             count = smaller(lines - line, LINES_AT_ONCE);
             NAME(turn)(lines - line, length, a + line * length, tile);

@@ -11,8 +11,8 @@ INLINE void NAME(exponentials)(Index n, const T *a, T largest, T *d) {
 INLINE void NAME(softmax_of_columns)(Index length, Index columns, Index stride, const T *a, T *d, void *scratch,
                                      bool logarithm) {
     double *restrict totals = scratch;
-    double *restrict latest = totals + MOST_COLUMNS; /* of ROWS_AT_ONCE rows, so that errors grow slowly */
-    T *restrict largest = (T *)(latest + MOST_COLUMNS), room[MOST_COLUMNS];
+    double *restrict latest = totals + MOST_LINE_COLUMNS; /* of ROWS_AT_ONCE rows, so that errors grow slowly */
+    T *restrict largest = (T *)(latest + MOST_LINE_COLUMNS), room[MOST_LINE_COLUMNS];
     const Loop own = SIMD_NAME(math_kernels).own[EXP][TYPE]; /* of as many elements as a vector has; NULL: none */
     for (Index i = 0; i < columns; i++) largest[i] = a[i], totals[i] = latest[i] = 0;
     for (Index k = 1; k < length; k += ROWS_AT_ONCE)
@@ -74,7 +74,7 @@ static double NAME(total_of)(Index length, const T *a) {
 
 INLINE void NAME(softmax_of_lines)(Index lines, Index length, const T *a, T *d, void *scratch, bool logarithm) {
     if (length <= SHORT_LINE) {
-        T *tile = (T *)scratch + 3 * MOST_COLUMNS * 8 / sizeof(T), *softened = tile + SHORT_LINE * LINES_AT_ONCE;
+        T *tile = (T *)scratch + 3 * MOST_LINE_COLUMNS * 8 / sizeof(T), *softened = tile + SHORT_LINE * LINES_AT_ONCE;
         for (Index line = 0, count; line < lines; line += count) {
             count = smaller(lines - line, LINES_AT_ONCE);
             NAME(turn)(lines - line, length, a + line * length, tile);

@@ -70,6 +70,7 @@ def cholesky(
     [[2.0, 0.0], [1.0, 2.0]]
     """
     if check is not True and asks_for_mask(check):
+        flag("cholesky", "overwrite", overwrite)  # a hint, which is dropped
         turned = mH if flag("cholesky", "upper", upper) else None
         return masked_result(
             "cholesky",

@@ -190,6 +190,7 @@ def lu_factor(
     [[2.0, 4.0], [0.5, 1.0]]
     """
     if check is not True and asks_for_mask(check):
+        flag("lu_factor", "overwrite", overwrite)  # a hint, which is dropped
         return masked_result("lu_factor", lambda x: lu_factor(x, check=False), a, out=out)
     spec = LU_FACTOR
     if overwrite is not False and flag("lu_factor", "overwrite", overwrite):

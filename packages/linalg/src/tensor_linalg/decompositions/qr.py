@@ -127,6 +127,7 @@ def qr(
     if check is True and mode is MODES[0] and positive is False and out is None and overwrite is False:
         return QRResult._make(execute_parts(QR, a, True))
     if isinstance(check, str) and check == "mask":
+        flag("qr", "overwrite", overwrite)  # a hint, which is dropped
         matrix_axes("qr", unwrap("qr", a)[0].shape)
         found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
         return delivered("qr", MaskedQRResult._make((*found, status)), out, a)

@@ -133,7 +133,9 @@ def svd(
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
         overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
-            and its memory may be a result's, so that a large matrix needs none beside it.
+            and its memory may be a result's, so that a large matrix needs none beside it. Only thin factors by "auto",
+            and square ones of square matrices, take it, where ``check`` is no "mask"; other calls accept the same
+            operands, and leave them.
         out: where the results are written, an ``SVDResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -163,6 +165,7 @@ def svd(
         full is False and driver is _AUTO and gauge is RAW and check is True and out is None and overwrite is False
     ):  # 0.3 µs less
         return SVDResult(*execute_parts(SVD, a, _AS_USUAL))
+    given = given_up("svd", a)[0] if flag("svd", "overwrite", overwrite) else None
     if isinstance(check, str) and check == "mask":
         return delivered("svd", _masked(a, full, driver, gauge), out, a)
     checked = flag("svd", "check", check)
@@ -172,8 +175,8 @@ def svd(
     if flag("svd", "full", full):
         rows, columns, _ = matrices("svd", a)
         beyond = rows != columns
-    if flag("svd", "overwrite", overwrite) and driver == _AUTO and not beyond:
-        u, s, vh = execute_parts(SVD_OVERWRITING, given_up("svd", a)[0], checked)
+    if given is not None and driver == _AUTO and not beyond:
+        u, s, vh = execute_parts(SVD_OVERWRITING, given, checked)
     elif not beyond:
         u, s, vh = execute_parts(SVD, a, (checked, driver))
     elif driver == "auto":

@@ -76,6 +76,7 @@ def inv(
         return execute_with_params(INV, a, True, out)
     condition = flag("inv", "condition", condition)
     if asks_for_mask(check):
+        flag("inv", "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask("inv", condition)
         square_axes("inv", unwrap("inv", a)[0].shape)
         status = partial(execute_unary, INV_STATUS)

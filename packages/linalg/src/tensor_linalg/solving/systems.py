@@ -92,6 +92,7 @@ def solve(
         return execute_pair(SOLVE, a, b, True, out)
     condition = flag("solve", "condition", condition)
     if asks_for_mask(check):
+        flag("solve", "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask("solve", condition)
         a, b = promoted("solve", a, b)
         solve_shape("solve", a.shape, b.shape, False)

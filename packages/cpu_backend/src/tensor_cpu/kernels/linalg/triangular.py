@@ -5,8 +5,9 @@ Stacks of many small matrices are solved all at once, step by step, with the axi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import repeat
 from math import prod
 from typing import Any, Final
 
@@ -79,15 +80,15 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
     options_of_one = {"lower": lower, "trans": transposed, "diag": unit, "overwrite_x": True}
 
     least = np.finfo(result.dtype.numpy_name).tiny
-    by_division = ignoring_fp_errors(partial(_divide, lower != transpose, False, least=least))
+    by_division = ignoring_fp_errors(partial(_substitute_lifted, lower != transpose))
 
     def triangular(a: Array, out: Array) -> Array:
         matrices = a.reshape(-1, rows, rows)
         if conjugate_sides:
             np.conjugate(out, out=out)
-        minute = () if unit else _minute(matrices, least)
-        for number, (matrix, sides) in enumerate(zip(matrices, out.reshape(-1, columns, rows), strict=True)):
-            if number in minute:
+        minute = repeat(False) if unit else _are_minute(matrices, least)
+        for is_minute, matrix, sides in zip(minute, matrices, out.reshape(-1, columns, rows), strict=False):
+            if is_minute:
                 turned = matrix if transposed else matrix.T
                 by_division(turned.conj() if transposed == 2 else turned, sides.T)
                 continue
@@ -102,25 +103,45 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
     return triangular
 
 
-def _minute(matrices: Array, least: Any) -> Any:
-    """Which matrices have subnormal numbers on their diagonals, whose reciprocals, which BLAS takes, are infinite."""
+def _are_minute(matrices: Array, least: Any) -> Iterable[bool]:
+    """Whether each matrix has subnormal numbers on its diagonal, whose reciprocals, which BLAS takes, are infinite."""
     sizes = np.abs(matrices.diagonal(axis1=1, axis2=2))
-    return np.flatnonzero(((sizes > 0) & (sizes < least)).any(axis=1))
+    found: list[bool] = ((sizes > 0) & (sizes < least)).any(axis=1).tolist()
+    return found
 
 
-def _divide(forward: bool, unit: bool, matrices: Array, x: Array, least: Any = None) -> None:
+def _substitute(forward: bool, matrices: Array, x: Array, divide: Callable[[Array, Any], Any] | None) -> None:
     """Put solutions in the place of right-hand sides, row by row: ``matrices[i, j]`` and ``x[i, k]``.
 
-    Complex quotients take the reciprocal of a part of the divisor, so one below ``least`` is lifted first.
+    ``divide`` puts the quotients of a row by an element of the diagonal in their place; None leaves it as it is.
     """
-    rows, lift = len(matrices), 2.0**200 if x.dtype.itemsize == 8 * (1 + (x.dtype.kind == "c")) else 2.0**40
+    rows = len(matrices)
     for i in range(rows) if forward else range(rows - 1, -1, -1):
-        if not unit and least is not None and abs(matrices[i, i]) < least:
-            x[i] = (x[i] * lift) / (matrices[i, i] * lift)
-        elif not unit:
-            x[i] /= matrices[i, i]
+        if divide is not None:
+            divide(x[i], matrices[i, i])
         rest = slice(i + 1, None) if forward else slice(0, i)
         x[rest] -= matrices[rest, i, np.newaxis] * x[i]
+
+
+def _divide_in_place(row: Array, by: Any) -> None:
+    np.divide(row, by, out=row)
+
+
+def _substitute_lifted(forward: bool, matrix: Array, x: Array) -> None:
+    """Substitution where the diagonal has subnormal numbers.
+
+    Complex quotients take the reciprocal of a part of the divisor, so such a divisor is lifted first.
+    """
+    limits = np.finfo(x.dtype)
+    lift = 2.0**200 if limits.bits == 64 else 2.0**40
+
+    def divide(row: Array, by: Any) -> None:
+        if abs(by) < limits.tiny:
+            row[...] = (row * lift) / (by * lift)
+        else:
+            _divide_in_place(row, by)
+
+    _substitute(forward, matrix, x, divide)
 
 
 def _together(params: TriangularSolveParams, rows: int, columns: int) -> Kernel:
@@ -138,7 +159,7 @@ def _together(params: TriangularSolveParams, rows: int, columns: int) -> Kernel:
             if conjugate:
                 matrices = np.conjugate(matrices)
             x = np.array(sides[group].T, order="C")
-            _divide(lower != transpose, unit, matrices, x)  # of each element one number for each system
+            _substitute(lower != transpose, matrices, x, None if unit else _divide_in_place)
             out[group] = x.T
         return out.reshape(b.shape)
 

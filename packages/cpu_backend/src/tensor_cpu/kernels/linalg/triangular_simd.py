@@ -1,7 +1,7 @@
 """Substitution by our own kernels (csrc/linalg).
 
-Batches of small matrices have each in one lane of a vector register; matrices of any size with one or two right-hand
-sides are read column by column.
+Batches of small matrices have each in one lane of a vector register; larger ones with one or two right-hand sides, and
+those that no group of small ones is full of, are read column by column.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FEW_SIDES: Final = 2
 """Right-hand sides with which substitution goes along columns, unless it is transposed."""
 _FEWEST_ROWS: Final = {"C32": 17, "C64": 8, "F32": 17, "F64": 8}
 _MOST_ROWS: Final = 1 << 24
-"""Rows between which it does so, whatever the batch is (``goes_along_columns`` in csrc/linalg/batched_simd.h)."""
+"""Rows between which it does so, whatever the batch is (``may_go_along_columns`` in csrc/linalg/batched_simd.h)."""
 _LARGEST: Final = 64
 """Rows of the largest matrices for which lanes are faster than BLAS."""
 _SMALL: Final = 16
