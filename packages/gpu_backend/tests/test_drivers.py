@@ -417,3 +417,21 @@ def test_what_cannot_be_swept_is_told(wrong: dict[str, Any], api: SimulatedApi) 
     given = {"place": "driven:0", **wrong}
     with pytest.raises(ArgumentError, match="accepted: a device of this package"):
         sweep(given.pop("place"), **given)
+
+
+def test_explain_names_the_driver_of_a_stack_and_the_table_that_chose_it(api: SimulatedApi) -> None:
+    stack = tr.to(tr.tensor(np.ones((4, 4, 600), order="F") + np.eye(4)[:, :, None]), "driven:0")
+    sides = tr.to(tr.tensor(np.ones((4, 2, 600), order="F")), "driven:0")
+    one = tr.to(tr.tensor(np.eye(4)), "driven:0")
+    many = (2, None)
+    table = DriverTable([Rule("lu", "warps", counts=many), Rule("cholesky", "warps", counts=many)])
+
+    def told(f: Any, *operands: Any) -> tuple[str, tuple[str, ...]]:
+        (choice,) = [step.choice for step in tr.explain(f, *operands) if step.choice and step.choice.notes]
+        return choice.kernel, choice.notes
+
+    with tr.backend("driven").use_drivers(table):  # type: ignore[attr-defined]
+        by_warps = ("program", (f"the driver is 'warps'; the table of drivers is {table.digest}",))
+        assert told(tl.inv, stack) == told(tl.solve, stack, sides) == told(tl.cholesky, stack) == by_warps
+        by_library = "routine of the library", (f"the driver is 'getrf'; the table of drivers is {table.digest}",)
+        assert told(tl.inv, one) == told(tl.solve, one, sides) == by_library  # the one matrix is factored once

@@ -16,6 +16,8 @@ from tensor_gpu.kernels.contraction.choice import (
     described,
     plan_contraction,
 )
+from tensor_gpu.kernels.linalg.drivers import chosen_driver
+from tensor_gpu.tables.drivers import PROGRAMS
 from tensor_runtime.backends.kernel_facts import facts_of
 from tensor_runtime.backends.shared.axes import join
 from tensor_runtime.backends.shared.products import MatrixProduct
@@ -41,6 +43,8 @@ def explain(
     'matrix product by the library'
     >>> explain(bench.executor, "add", (form, form), form, None).kernel
     'program'
+    >>> [explain(bench.executor, "inv", (x,), x, (True,)).kernel for x in (form, bench.form((8, 8, 1000)))]
+    ['routine of the library', 'program']
     """
     kernel_table.bind(executor, name, operands, result, params)
     if name in _CONTRACTIONS and isinstance(result, Form) and result.size:
@@ -49,7 +53,10 @@ def explain(
             return _contraction(executor, name, forms, result, params)
     if facts_of(name).view:
         return KernelChoice("a view", _ANY)
-    return KernelChoice("routine of the library" if name in kernel_table.solving() else "program", _ANY)
+    driver = chosen_driver(executor, name, operands, result, params)
+    by_library = name in kernel_table.solving() and driver not in PROGRAMS
+    notes = () if driver is None else (f"the driver is {driver!r}; the table of drivers is {executor.drivers.digest}",)
+    return KernelChoice("routine of the library" if by_library else "program", _ANY, notes=notes)
 
 
 def _contraction(executor: Executor, name: str, forms: list[Form], result: Form, params: Any) -> KernelChoice:

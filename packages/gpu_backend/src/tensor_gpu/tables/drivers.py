@@ -26,9 +26,10 @@ DRIVERS: Final[Mapping[str, tuple[str, ...]]] = {
     "cholesky": ("warps", "potrf"),
     "lu": ("warps", "getrf"),
 }
-"""By operations, of which "lu" stands for all that LU factors are made for; ``rotations``, ``reflectors`` and ``warps``
-are programs of our own, one launch for all matrices, the others routines of the library. The first one, with those that
-take anything, comes where no rule does."""
+"""By operations, of which "lu" stands for all that LU factors are made for. The first one, with those that take
+anything, comes where no rule does."""
+PROGRAMS: Final = ("rotations", "reflectors", "warps")
+"""Programs of our own, one launch for all matrices; the other drivers are routines of the library."""
 ANYTHING: Final = ("gesvd", "syevd", "geqrf", "potrf", "getrf")
 """Routines that take every matrix."""
 Bounds = tuple[int, int | None]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from math import prod
+from typing import Any, Final
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.programs.columns import MOST_COLUMNS
 from tensor_gpu.programs.matrices import MOST_ROWS
-from tensor_gpu.tables.drivers import ANYTHING
+from tensor_gpu.tables.drivers import ANYTHING, DRIVERS
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Operand, Result
 
 UNSUPPORTED: Final[Mapping[str, str]] = {
     "svd.gesdd": "libraries of devices do not divide and conquer; the drivers 'auto', 'gesvd' and 'jacobi' are there",
@@ -28,6 +31,7 @@ _ASKED: Final[Mapping[str, tuple[str, str]]] = {
     "eigh.jacobi": ("syevj", "syevjBatched"),
 }
 """What decomposes one matrix, and a stack that the latter takes, where a user asks for a driver."""
+_BY_LU_FACTORS: Final = ("det", "inv", "lu_factor", "solve")
 MOST_ROTATED: Final = 32
 """Rows and columns that the library's ``gesvdjBatched`` takes."""
 
@@ -104,3 +108,25 @@ def driver_of(
         raise UnsupportedOperationError(f"{name}: {UNSUPPORTED[name]}", operation=name)
     alone, stacked = _ASKED[name]
     return stacked if count > 1 and takes(rows, columns, count, stacked) else alone
+
+
+def chosen_driver(
+    executor: Executor, name: str, operands: tuple[Operand, ...], result: Result, params: Any, /
+) -> str | None:
+    """What decomposes the matrices of an operation's first operand; None where the operation knows no drivers.
+
+    >>> from tensor_gpu.sim.bench import Bench
+    >>> bench = Bench()
+    >>> one, many = bench.form((4, 4)), bench.form((4, 4, 1000))
+    >>> [chosen_driver(bench.executor, "inv", (form,), form, (True,)) for form in (one, many)]
+    ['getrf', 'warps']
+    """
+    operation = "lu" if name in _BY_LU_FACTORS else name
+    matrices = operands[0] if operands else None
+    if operation not in DRIVERS or not isinstance(matrices, Form):
+        return None
+    rows, columns, *batch = matrices.shape
+    if name == "solve" and batch and isinstance(result, Form):
+        batch = list(result.shape[2:])  # matrices may be repeated for right-hand sides
+    asked = params[1] if operation in ("svd", "eigh") else "auto"
+    return driver_of(executor, operation, matrices.dtype, rows, columns, prod(batch), asked)
