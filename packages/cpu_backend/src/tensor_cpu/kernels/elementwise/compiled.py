@@ -27,7 +27,6 @@ from tensor_runtime.placement import CPU
 from tensor_runtime.protocols import Kernel, Operand
 
 _TRUTHS: Final = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not"})
-_SHORT_FORMULAS: Final = frozenset({"square", "reciprocal", "rsqrt"})
 _OF_PARTS: Final = frozenset({"abs", "real", "imag", "isnan", "isinf", "isfinite"})
 """Those whose operand keeps its dtype, whatever the result's is."""
 Strides = tuple[int, ...]
@@ -135,9 +134,8 @@ class _Compiler:
             return self._power(references, result)
         if name == "logaddexp":
             return self._sum_of_exponentials(references, result)
-        if name in _SHORT_FORMULAS:
-            value = self.value(references[0], name, self.common_dtype(references, result))
-            return self._by_formula(name, value, result)
+        if name == "rsqrt":
+            return self._inverse_root(self.value(references[0], name, self.common_dtype(references, result)), result)
         if name not in OPERATIONS:
             raise NoInstructionError(name)
         if name in _TRUTHS and any(map(self.number_type, references)):
@@ -169,14 +167,12 @@ class _Compiler:
             return None
         return self.writer.instruction("near", pair[0].dtype, (*pair, relative, absolute), Bool)
 
-    def _by_formula(self, name: str, x: Value, dtype: DType) -> Value:
-        """A square of any number, and quotients of real floats, as NumPy computes them."""
-        if name == "square" and x.dtype is dtype:
-            return self.writer.instruction("multiply", dtype, (x, x), dtype)
+    def _inverse_root(self, x: Value, dtype: DType) -> Value:
+        """The quotient of 1 and the root, of real floats, as NumPy computes them."""
         if dtype.kind != "float" or x.dtype is not dtype:
-            raise NoInstructionError(name)
-        below = self.writer.instruction("sqrt", dtype, (x,), dtype) if name == "rsqrt" else x
-        return self.writer.instruction("divide", dtype, (self.writer.constant(1.0, dtype), below), dtype)
+            raise NoInstructionError("rsqrt")
+        root = self.writer.instruction("sqrt", dtype, (x,), dtype)
+        return self.writer.instruction("divide", dtype, (self.writer.constant(1.0, dtype), root), dtype)
 
     def _power(self, references: tuple[Reference, ...], result: DType) -> Value:
         """The exponents 2 and 3 are products, 1/2 of reals is a root and -1 a quotient, as of NumPy's operator."""

@@ -149,8 +149,6 @@ SINGLE: Final = (
     *(name for name in OPERATIONS if not name.startswith("to_") and name not in _NO_SINGLE),
     "positive",
     "logaddexp",
-    "square",
-    "reciprocal",
     "rsqrt",
 )
 
