@@ -168,3 +168,20 @@ def test_binders_refuse_what_has_no_meaning() -> None:
     for wrong in (line, gaps, [0.0]):
         with pytest.raises(TypeError, match="keep_distinct"):
             LIBRARY.keep_distinct(wrong, True)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", [I32, I64])
+def test_integers_of_a_small_range_belong_where_numpy_says_beyond_its_ends_too(side: Any, dtype: DType) -> None:
+    limits = np.iinfo(NUMPY_DTYPES[dtype])
+    rng = np.random.default_rng(3)
+    for low, length, count in ((0, 9, 3000), (limits.min, 700, 500), (limits.max - 40, 40, 20_000), (-20, 5000, 60)):
+        line = np.sort(rng.integers(low, low + 41, length, endpoint=low < limits.max - 41).astype(NUMPY_DTYPES[dtype]))
+        values = np.concatenate((rng.integers(limits.min, limits.max, count // 3, endpoint=True), rng.choice(line, count)))
+        values = np.append(values, [limits.min, limits.max, line[0], line[-1]]).astype(NUMPY_DTYPES[dtype])
+        for near in (-1, 1):
+            values = np.append(values, np.clip(line[[0, -1]].astype(object) + near, limits.min, limits.max))
+        values = values.astype(NUMPY_DTYPES[dtype])
+        forms = form_of(dtype, (length,), CPU), form_of(dtype, (values.size,), CPU)
+        kernel = bind(f"searchsorted_{side}", forms, form_of(I64, (values.size,), CPU), None)
+        np.testing.assert_array_equal(kernel(line, values), np.searchsorted(line, values, side), strict=True)
