@@ -286,19 +286,23 @@ static PyObject *has_negative_zero(PyObject *module, PyObject *array) {
     return PyBool_FromLong(type == F32 ? negative_zero_f32(length, source) : negative_zero_f64(length, source));
 }
 
-/* NaN differs from itself and comes last, so that all behind the first one can be left out. */
+/* NaN differs from itself and comes last, so that all behind the first one can be left out. Where counts are asked for,
+ * they hold where each number begins at first. */
 #define DISTINCT(name, T)                                                                                              \
-    static Index name(Index length, T *sorted, bool one_nan) {                                                         \
+    static Index name(Index length, T *sorted, bool one_nan, int64_t *counts) {                                        \
         if (length == 0) return 0;                                                                                     \
         T last = sorted[0];                                                                                            \
         Index kept = 1;                                                                                                \
+        if (counts) counts[0] = 0;                                                                                     \
         for (Index i = 1; i < length; i++) {                                                                           \
             if (one_nan && last != last) break;                                                                        \
             const bool differs = sorted[i] != last;                                                                    \
             last = differs ? sorted[i] : last;                                                                         \
             sorted[kept] = sorted[i]; /* overwritten unless it is kept */                                              \
+            if (counts) counts[kept] = i;                                                                              \
             kept += differs;                                                                                           \
         }                                                                                                              \
+        for (Index k = 0; counts && k < kept; k++) counts[k] = (k + 1 < kept ? counts[k + 1] : length) - counts[k];    \
         return kept;                                                                                                   \
     }
 DISTINCT(distinct_f32, float)
@@ -306,22 +310,31 @@ DISTINCT(distinct_f64, double)
 DISTINCT(distinct_i32, int32_t)
 DISTINCT(distinct_i64, int64_t)
 
-/* keep_distinct(sorted, one_nan): moves the first of equal numbers to the front of a sorted vector without gaps, one NaN
- * or each of them, and returns how many there are. */
+/* keep_distinct(sorted, one_nan, counts): moves the first of equal numbers to the front of a sorted vector without gaps,
+ * one NaN or each of them, and returns how many there are; counts is None, or a vector of I64 as long, without gaps, whose
+ * first elements become how often each number occurs. */
 static PyObject *keep_distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (!arguments_count("keep_distinct", count, 2, "a sorted array and a truth value")) return NULL;
+    if (!arguments_count("keep_distinct", count, 3, "a sorted array, a truth value and counts")) return NULL;
     if (!is_array(arguments[0]) || !array_is_writable(arguments[0]) || !array_is_gapless(arguments[0]))
         return PyErr_Format(PyExc_TypeError, "keep_distinct: an array without gaps, which is written");
     const int one_nan = PyObject_IsTrue(arguments[1]);
     if (one_nan < 0) return NULL;
     void *sorted = array_data(arguments[0]);
     const Index length = array_size(arguments[0]);
+    int64_t *counts = NULL;
+    if (arguments[2] != Py_None) {
+        PyObject *given = arguments[2];
+        if (!is_array(given) || !array_is_writable(given) || !array_is_gapless(given) ||
+            array_element_type(given) != I64 || array_size(given) != length)
+            return PyErr_Format(PyExc_TypeError, "keep_distinct: counts of I64 without gaps, one for each element");
+        counts = (int64_t *)(void *)array_data(given);
+    }
     switch (array_element_type(arguments[0])) {
-    case F32: return PyLong_FromSsize_t(distinct_f32(length, sorted, one_nan));
-    case F64: return PyLong_FromSsize_t(distinct_f64(length, sorted, one_nan));
-    case I32: return PyLong_FromSsize_t(distinct_i32(length, sorted, false));
-    case I64: return PyLong_FromSsize_t(distinct_i64(length, sorted, false));
+    case F32: return PyLong_FromSsize_t(distinct_f32(length, sorted, one_nan, counts));
+    case F64: return PyLong_FromSsize_t(distinct_f64(length, sorted, one_nan, counts));
+    case I32: return PyLong_FromSsize_t(distinct_i32(length, sorted, false, counts));
+    case I64: return PyLong_FromSsize_t(distinct_i64(length, sorted, false, counts));
     default: return PyErr_Format(PyExc_ValueError, "keep_distinct: an array of real numbers");
     }
 }
