@@ -40,10 +40,11 @@ def bind_sort(operands: tuple[Form], result: Form, params: SortParams, /) -> Ker
     place, key = _order(operands[0], *params)
 
     def in_order(x: Array) -> Array:
-        out = x.flatten(order="F") if axis is None else x.copy(order="C")
+        source = x.ravel(order="F") if axis is None else x
+        out = source.copy(order="C")
         if key is not None:
             key(out, out=out)
-        _sort_in_place(out, x if key is None or x.ndim > 1 else key(x), place)
+        _sort_in_place(out, source if key is None or source.ndim > 1 else key(source), place)
         if key is not None:
             key(out, out=out)
         return out
