@@ -195,7 +195,9 @@ def test_integers_of_a_small_range_belong_where_numpy_says_beyond_its_ends_too(s
     rng = np.random.default_rng(3)
     for low, length, count in ((0, 9, 3000), (limits.min, 700, 500), (limits.max - 40, 40, 20_000), (-20, 5000, 60)):
         line = np.sort(rng.integers(low, low + 41, length, endpoint=low < limits.max - 41).astype(NUMPY_DTYPES[dtype]))
-        values = np.concatenate((rng.integers(limits.min, limits.max, count // 3, endpoint=True), rng.choice(line, count)))
+        values = np.concatenate(
+            (rng.integers(limits.min, limits.max, count // 3, endpoint=True), rng.choice(line, count))
+        )
         values = np.append(values, [limits.min, limits.max, line[0], line[-1]]).astype(NUMPY_DTYPES[dtype])
         for near in (-1, 1):
             values = np.append(values, np.clip(line[[0, -1]].astype(object) + near, limits.min, limits.max))

@@ -103,7 +103,6 @@ def test_sort_and_argsort_are_numpys_stable_ones(data: st.DataObject, dtype: Any
         same(tr.take_along_axis(x, order, axis), values.to_numpy())
 
 
-
 @pytest.mark.parametrize("descending", [False, True])
 def test_zeros_of_a_matrix_in_one_line_stay_in_row_major_order(descending: bool) -> None:
     x = np.zeros((10, 12))
