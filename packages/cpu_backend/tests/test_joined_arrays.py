@@ -75,7 +75,7 @@ def test_views_of_any_order_are_repeated_tiled_and_padded_natively(dtype: str) -
         y = x.to_numpy()
         for axis, times in ((0, 1), (0, 2), (0, 9), (1, 3), (1, 40)):
             np.testing.assert_array_equal(tr.repeat(x, times, axis).to_numpy(), y.repeat(times, axis), strict=True)
-        for times in ((2,), (3, 1), (2, 1, 2), (0, 1)):
+        for times in ((2,), (3, 1), (1, 3), (2, 3), (2, 1, 2), (3, 2, 5), (0, 1)):
             np.testing.assert_array_equal(tr.tile(x, times).to_numpy(), np.tile(y, times), strict=True)
         for widths in (1, (0, 3), ((2, 0), (0, 0)), ((0, 0), (70, 1))):
             value = True if dtype == "Bool" else 3
