@@ -232,7 +232,7 @@ def bind_places(
     mode: str,
     dtype: str,
     index_dtype: str,
-    entries: tuple[int, int, int],
+    entries: tuple[int, ...],
     axes: tuple[int, ...],
     components: tuple[int, ...],
     shape: tuple[int, ...],

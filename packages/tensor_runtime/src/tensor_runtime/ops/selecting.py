@@ -245,10 +245,10 @@ def delete(x: Tensor, where: object, /, axis: SupportsIndex | None = None, *, ou
 
 def _few_places(where: object, extent: int) -> Sequence[int]:
     """The ints of an index or of a short list, where all are in range; else none."""
-    places = where if type(where) is list else (where,)
+    places: Any = where if type(where) is list else (where,)
     if len(places) > _FEW_DELETED or not all(type(one) is int and -extent <= one < extent for one in places):
         return ()
-    return places
+    return places  # type: ignore[no-any-return]
 
 
 def _without_slice(x: Tensor, at: int, axis: int) -> Tensor:
