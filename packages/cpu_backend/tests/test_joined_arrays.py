@@ -52,8 +52,11 @@ def test_large_parts_and_many_parts_are_joined_too() -> None:
         found = tr.concatenate([x, x[::-1], x[:, ::-1]], axis)
         y = x.to_numpy()
         np.testing.assert_array_equal(found.to_numpy(), np.concatenate([y, y[::-1], y[:, ::-1]], axis))
-    many = [tr.full((1, 2), float(k)) for k in range(200)]
-    assert tr.concatenate(many).to_numpy()[:, 0].tolist() == list(range(200))
+    for count in (64, 65, 100, 128, 129, 200):
+        many = [tr.full((1, 2), float(k)) for k in range(count)]
+        assert tr.concatenate(many).to_numpy()[:, 0].tolist() == list(range(count))
+        assert tr.concatenate(many, 1).to_numpy().tolist() == [np.repeat(np.arange(count), 2).tolist()]
+        assert tr.stack(many, 1).to_numpy()[0, :, 1].tolist() == list(range(count))
 
 
 def test_parts_of_one_dtype_are_joined_natively_and_others_by_numpy() -> None:
@@ -72,7 +75,7 @@ def test_views_of_any_order_are_repeated_tiled_and_padded_natively(dtype: str) -
         y = x.to_numpy()
         for axis, times in ((0, 1), (0, 2), (0, 9), (1, 3), (1, 40)):
             np.testing.assert_array_equal(tr.repeat(x, times, axis).to_numpy(), y.repeat(times, axis), strict=True)
-        for times in ((2,), (3, 1), (2, 1, 2), (0, 1)):
+        for times in ((2,), (3, 1), (1, 3), (2, 3), (2, 1, 2), (3, 2, 5), (0, 1)):
             np.testing.assert_array_equal(tr.tile(x, times).to_numpy(), np.tile(y, times), strict=True)
         for widths in (1, (0, 3), ((2, 0), (0, 0)), ((0, 0), (70, 1))):
             value = True if dtype == "Bool" else 3

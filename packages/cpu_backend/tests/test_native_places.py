@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensor_runtime as tr
+from tensor_core.dtypes import DTYPES, I32, I64, Bool, DType
 from tensor_core.errors import IndexingError
 from tensor_cpu import kernel_table
 from tensor_cpu.kernels.gather_scatter import places
@@ -155,3 +157,60 @@ def test_one_number_written_to_rows_and_columns(dtype: str) -> None:
         x.mutable_view()[tuple(tr.asarray(i) if i is chosen else i for i in index)] = False if dtype == "Bool" else 0
         expected[index] = 0
         np.testing.assert_array_equal(x.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index_dtype", [I32, I64])
+def test_values_go_to_places_of_each_line_and_the_last_of_several_stays(dtype: DType, index_dtype: DType) -> None:
+    rng = np.random.default_rng(4)
+    for shape, axis, count in (((300, 7), 1, 1), ((7, 300), 1, 5), ((7, 300), 0, 9), ((3, 4, 5), 1, 6), ((2, 9), 0, 1)):
+        a = rng.integers(0, 2, shape).astype(dtype.numpy_name)
+        wanted = (*shape[:axis], count, *shape[axis + 1 :])
+        index = rng.integers(-shape[axis], shape[axis], wanted).astype(index_dtype.numpy_name)
+        values = rng.integers(0, 2 if dtype is Bool else 100, wanted).astype(dtype.numpy_name)
+        for given in (values, values.reshape(-1)[:1].reshape(()), values.reshape(-1)[:1], values[:1]):
+            spread = np.broadcast_to(given, wanted)
+            expected = a.copy()
+            for at in sorted(np.ndindex(*wanted), key=lambda place: place[::-1]):
+                expected[(*at[:axis], index[at], *at[axis + 1 :])] = spread[at]
+            x = tr.copy(tr.asarray(a))
+            view, lying = tr.mutable_view(x), (tr.copy(tr.asarray(index)), tr.copy(tr.asarray(given)))
+            tr.put_along_axis(view, *lying, axis=axis)
+            np.testing.assert_array_equal(x.to_numpy(), expected, strict=True)
+
+
+def test_a_place_of_a_line_out_of_range_leaves_all_as_it_was() -> None:
+    x, index = tr.copy(tr.asarray(np.arange(12.0).reshape(4, 3))), tr.tensor([[0], [2], [3], [1]])
+    with pytest.raises(IndexError, match="put_along_axis"):
+        tr.put_along_axis(tr.mutable_view(x), index, 9.0, axis=1)
+    assert x.to_numpy().reshape(-1).tolist() == list(range(12))
+
+
+def test_values_of_a_line_are_read_before_they_are_written_over() -> None:
+    x = tr.copy(tr.asarray(np.arange(12.0).reshape(4, 3)))
+    expected = x.to_numpy()[:, [1, 2, 0]].copy()
+    index = tr.asarray(np.array([[2, 0, 1]] * 4))
+    tr.put_along_axis(tr.mutable_view(x), tr.copy(index), x, axis=1)
+    np.testing.assert_array_equal(x.to_numpy(), expected)
+    y = tr.copy(index)
+    tr.put_along_axis(tr.mutable_view(y), y, tr.copy(index), axis=1)  # the numbers that are overwritten are the places
+    assert y.to_numpy().tolist() == [[0, 1, 2]] * 4
+
+
+@NATIVE
+def test_lines_that_do_not_hold_the_entries_are_refused() -> None:
+    run, component = (1, 0, 0), (0, 4, 3, 3)
+    for mode, lines in (("put", (5, 3, 12)), ("put", (3, 5, 12)), ("put", (3, 3, 0)), ("read", (3, 3, 12))):
+        with pytest.raises(ValueError, match="bind_places: lines that do not hold the entries, or are not written to"):
+            LIBRARY.bind_places(mode, "F64", "I64", (6, 1, 1, *lines), run, component, (6,), print)
+    kernel = LIBRARY.bind_places("put", "F64", "I64", (6, 1, 1, 3, 3, 12), run, component, (), print)
+    LIBRARY.set_call_checks(True)
+    try:
+        with pytest.raises(ValueError, match="argument 0 has fewer elements than it was bound to"):
+            kernel(np.zeros(23), np.zeros(6, np.int64), np.ones(6))
+        written = np.zeros(24)
+        kernel(written, np.array([0, 1, 2, 3, -1, -4]), np.arange(1.0, 7.0))
+    finally:
+        LIBRARY.set_call_checks(os.environ.get("TENSOR_CPU_CHECK_CALLS") == "1")
+    places_written = {0: 1.0, 4: 2.0, 8: 3.0, 21: 4.0, 22: 5.0, 14: 6.0}
+    assert {int(k): written[k] for k in written.nonzero()[0]} == places_written

@@ -163,8 +163,45 @@ def test_binders_refuse_what_has_no_meaning() -> None:
         LIBRARY.has_negative_zero(gaps)
     for wrong in (line.astype(complex), line > 0):
         with pytest.raises(ValueError, match="keep_distinct"):
-            LIBRARY.keep_distinct(wrong, True)
+            LIBRARY.keep_distinct(wrong, True, None)
     line.flags.writeable = False
     for wrong in (line, gaps, [0.0]):
         with pytest.raises(TypeError, match="keep_distinct"):
-            LIBRARY.keep_distinct(wrong, True)
+            LIBRARY.keep_distinct(wrong, True, None)
+    x = np.arange(3.0)
+    for counts in (np.zeros(3), np.zeros(2, np.int64), np.zeros(6, np.int64)[::2], [0, 0, 0]):
+        with pytest.raises(TypeError, match="keep_distinct: counts of I64 without gaps, one for each element"):
+            LIBRARY.keep_distinct(x, True, counts)
+
+
+@pytest.mark.parametrize("one_nan", [True, False])
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64])
+def test_distinct_numbers_occur_as_often_as_numpy_says(dtype: DType, one_nan: bool) -> None:
+    for size in (0, *SIZES):
+        x = drawn(dtype, size, 7)
+        values, counts = tr.unique(tr.asarray(x), return_counts=True, equal_nan=one_nan)
+        expected, often = np.unique(x, return_counts=True, equal_nan=one_nan)
+        np.testing.assert_array_equal(values.to_numpy(), expected, strict=True)
+        np.testing.assert_array_equal(counts.to_numpy(), often.astype(np.int64), strict=True)
+        if size:
+            zeros = x[x == 0][:1]
+            assert values.to_numpy()[values.to_numpy() == 0].tobytes() == zeros.tobytes()
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", [I32, I64])
+def test_integers_of_a_small_range_belong_where_numpy_says_beyond_its_ends_too(side: Any, dtype: DType) -> None:
+    limits = np.iinfo(NUMPY_DTYPES[dtype])
+    rng = np.random.default_rng(3)
+    for low, length, count in ((0, 9, 3000), (limits.min, 700, 500), (limits.max - 40, 40, 20_000), (-20, 5000, 60)):
+        line = np.sort(rng.integers(low, low + 41, length, endpoint=low < limits.max - 41).astype(NUMPY_DTYPES[dtype]))
+        values = np.concatenate(
+            (rng.integers(limits.min, limits.max, count // 3, endpoint=True), rng.choice(line, count))
+        )
+        values = np.append(values, [limits.min, limits.max, line[0], line[-1]]).astype(NUMPY_DTYPES[dtype])
+        for near in (-1, 1):
+            values = np.append(values, np.clip(line[[0, -1]].astype(object) + near, limits.min, limits.max))
+        values = values.astype(NUMPY_DTYPES[dtype])
+        forms = form_of(dtype, (length,), CPU), form_of(dtype, (values.size,), CPU)
+        kernel = bind(f"searchsorted_{side}", forms, form_of(I64, (values.size,), CPU), None)
+        np.testing.assert_array_equal(kernel(line, values), np.searchsorted(line, values, side), strict=True)

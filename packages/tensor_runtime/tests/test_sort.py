@@ -103,6 +103,16 @@ def test_sort_and_argsort_are_numpys_stable_ones(data: st.DataObject, dtype: Any
         same(tr.take_along_axis(x, order, axis), values.to_numpy())
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_zeros_of_a_matrix_in_one_line_stay_in_row_major_order(descending: bool) -> None:
+    x = np.zeros((10, 12))
+    x[3], x[:, 5], x[7, 2] = -0.0, -0.0, 1.0
+    zeros = np.delete(x.reshape(-1), 7 * 12 + 2)
+    expected = [1.0, *zeros] if descending else [*zeros, 1.0]
+    for operand in (tr.asarray(x), tr.copy(tr.asarray(x))):
+        same(tr.sort(operand, None, descending=descending), np.array(expected))
+
+
 @given(st.data(), dtypes)
 def test_descending_order_is_stable_and_puts_nan_last(data: st.DataObject, dtype: Any) -> None:
     shape = (*data.draw(st.lists(st.integers(0, 3), max_size=1)), data.draw(st.integers(0, 6)))

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_JOINED = 64, ROWS = 256, WORTH_A_THREAD = 1 << 15 }; /* bytes */
+enum { MOST_JOINED = 128, ROWS = 256, WORTH_A_THREAD = 1 << 15 }; /* bytes */
 
 typedef struct {
     ArrayForm result;

@@ -10,6 +10,7 @@
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "lines/moves.h"
 #include "lines/read_at.h"
 
 #include <stdatomic.h>
@@ -30,13 +31,6 @@ typedef struct {
 } Component;
 
 typedef struct {
-    Index extent, stride, other; /* in the operand; in the result of a reading, or in what is written */
-} SliceAxis;
-
-/* Moves so many slices of one run each, whose places in the operand a table tells. */
-typedef void (*Move)(Index count, const Index *places, const SliceAxis *run, char *operand, char *other, Index step);
-
-typedef struct {
     ArrayForm result; /* of a reading or a copy; puts have none */
     Mode mode;
     ElementType type, index_type;
@@ -47,82 +41,11 @@ typedef struct {
     int other_count, component_count;
     Index count, index_step, step; /* entries; from one to the next in the indices, and on the other side */
     Index outer;                   /* runs of an entry */
+    Index lines, rows,
+        slab; /* of entries that lie in lines side by side, which have places of their own: lines beside each
+                              * other, entries of these, and the operand's elements of these; else 0 */
     PyObject *fallback;
 } PlacesPlan;
-
-#define MOVES(suffix, T)                                                                                               \
-    static void read_##suffix(Index count, const Index *places, const SliceAxis *run, char *operand, char *other,      \
-                              Index step) {                                                                            \
-        const T *x = (const T *)(const void *)operand;                                                                 \
-        T *y = (T *)(void *)other;                                                                                     \
-        if (run->extent == 1 && step == 1) {                                                                           \
-            for (Index i = 0; i < count; i++) y[i] = x[places[i]];                                                     \
-        } else if (run->extent == 1) {                                                                                 \
-            for (Index i = 0; i < count; i++) y[i * step] = x[places[i]];                                              \
-        } else if (run->stride == 1 && run->other == 1) {                                                              \
-            for (Index i = 0; i < count; i++) memcpy(y + i * step, x + places[i], (size_t)run->extent * sizeof(T));    \
-        } else {                                                                                                       \
-            for (Index i = 0; i < count; i++)                                                                          \
-                for (Index k = 0; k < run->extent; k++) y[i * step + k * run->other] = x[places[i] + k * run->stride]; \
-        }                                                                                                              \
-    }                                                                                                                  \
-    static void write_##suffix(Index count, const Index *places, const SliceAxis *run, char *operand, char *other,     \
-                               Index step) {                                                                           \
-        T *x = (T *)(void *)operand;                                                                                   \
-        const T *y = (const T *)(const void *)other;                                                                   \
-        if (run->extent == 1) {                                                                                        \
-            for (Index i = 0; i < count; i++) x[places[i]] = y[i * step];                                              \
-        } else if (run->stride == 1 && run->other == 1) {                                                              \
-            for (Index i = 0; i < count; i++) memcpy(x + places[i], y + i * step, (size_t)run->extent * sizeof(T));    \
-        } else if (run->stride == 1 && run->other == 0) {                                                              \
-            for (Index i = 0; i < count; i++) {                                                                        \
-                const T value = y[i * step];                                                                           \
-                for (Index k = 0; k < run->extent; k++) x[places[i] + k] = value;                                      \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            for (Index i = 0; i < count; i++)                                                                          \
-                for (Index k = 0; k < run->extent; k++) x[places[i] + k * run->stride] = y[i * step + k * run->other]; \
-        }                                                                                                              \
-    }
-
-MOVES(1, uint8_t)
-MOVES(4, uint32_t)
-MOVES(8, uint64_t)
-MOVES(16, Pair)
-
-/* Integers are added unsigned: they wrap. Complex numbers are two real ones. */
-#define ADDS(suffix, T, parts)                                                                                         \
-    static void add_##suffix(Index count, const Index *places, const SliceAxis *run, char *operand, char *other,       \
-                             Index step) {                                                                             \
-        T *x = (T *)(void *)operand;                                                                                   \
-        const T *y = (const T *)(const void *)other;                                                                   \
-        if ((parts) == 1 && run->extent == 1) {                                                                        \
-            for (Index i = 0; i < count; i++) x[places[i]] += y[i * step];                                             \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (Index i = 0; i < count; i++) {                                                                            \
-            T *to = x + places[i] * (parts);                                                                           \
-            const T *from = y + i * step * (parts);                                                                    \
-            if (run->stride == 1 && run->other == 1) {                                                                 \
-                INDEPENDENT                                                                                            \
-                for (Index k = 0; k < run->extent * (parts); k++) to[k] += from[k];                                    \
-                continue;                                                                                              \
-            }                                                                                                          \
-            for (Index k = 0; k < run->extent; k++)                                                                    \
-                for (Index part = 0; part < (parts); part++)                                                           \
-                    to[k * run->stride * (parts) + part] += from[k * run->other * (parts) + part];                     \
-        }                                                                                                              \
-    }
-
-ADDS(F32, float, 1)
-ADDS(F64, double, 1)
-ADDS(C32, float, 2)
-ADDS(C64, double, 2)
-ADDS(I32, uint32_t, 1)
-ADDS(I64, uint64_t, 1)
-
-static const Move ADDING[ELEMENT_TYPES] = {[F32] = add_F32, [F64] = add_F64, [C32] = add_C32,
-                                           [C64] = add_C64, [I32] = add_I32, [I64] = add_I64};
 
 static Move move_for(Mode mode, ElementType type) {
     if (mode == ADD) return ADDING[type];
@@ -166,6 +89,13 @@ PLACES_OF(places_of_64, int64_t)
 static bool places_of(const PlacesPlan *plan, const void *indices, Index begin, Index end, Index *places) {
     return plan->index_type == I32 ? places_of_32(plan, indices, begin, end, places)
                                    : places_of_64(plan, indices, begin, end, places);
+}
+
+static void add_lines(const PlacesPlan *plan, Index *places) {
+    Index base = 0;
+    for (Index slab = 0; slab < plan->count; slab += plan->rows, base += plan->slab)
+        for (Index row = slab; row < slab + plan->rows; row += plan->lines)
+            for (Index line = 0; line < plan->lines; line++) places[row + line] += base + line;
 }
 
 typedef struct {
@@ -242,7 +172,9 @@ static bool move_all(Job *job) {
     Index *table = workspace_acquire(little, bytes);
     if (table == NULL) return false;
     job->table = table;
-    if (!places_of(plan, job->indices, 0, plan->count, table)) atomic_store(&job->outside, true);
+    const bool inside = places_of(plan, job->indices, 0, plan->count, table);
+    if (inside && plan->lines) add_lines(plan, table);
+    if (!inside) atomic_store(&job->outside, true);
     else if (plan->mode == READ) parallel_for(plan->outer * plan->count, grain, move_with_table, job);
     else parallel_for(plan->outer, 1 + grain / plan->count, move_runs, job);
     workspace_release(table, bytes);
@@ -305,12 +237,21 @@ static bool read_axis(SliceAxis *axis, const Index *row, Reach *operand, Reach *
     return false;
 }
 
+static bool read_lines(PlacesPlan *plan, const Index *entries, Reach *operand) {
+    plan->lines = entries[3], plan->rows = entries[4], plan->slab = entries[5];
+    const bool good = plan->mode == PUT && plan->lines >= 1 && plan->rows >= 1 && plan->slab >= 1;
+    if (good && plan->rows % plan->lines == 0 && plan->count % plan->rows == 0)
+        return reach_read(operand, plan->lines, 1) && reach_read(operand, plan->count / plan->rows, plan->slab);
+    PyErr_Format(PyExc_ValueError, "bind_places: lines that do not hold the entries, or are not written to");
+    return false;
+}
+
 static bool read_plan(PlacesPlan *plan, PyObject *const *arguments, Operand operands[3]) {
-    Index entries[3], rows[3 * (MOST_OTHERS + 1)], numbers[4 * MOST_COMPONENTS];
-    const int found = rows_read(entries, 3, 1, arguments[3]), axes = rows_read(rows, 3, MOST_OTHERS + 1, arguments[4]);
+    Index entries[6], rows[3 * (MOST_OTHERS + 1)], numbers[4 * MOST_COMPONENTS];
+    const int found = rows_read(entries, 3, 2, arguments[3]), axes = rows_read(rows, 3, MOST_OTHERS + 1, arguments[4]);
     const int components = rows_read(numbers, 4, MOST_COMPONENTS, arguments[5]);
     if (found < 0 || axes < 0 || components < 0) return false;
-    if (found != 1 || axes < 1 || components < 1 || entries[0] < 1) {
+    if (found < 1 || axes < 1 || components < 1 || entries[0] < 1) {
         PyErr_Format(PyExc_ValueError, "bind_places: entries, a run and a component are accepted");
         return false;
     }
@@ -321,6 +262,7 @@ static bool read_plan(PlacesPlan *plan, PyObject *const *arguments, Operand oper
         if (!read_axis(axis ? &plan->others[axis - 1] : &plan->run, rows + 3 * axis, &operand, &other)) return false;
         if (axis) plan->outer *= rows[3 * axis];
     }
+    if (found == 2 && !read_lines(plan, entries, &operand)) return false;
     plan->other_count = axes - 1;
     plan->component_count = components;
     if (!reach_read(&other, plan->count, plan->step) || !reach_read(&indices, plan->count, plan->index_step))
@@ -357,7 +299,8 @@ static bool read_plan(PlacesPlan *plan, PyObject *const *arguments, Operand oper
 
 /* bind_places(mode, type, index type, (count, step in indices, step), slice axes, components, shape, fallback); the first
  * axis is the run; an axis is (extent, stride, stride on the other side), a component (offset, extent to be added to
- * negative numbers or 0, last number, stride) */
+ * negative numbers or 0, last number, stride). Of entries that are put, three more numbers may tell that they lie in lines
+ * with places of their own: lines side by side, entries of these, elements of these in the operand. */
 static PyObject *bind_places(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     static const char *const MODE_NAMES[MODES] = {"read", "replace", "add", "put"};
     (void)module;

@@ -1,6 +1,7 @@
 /* Where values belong in a sorted line, which elements of a line are true, and which of a sorted line are distinct.
  *
  * Several values are searched for at once, without a branch, so that the processor waits for memory once for all of them.
+ * Many integers are looked up in a table of all values from the first of the line to its last, where these are few.
  * NaN is greater than every number.
  */
 #include "core/arguments.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 16 };                                                          /* values */
+enum { AT_ONCE = 16, LARGEST_TABLE = 1 << 17 };                                 /* values */
 enum { WORTH_A_THREAD = 1 << 12, WORTH_RELEASING_THE_GIL = 1 << 12, WORD = 8 }; /* elements */
 
 typedef void (*Search)(Index count, const void *values, Index length, const void *line, int64_t *places);
@@ -68,14 +69,72 @@ SEARCH(right_f64, double, x <= v, length)
 SEARCH(right_i32, int32_t, x <= v, 0)
 SEARCH(right_i64, int64_t, x <= v, 0)
 
+/* How many values a table of a sorted line is for, from the first to the last; 0 where making it would take too long. */
+#define SPAN(name, T)                                                                                                  \
+    static Index name(Index count, Index length, const void *line) {                                                   \
+        const T *a = line;                                                                                             \
+        const uint64_t span = (uint64_t)a[length - 1] - (uint64_t)a[0];                                                \
+        const bool few = length / 4 <= count && span < (uint64_t)smaller(count, LARGEST_TABLE);                        \
+        return few && a[length - 1] >= a[0] ? (Index)span + 1 : 0;                                                     \
+    }
+SPAN(span_i32, int32_t)
+SPAN(span_i64, int64_t)
+
+/* Of each value from the first of a line, and of the one before it and the one behind the last, how many elements are
+ * BEFORE(x, v) it. The line is not trusted to be sorted. */
+#define TABLE(name, T, BEFORE)                                                                                         \
+    static void name(Index length, const void *line, Index span, int32_t *table) {                                     \
+        const T *a = line;                                                                                             \
+        Index found = 0;                                                                                               \
+        table[0] = 0, table[span + 1] = (int32_t)length;                                                               \
+        for (Index k = 0; k < span; k++) {                                                                             \
+            const T v = (T)((uint64_t)a[0] + (uint64_t)k);                                                             \
+            for (; found < length; found++) {                                                                          \
+                const T x = a[found];                                                                                  \
+                if (!(BEFORE)) break;                                                                                  \
+            }                                                                                                          \
+            table[k + 1] = (int32_t)found;                                                                             \
+        }                                                                                                              \
+    }
+TABLE(left_table_i32, int32_t, x < v)
+TABLE(left_table_i64, int64_t, x < v)
+TABLE(right_table_i32, int32_t, x <= v)
+TABLE(right_table_i64, int64_t, x <= v)
+
+#define LOOK_UP(name, T, U)                                                                                            \
+    static void name(Index count, const void *values, const void *line, Index span, const int32_t *table,              \
+                     int64_t *places) {                                                                                \
+        const T *given = values, first = *(const T *)line;                                                             \
+        for (Index i = 0; i < count; i++) {                                                                            \
+            const T v = given[i];                                                                                      \
+            U place = (U)v - (U)first;                                                                                 \
+            place = place < (U)span ? place + 1 : (U)span + 1;                                                         \
+            places[i] = table[v < first ? 0 : place];                                                                  \
+        }                                                                                                              \
+    }
+LOOK_UP(look_up_i32, int32_t, uint32_t)
+LOOK_UP(look_up_i64, int64_t, uint64_t)
+
+typedef struct {
+    Index (*span)(Index count, Index length, const void *line);
+    void (*make)(Index length, const void *line, Index span, int32_t *table);
+    void (*look_up)(Index count, const void *values, const void *line, Index span, const int32_t *table,
+                    int64_t *places);
+} Tables;
+
 static const char *const SIDES[] = {"left", "right"};
 static const Search SEARCHES[][ELEMENT_TYPES] = {
     {[F32] = left_f32, [F64] = left_f64, [I32] = left_i32, [I64] = left_i64},
     {[F32] = right_f32, [F64] = right_f64, [I32] = right_i32, [I64] = right_i64}};
 
+static const Tables TABLES[][ELEMENT_TYPES] = {
+    {[I32] = {span_i32, left_table_i32, look_up_i32}, [I64] = {span_i64, left_table_i64, look_up_i64}},
+    {[I32] = {span_i32, right_table_i32, look_up_i32}, [I64] = {span_i64, right_table_i64, look_up_i64}}};
+
 typedef struct {
     ArrayForm result;
     Search search;
+    const Tables *tables;     /* NULL of floats and long lines */
     Index length, item_bytes; /* of the line */
 } SearchPlan;
 
@@ -83,12 +142,26 @@ typedef struct {
     const SearchPlan *plan;
     const char *line, *values;
     int64_t *places;
+    Index span;
+    int32_t *table; /* NULL: the line is searched */
 } SearchJob;
 
 static void search_some(void *context, Index begin, Index end) {
     const SearchJob *job = context;
     const SearchPlan *plan = job->plan;
-    plan->search(end - begin, job->values + begin * plan->item_bytes, plan->length, job->line, job->places + begin);
+    const char *values = job->values + begin * plan->item_bytes;
+    if (job->table) plan->tables->look_up(end - begin, values, job->line, job->span, job->table, job->places + begin);
+    else plan->search(end - begin, values, plan->length, job->line, job->places + begin);
+}
+
+static void search_all(SearchJob *job) {
+    const SearchPlan *plan = job->plan;
+    const Index count = plan->result.size;
+    job->span = plan->tables ? plan->tables->span(count, plan->length, job->line) : 0;
+    job->table = job->span > 0 ? malloc((size_t)(job->span + 2) * sizeof *job->table) : NULL; /* else it is searched */
+    if (job->table) plan->tables->make(plan->length, job->line, job->span, job->table);
+    parallel_for(count, WORTH_A_THREAD, search_some, job);
+    free(job->table);
 }
 
 static PyObject *search(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -96,11 +169,12 @@ static PyObject *search(PyObject *self, PyObject *const *arguments, size_t flagg
     if (!kernel_takes_arrays(self, flagged_count, names, arguments, 2)) return NULL;
     PyObject *result = array_new(&plan->result);
     if (result == NULL) return NULL;
-    SearchJob job = {plan, array_data(arguments[0]), array_data(arguments[1]), (int64_t *)(void *)array_data(result)};
+    SearchJob job = {plan, array_data(arguments[0]), array_data(arguments[1]), (int64_t *)(void *)array_data(result), 0,
+                     NULL};
     if (plan->result.size <= WORTH_RELEASING_THE_GIL) {
-        parallel_for(plan->result.size, WORTH_A_THREAD, search_some, &job);
+        search_all(&job);
     } else {
-        Py_BEGIN_ALLOW_THREADS parallel_for(plan->result.size, WORTH_A_THREAD, search_some, &job);
+        Py_BEGIN_ALLOW_THREADS search_all(&job);
         Py_END_ALLOW_THREADS
     }
     return result;
@@ -126,6 +200,7 @@ static PyObject *bind_search(PyObject *module, PyObject *const *arguments, Py_ss
     if (plan == NULL) return PyErr_NoMemory();
     plan->search = SEARCHES[side][type];
     plan->length = length, plan->item_bytes = ELEMENT_BYTES[type];
+    plan->tables = TABLES[side][type].span && length <= INT32_MAX ? &TABLES[side][type] : NULL;
     Reach reach = NO_AXES;
     if (!reach_read(&reach, length, 1) || !whole_form_read(&plan->result, arguments[3])) {
         free(plan);
@@ -211,19 +286,23 @@ static PyObject *has_negative_zero(PyObject *module, PyObject *array) {
     return PyBool_FromLong(type == F32 ? negative_zero_f32(length, source) : negative_zero_f64(length, source));
 }
 
-/* NaN differs from itself and comes last, so that all behind the first one can be left out. */
+/* NaN differs from itself and comes last, so that all behind the first one can be left out. Where counts are asked for,
+ * they hold where each number begins at first. */
 #define DISTINCT(name, T)                                                                                              \
-    static Index name(Index length, T *sorted, bool one_nan) {                                                         \
+    static Index name(Index length, T *sorted, bool one_nan, int64_t *counts) {                                        \
         if (length == 0) return 0;                                                                                     \
         T last = sorted[0];                                                                                            \
         Index kept = 1;                                                                                                \
+        if (counts) counts[0] = 0;                                                                                     \
         for (Index i = 1; i < length; i++) {                                                                           \
             if (one_nan && last != last) break;                                                                        \
             const bool differs = sorted[i] != last;                                                                    \
             last = differs ? sorted[i] : last;                                                                         \
             sorted[kept] = sorted[i]; /* overwritten unless it is kept */                                              \
+            if (counts) counts[kept] = i;                                                                              \
             kept += differs;                                                                                           \
         }                                                                                                              \
+        for (Index k = 0; counts && k < kept; k++) counts[k] = (k + 1 < kept ? counts[k + 1] : length) - counts[k];    \
         return kept;                                                                                                   \
     }
 DISTINCT(distinct_f32, float)
@@ -231,22 +310,31 @@ DISTINCT(distinct_f64, double)
 DISTINCT(distinct_i32, int32_t)
 DISTINCT(distinct_i64, int64_t)
 
-/* keep_distinct(sorted, one_nan): moves the first of equal numbers to the front of a sorted vector without gaps, one NaN
- * or each of them, and returns how many there are. */
+/* keep_distinct(sorted, one_nan, counts): moves the first of equal numbers to the front of a sorted vector without gaps,
+ * one NaN or each of them, and returns how many there are; counts is None, or a vector of I64 as long, without gaps, whose
+ * first elements become how often each number occurs. */
 static PyObject *keep_distinct(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    if (!arguments_count("keep_distinct", count, 2, "a sorted array and a truth value")) return NULL;
+    if (!arguments_count("keep_distinct", count, 3, "a sorted array, a truth value and counts")) return NULL;
     if (!is_array(arguments[0]) || !array_is_writable(arguments[0]) || !array_is_gapless(arguments[0]))
         return PyErr_Format(PyExc_TypeError, "keep_distinct: an array without gaps, which is written");
     const int one_nan = PyObject_IsTrue(arguments[1]);
     if (one_nan < 0) return NULL;
     void *sorted = array_data(arguments[0]);
     const Index length = array_size(arguments[0]);
+    int64_t *counts = NULL;
+    if (arguments[2] != Py_None) {
+        PyObject *given = arguments[2];
+        if (!is_array(given) || !array_is_writable(given) || !array_is_gapless(given) ||
+            array_element_type(given) != I64 || array_size(given) != length)
+            return PyErr_Format(PyExc_TypeError, "keep_distinct: counts of I64 without gaps, one for each element");
+        counts = (int64_t *)(void *)array_data(given);
+    }
     switch (array_element_type(arguments[0])) {
-    case F32: return PyLong_FromSsize_t(distinct_f32(length, sorted, one_nan));
-    case F64: return PyLong_FromSsize_t(distinct_f64(length, sorted, one_nan));
-    case I32: return PyLong_FromSsize_t(distinct_i32(length, sorted, false));
-    case I64: return PyLong_FromSsize_t(distinct_i64(length, sorted, false));
+    case F32: return PyLong_FromSsize_t(distinct_f32(length, sorted, one_nan, counts));
+    case F64: return PyLong_FromSsize_t(distinct_f64(length, sorted, one_nan, counts));
+    case I32: return PyLong_FromSsize_t(distinct_i32(length, sorted, false, counts));
+    case I64: return PyLong_FromSsize_t(distinct_i64(length, sorted, false, counts));
     default: return PyErr_Format(PyExc_ValueError, "keep_distinct: an array of real numbers");
     }
 }

@@ -19,7 +19,7 @@ static bool NAME(SIMD_JOIN(FIND, once))(Index length, const T *a, int64_t *place
         unordered |= NAME(unordered)(x[0], x[1]) | NAME(unordered)(x[2], x[3]);
         for (int k = 0; k < 4; k++) {
             const NAME(Mask) is_before = NAME(ABOVE)(x[k], best[k]);
-            best[k] = NAME(chosen)(best[k], is_before, x[k]);
+            best[k] = NAME(WHICH)(best[k], x[k]); /* which waits for no comparison */
             met[k] = NAME(chosen_steps)(met[k], is_before, step);
         }
     }
@@ -34,11 +34,9 @@ static bool NAME(SIMD_JOIN(FIND, once))(Index length, const T *a, int64_t *place
     if (unordered) return false;
     const NAME(Elements) joined = NAME(WHICH)(NAME(WHICH)(best[0], best[1]), NAME(WHICH)(best[2], best[3]));
     const NAME(Elements) extreme = NAME(every)(NAME(SIMD_JOIN(WHICH, of_all))(joined));
-    int64_t found = length;
-    for (int k = 0; k < 4; k++) {
-        const NAME(Mask) here = NAME(alike)(best[k], extreme);
-        if (here) found = smaller(found, NAME(first_place)(here, met[k], k));
-    }
-    *place = found;
+    __m512i places = NAME(no_places)();
+    for (int k = 0; k < 4; k++) /* without a branch: which vector has the extreme cannot be foreseen */
+        places = NAME(nearer)(places, NAME(alike)(best[k], extreme), met[k], k);
+    *place = NAME(nearest)(places);
     return true;
 }

@@ -20,11 +20,13 @@
     static inline __m512i chosen_steps_##suffix(__m512i x, M second, __m512i y) {                                      \
         return _mm512_mask_mov_##ints(x, second, y);                                                                   \
     }                                                                                                                  \
-    static inline int64_t first_place_##suffix(M here, __m512i step, int vector) {                                     \
+    static inline __m512i no_places_##suffix(void) { return _mm512_set1_##ints(INT32_MAX); }                           \
+    static inline __m512i nearer_##suffix(__m512i places, M here, __m512i step, int vector) {                          \
         __m512i place = _mm512_add_##ints(_mm512_slli_##ints(step, 2), _mm512_set1_##ints(vector));                    \
         place = _mm512_add_##ints(_mm512_slli_##ints(place, COUNT == 8 ? 3 : 4), LANES_##ints);                        \
-        return _mm512_mask_reduce_min_##ints(here, place);                                                             \
-    }
+        return _mm512_mask_min_##ints(places, here, places, place);                                                    \
+    }                                                                                                                  \
+    static inline int64_t nearest_##suffix(__m512i places) { return _mm512_reduce_min_##ints(places); }
 #define LANES_epi64 _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)
 #define LANES_epi32 _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 VECTORS(f32, float, __m512, __mmask16, ps, epi32, 16)

@@ -209,9 +209,12 @@ def execute_several(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, 
     >>> execute_several(DYNAMIC_SLICE, (tensor([1, 2, 3, 4]),), (2,), (1,)).to_numpy().tolist()
     [2, 3]
     """
-    pairs = [unwrap(spec.name, operand) for operand in operands]
-    kernel, found = spec.bindings[(*[form for form, _ in pairs], params)]
-    return wrap(found, call_translated(spec.name, found, kernel, *[array for _, array in pairs], *arguments))
+    try:
+        kernel, found = spec.found[(*[operand._form for operand in operands], params)]
+    except MISSES:
+        pairs = [unwrap(spec.name, operand) for operand in operands]
+        kernel, found = spec.bindings[(*[form for form, _ in pairs], params)]
+    return wrap(found, call_translated(spec.name, found, kernel, *[operand._array for operand in operands], *arguments))
 
 
 def execute_several_into(spec: OpSpec, out: Tensor, operands: Sequence[Tensor], params: Hashable, /) -> Tensor:

@@ -7,7 +7,7 @@ after it has run. On a device this is a status word that the host waits for.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DType
 from tensor_core.shapes import element_count
@@ -24,6 +24,7 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 Results = tuple[tuple[DType, Shape], ...]
 ResultRule = Callable[[str, Form, Any, int], Results]
+_MOST_KEPT: Final = 64  # results' forms of one operation; making one takes longer than finding what is not 0 in a line
 
 
 class DependentSpec(OpSpec):
@@ -45,7 +46,7 @@ class DependentSpec(OpSpec):
     Form(I64, (4,), cpu)
     """
 
-    __slots__ = ("_results",)
+    __slots__ = ("_kept", "_results")
 
     def __init__(self, name: str, *, accepts: frozenset[DType] = ALL, results: ResultRule) -> None:
         super().__init__(
@@ -56,6 +57,7 @@ class DependentSpec(OpSpec):
             facts=KernelFacts(effect="answers"),
         )
         self._results = results
+        self._kept: dict[tuple[Form, Any, int], tuple[Form, ...]] = {}
 
     def infer(self, operands: tuple[Operand, ...], params: Any = None, /) -> tuple[Form, ...]:
         """Forms of the largest results that the operand's form allows: every check on metadata, no data."""
@@ -66,9 +68,16 @@ class DependentSpec(OpSpec):
 
     def forms(self, form: Form, params: Any, count: int, /) -> tuple[Form, ...]:
         """Forms of the results once the count is known."""
-        return tuple(
+        known = self._kept.get((form, params, count))
+        if known is not None:
+            return known
+        made = tuple(
             form_of(dtype, shape, form.placement) for dtype, shape in self._results(self.name, form, params, count)
         )
+        if len(self._kept) >= _MOST_KEPT:
+            self._kept.clear()
+        self._kept[form, params, count] = made
+        return made
 
     def _largest(self, operation: str, shape: Shape, params: Any, /) -> tuple[Shape, ...]:
         raise NotImplementedError  # infer() does not ask

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tensor_core.dtypes import I64, Bool
-from tensor_cpu.kernel_table import NativeBinder, bind_numpy
+from tensor_cpu.kernel_table import NativeBinder, bind, bind_numpy
 from tensor_cpu.kernels.scan.native import lines_of
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.form import Form
+from tensor_runtime.backends.workspaces import with_workspace
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Counted, Kernel, Operand
 
 TAKES: Final = "indices of I64 along one axis; lines of Bool without gaps"
@@ -44,7 +45,7 @@ def bind_take_along_axis(operands: tuple[Operand, ...], result: Any, params: Any
 
 
 def bind_nonzero(operands: tuple[Operand, ...], result: Any, params: None, /) -> Kernel | None:
-    """Places of what is true in a line; None of other dtypes and ranks, and of gaps.
+    """Places of what is true, or not 0, in a line; None of other ranks, and of truths with gaps.
 
     >>> import numpy as np
     >>> from tensor_runtime.form import form_of
@@ -56,7 +57,7 @@ def bind_nonzero(operands: tuple[Operand, ...], result: Any, params: None, /) ->
     """
     (form,) = operands
     assert isinstance(form, Form)
-    if form.dtype is not Bool or form.rank != 1 or not form.is_compact:
+    if form.rank != 1:
         return None
     places = LIBRARY.bind_true(form.size)
 
@@ -64,7 +65,10 @@ def bind_nonzero(operands: tuple[Operand, ...], result: Any, params: None, /) ->
         indices = places(x)
         return Counted((indices,), indices.size)
 
-    return found
+    if form.dtype is Bool:
+        return found if form.is_compact else None
+    differs = bind("not_equal", (form, int), form_of(Bool, form.shape, form.placement), None)
+    return with_workspace(lambda x: found(differs(x, 0)), form.size)
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {"nonzero": bind_nonzero, "take_along_axis": bind_take_along_axis}

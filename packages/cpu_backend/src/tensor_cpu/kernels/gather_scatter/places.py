@@ -7,6 +7,7 @@ column-major order, as they do in every compact tensor and in every broadcast of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.dtypes import Bool
@@ -68,7 +69,7 @@ def bind_take(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Ker
 
 
 def bind_put_along_axis(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
-    """Values written at the same indices of every line; None where lines have indices of their own.
+    """Values written at indices of all lines, or of each line's own; None of the latter where anything has gaps.
 
     >>> import numpy as np
     >>> from tensor_core import I64
@@ -88,8 +89,10 @@ def bind_put_along_axis(operands: tuple[Operand, ...], result: Any, params: Any,
         return None
     along = 0 if axis is None else axis % form.rank
     count, extent = index.shape[along], form.shape[along]
-    if index.size != count or values.dtype is not form.dtype:
+    if values.dtype is not form.dtype:
         return None
+    if index.size != count:
+        return _bind_put_in_lines(form, index, values, along, params)
     missing = form.rank - values.rank
     written = [
         0 if axis < missing or values.shape[axis - missing] == 1 else values.strides[axis - missing]
@@ -99,6 +102,19 @@ def bind_put_along_axis(operands: tuple[Operand, ...], result: Any, params: Any,
     slices = _beside(form, along, (*written[:along], *written[along + 1 :]))
     components = (Component(0, extent, extent - 1, form.strides[along]),)
     return _bind("put", "put_along_axis", operands, result, params, entries, slices, components)
+
+
+def _bind_put_in_lines(form: Form, index: Form, values: Form, along: int, params: Any) -> Kernel | None:
+    beside = form.shape[:along] + form.shape[along + 1 :]
+    if beside != index.shape[:along] + index.shape[along + 1 :] or not (form.is_compact and index.is_compact):
+        return None
+    if values.size != 1 and not (values.shape == index.shape and values.is_compact):
+        return None
+    extent, lines = form.shape[along], prod(form.shape[:along])
+    components = (Component(0, extent, extent - 1, lines),)
+    entries = [Axis(index.size, 1, int(values.size != 1))]
+    of_lines = lines, lines * index.shape[along], lines * extent
+    return _bind("put", "put_along_axis", (form, index, values), None, params, entries, [], components, of_lines)
 
 
 def bind_gather(operands: tuple[Operand, ...], result: Any, params: SliceOptions, /) -> Kernel | None:
@@ -207,6 +223,7 @@ def _bind(
     entries: list[Axis],
     slices: list[Axis],
     components: tuple[Component, ...],
+    of_lines: tuple[int, ...] = (),
 ) -> Kernel | None:
     form, index = operands[:2]
     assert isinstance(form, Form)
@@ -226,7 +243,7 @@ def _bind(
         mode,
         form.dtype.name,
         index.dtype.name,
-        (line[0].extent, line[0].stride, line[0].other),
+        (line[0].extent, line[0].stride, line[0].other, *of_lines),
         axes,
         numbers,
         shape,

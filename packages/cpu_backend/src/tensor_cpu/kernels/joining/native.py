@@ -11,11 +11,13 @@ from tensor_cpu.kernels.joining.numpy import bind_repeat as numpys_repeat
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import MOST_AXES, Array
 from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.backends.workspaces import with_workspace
 from tensor_runtime.form import Form
 from tensor_runtime.ops.joining import Repeats, tile_shape
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "parts of the result's dtype"
+_LARGEST_BLOCK: Final = 1 << 18  # bytes that are read again from the second-level cache
 
 
 def bind_concatenate(operands: tuple[Operand, ...], result: Result, axis: int, /) -> Kernel | None:
@@ -99,6 +101,8 @@ def bind_repeat(operands: tuple[Operand, ...], result: Result, params: Repeats, 
 def bind_tile(operands: tuple[Operand, ...], result: Result, repetitions: tuple[int, ...], /) -> Kernel | None:
     """A copy with an axis of stride 0 before each that is repeated; None for an empty result, or very many axes.
 
+    What is repeated along the last axis is made once, where a cache holds it, and then copied in one piece.
+
     >>> import numpy as np
     >>> from tensor_core import I64
     >>> from tensor_runtime.form import form_of
@@ -118,12 +122,17 @@ def bind_tile(operands: tuple[Operand, ...], result: Result, repetitions: tuple[
     ]
     if result.size == 0 or len(walked) > MOST_AXES:
         return None
-    return LIBRARY.bind_copy(
-        tuple(extent for extent, _ in walked),
-        tuple(stride for _, stride in walked),
-        result.dtype.name,
-        result.shape[::-1],
-    )
+    dtype, shape = result.dtype.name, result.shape[::-1]
+    if len(walked) > 2 and walked[0] == (times[-1], 0) and result.nbytes <= times[-1] * _LARGEST_BLOCK:
+        first = _walking(walked[1:], dtype, (result.size // times[-1],))
+        again = _walking([(times[-1], 0), (result.size // times[-1], 1)], dtype, shape)
+        return with_workspace(lambda x: again(first(x)), result.nbytes // times[-1])
+    return _walking(walked, dtype, shape)
+
+
+def _walking(axes: list[tuple[int, int]], dtype: str, shape: tuple[int, ...]) -> Kernel:
+    """A copy of what extents and strides visit, the fastest last."""
+    return LIBRARY.bind_copy(tuple(extent for extent, _ in axes), tuple(stride for _, stride in axes), dtype, shape)
 
 
 def bind_roll(operands: tuple[Operand, ...], result: Result, axes: tuple[int, ...] | None, /) -> Kernel | None:

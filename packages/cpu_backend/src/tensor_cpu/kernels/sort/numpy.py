@@ -40,10 +40,11 @@ def bind_sort(operands: tuple[Form], result: Form, params: SortParams, /) -> Ker
     place, key = _order(operands[0], *params)
 
     def in_order(x: Array) -> Array:
-        out = x.flatten(order="F") if axis is None else x.copy(order="C")
+        source = x.ravel(order="F") if axis is None else x
+        out = source.copy(order="C")
         if key is not None:
             key(out, out=out)
-        _sort_in_place(out, x if key is None or x.ndim > 1 else key(x), place)
+        _sort_in_place(out, source if key is None or source.ndim > 1 else key(source), place)
         if key is not None:
             key(out, out=out)
         return out
@@ -157,8 +158,8 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: UniqueP
     """
     form = operands[0]
     wants_index, wants_inverse, wants_counts, equal_nan = params
-    if AVAILABLE and not any(params[:3]) and form.is_compact and form.dtype in (F32, F64, I32, I64):
-        return partial(_distinct_values, equal_nan)
+    if AVAILABLE and not any(params[:2]) and form.is_compact and form.dtype in (F32, F64, I32, I64):
+        return partial(_counted_values if wants_counts else _distinct_values, equal_nan)
     may_be_nan = form.dtype.kind in ("float", "complex")
     line_form = form_of(form.dtype, (form.size,), form.placement)
     order_of = bind("argsort", (line_form,), form_of(I64, (form.size,), form.placement), (0, False))
@@ -195,8 +196,19 @@ def bind_unique(operands: tuple[Form], result: tuple[Form, ...], params: UniqueP
 
 def _distinct_values(equal_nan: bool, x: Array) -> Counted:
     line = _line_in_order(x.ravel(order="F"))
-    count = LIBRARY.keep_distinct(line, equal_nan)
-    return Counted((line if count == line.size else line[:count].copy(),), count)
+    count = LIBRARY.keep_distinct(line, equal_nan, None)
+    return Counted((_first(line, count),), count)
+
+
+def _counted_values(equal_nan: bool, x: Array) -> Counted:
+    line = _line_in_order(x.ravel(order="F"))
+    counts = np.empty(line.shape, np.int64)
+    count = LIBRARY.keep_distinct(line, equal_nan, counts)
+    return Counted((_first(line, count), _first(counts, count)), count)
+
+
+def _first(line: Array, count: int) -> Array:
+    return line if count == line.size else line[:count].copy()
 
 
 BINDERS: Final[Mapping[str, Binder]] = {
