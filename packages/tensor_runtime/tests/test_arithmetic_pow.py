@@ -114,3 +114,14 @@ def test_edges_of_powers() -> None:
         a = np.array(EDGES)[:, None]
         result = tr.pow(tr.asarray(a), tr.asarray(np.array(EDGES))).to_numpy()
         np.testing.assert_array_equal(result, np.power(a, np.array(EDGES)))
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+def test_powers_of_f64_have_the_bits_of_numpy_at_every_size_and_fused(size: int) -> None:
+    rng = np.random.default_rng(8)
+    x, y = rng.uniform(0.1, 10, size), rng.uniform(-3, 3, size)
+    x[:2], y[:2] = (3.0, 10.0), (-1.0, -3.0)
+    powers = np.power(x, y)
+    a, b = tr.asarray(x), tr.asarray(y)
+    np.testing.assert_array_equal(tr.pow(a, b).to_numpy(), powers)
+    np.testing.assert_array_equal(tr.fuse(lambda a, b: a**b - b)(a, b).to_numpy(), powers - y)
