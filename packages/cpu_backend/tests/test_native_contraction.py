@@ -184,6 +184,10 @@ LARGE = {
     "large, in two orders": ("abcde,edcba->abcde", dict.fromkeys("abcde", 17)),
     "long sum": ("k,kj->j", {"k": 3000, "j": 3}),
     "one element": ("ik,ki->", {"k": 60, "i": 7}),
+    "sums along memory": ("bck,bck->cb", {"b": 7, "c": 90, "k": 133}),
+    "short sums along memory": ("ck,ck->c", {"c": 600, "k": 9}),
+    "sums along memory, of two axes": ("bckl,kl->bc", {"b": 3, "c": 131, "k": 5, "l": 17}),
+    "one element, along memory": ("k,k->", {"k": 1000}),
 }
 
 
