@@ -24,7 +24,8 @@ void fuzz_pairs(void) {
     PairLoop *const all[KINDS] = {loops->scaled, loops->shared, loops->both, loops->tables, loops->runs};
     const bool any = kind >= TABLES; /* lanes anywhere */
     const Index most = any ? smaller(PAIR_TABLE, PAIR_TABLE_BYTES / item) : 300;
-    PairTile tile = {.lanes = draw(1, one_in(3) ? most : 40), .rows = draw(1, 9), .depth = draw(1, one_in(4) ? 200 : 12)};
+    PairTile tile = {
+        .lanes = draw(1, one_in(3) ? most : 40), .rows = draw(1, 9), .depth = draw(1, one_in(4) ? 200 : 12)};
     const int first_kind = any ? (int)draw(0, 2) : 0;
     const int second_kind = any ? (int)draw(0, 2) : kind == BOTH ? 0 : 1;
     tile.across_first = offsets_drawn(tile.lanes, first_kind);

@@ -34,8 +34,7 @@ static PyObject *drawn(const Call *self, Draw *draw, PyObject *const *arguments,
 
 static PyObject *floats(const Call *self, Distribution domain, PyObject *const *arguments, size_t flagged_count,
                         PyObject *names) {
-    if (PyVectorcall_NARGS(flagged_count) != 5 || names)
-        return call_function(self, arguments, flagged_count, names);
+    if (PyVectorcall_NARGS(flagged_count) != 5 || names) return call_function(self, arguments, flagged_count, names);
     Draw draw = {.domain = domain};
     return drawn(self, &draw, arguments, flagged_count);
 }

@@ -203,7 +203,8 @@ static void NAME(runs)(const PairTile *tile, const char *first, const char *seco
     const Index step = NAME(LANES), rest = tile->depth % step, whole = tile->depth - rest;
     for (Index row = 0; row < tile->rows; row++)
         for (Index lane = 0; lane < tile->lanes; lane++) {
-            const NAME(Part) *x = (const NAME(Part) *)first + (row * tile->row_first + tile->across_first[lane]) * PARTS;
+            const NAME(Part) *x =
+                (const NAME(Part) *)first + (row * tile->row_first + tile->across_first[lane]) * PARTS;
             const NAME(Part) *y =
                 (const NAME(Part) *)second + (row * tile->row_second + tile->across_second[lane]) * PARTS;
             NAME(Sum) sums[4] = {NAME(empty)(), NAME(empty)(), NAME(empty)(), NAME(empty)()};
@@ -215,13 +216,13 @@ static void NAME(runs)(const PairTile *tile, const char *first, const char *seco
                     sums[i] = NAME(add_product)(sums[i], NAME(mask)(NAME(load)(x + at)), NAME(load)(y + at));
                 }
             for (; k < whole; k += step)
-                sums[0] =
-                    NAME(add_product)(sums[0], NAME(mask)(NAME(load)(x + k * PARTS)), NAME(load)(y + k * PARTS));
+                sums[0] = NAME(add_product)(sums[0], NAME(mask)(NAME(load)(x + k * PARTS)), NAME(load)(y + k * PARTS));
             if (rest)
                 sums[1] = NAME(add_product)(sums[1], NAME(mask)(NAME(load_part)(x + k * PARTS, rest)),
                                             NAME(load_part)(y + k * PARTS, rest));
-            NAME(Vector) total = NAME(plus)(NAME(plus)(NAME(value)(sums[0]), NAME(value)(sums[1])),
-                                            NAME(plus)(NAME(value)(sums[2]), NAME(value)(sums[3])));
+            NAME(Vector)
+            total = NAME(plus)(NAME(plus)(NAME(value)(sums[0]), NAME(value)(sums[1])),
+                               NAME(plus)(NAME(value)(sums[2]), NAME(value)(sums[3])));
             NAME(store_total)((NAME(Part) *)result + (row * tile->row_result + lane) * PARTS, total);
         }
 }
