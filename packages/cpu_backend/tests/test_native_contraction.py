@@ -313,6 +313,18 @@ def test_hyper_edges_and_outer_products_go_to_the_pair_kernel() -> None:
 
 
 @calibrated
+def test_windows_that_overlap_are_not_taken_for_memory_beyond_the_cache() -> None:
+    windows, filters = Operand((1, 2), (9, 9992), (1, 1), "float64"), Operand((1,), (9,), (1,), "float64")
+    assert isinstance(plan_contraction(windows, filters, row_major((2,), (9992,), "float64")), PairProduct)
+
+
+@calibrated
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
+def test_a_stack_of_dot_products_along_memory_goes_to_the_pair_kernel(dtype: str) -> None:
+    assert isinstance(planned("bk,bk->b", dtype, b=1000, k=100), PairProduct)
+
+
+@calibrated
 def test_what_blas_would_need_a_permuted_copy_for_goes_to_the_scatter_gemm() -> None:
     assert isinstance(planned("abcd,dbef->aecf", **dict.fromkeys("abcdef", 9)), ScatterProduct)
 

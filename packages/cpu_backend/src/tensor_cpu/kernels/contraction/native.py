@@ -84,7 +84,7 @@ def plan_native(
     """
     if not x.dtype == y.dtype == result.dtype:
         return None
-    sizes = x.size, y.size, result.size
+    sizes = memory.taken(x), memory.taken(y), result.size
     if sizes[RESULT] == 1 and sizes[FIRST] > _LONGEST_SUM:
         return None
     large = large_roles(sizes, result.dtype)
