@@ -236,7 +236,7 @@ static void cut_longer(ElementwisePlan *plan) {
     BlockPlan *blocks = &plan->blocks;
     bool in_place = blocks->rank == 1;
     for (int k = 0; k < blocks->operand_count; k++) in_place = in_place && blocks->operands[k].access == IN_PLACE;
-    if (plan->far ? blocks->rank == 1 || !goes_by_rows(plan) : !in_place && !goes_by_rows(plan)) return;
+    if (!in_place && !goes_by_rows(plan)) return;
     const Index size = plan->result.size, even = pieces(size, pieces(size, LONG_BLOCK));
     blocks_plan(blocks, rounded_up(even, 64), 0);
     for (int k = 0; k < blocks->operand_count; k++) blocks->operands[k].access = IN_PLACE;
@@ -255,14 +255,13 @@ static void cut(ElementwisePlan *plan, int item_bytes) {
     if (most > fitting) most = fitting;
     Index largest_tile = fitting < LARGEST_TILE ? fitting : LARGEST_TILE;
     blocks_plan(blocks, whole_lines(most), whole_lines(largest_tile));
-    plan->streamed = plan->far && plan->result.bytes >= cpu_streamed_elementwise_bytes();
-    if (plan->instruction_count == 1 && plan->cost == 1 && plan->result.size > 0 && blocks->row_axis < 0 &&
-        !plan->streamed)
+    if (plan->instruction_count == 1 && plan->cost == 1 && plan->result.size > 0 && blocks->row_axis < 0 && !plan->far)
         cut_longer(plan);
     plan->space_bytes = (int)rounded_up(blocks->block_elements * item_bytes, 64);
     plan->flat = blocks->rank == 1;
     for (int k = 0; k < blocks->operand_count; k++) plan->flat = plan->flat && blocks->operands[k].access != COPIED;
     plan->block_kernels = SIMD_CHOICE(block_kernels);
+    plan->streamed = plan->far && plan->result.bytes >= cpu_streamed_elementwise_bytes();
     give_spaces(plan);
 }
 
