@@ -2,7 +2,7 @@
 #include "contraction/pair.h"
 #include "fuzz.h"
 
-enum { SCALED, SHARED, BOTH, TABLES, KINDS };
+enum { SCALED, SHARED, BOTH, TABLES, RUNS, KINDS };
 
 static Index *offsets_drawn(Index count, int kind) { /* 0: neighbours; 1: one and the same; else anywhere */
     Index *offsets = room_for(count * (Index)sizeof(Index));
@@ -21,22 +21,24 @@ void fuzz_pairs(void) {
     const Index item = ELEMENT_BYTES[type];
     const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[type];
     const int kind = (int)draw(0, KINDS - 1);
-    PairLoop *const all[KINDS] = {loops->scaled, loops->shared, loops->both, loops->tables};
-    const Index most = kind == TABLES ? smaller(PAIR_TABLE, PAIR_TABLE_BYTES / item) : 300;
-    PairTile tile = {.lanes = draw(1, one_in(3) ? most : 40), .rows = draw(1, 9), .depth = draw(1, 12)};
-    const int first_kind = kind == TABLES ? (int)draw(0, 2) : 0;
-    const int second_kind = kind == TABLES ? (int)draw(0, 2) : kind == BOTH ? 0 : 1;
+    PairLoop *const all[KINDS] = {loops->scaled, loops->shared, loops->both, loops->tables, loops->runs};
+    const bool any = kind >= TABLES; /* lanes anywhere */
+    const Index most = any ? smaller(PAIR_TABLE, PAIR_TABLE_BYTES / item) : 300;
+    PairTile tile = {
+        .lanes = draw(1, one_in(3) ? most : 40), .rows = draw(1, 9), .depth = draw(1, one_in(4) ? 200 : 12)};
+    const int first_kind = any ? (int)draw(0, 2) : 0;
+    const int second_kind = any ? (int)draw(0, 2) : kind == BOTH ? 0 : 1;
     tile.across_first = offsets_drawn(tile.lanes, first_kind);
     tile.across_second = offsets_drawn(tile.lanes, second_kind);
-    tile.along_first = offsets_drawn(tile.depth, (int)draw(0, 2));
-    tile.along_second = offsets_drawn(tile.depth, (int)draw(0, 2));
+    tile.along_first = offsets_drawn(tile.depth, kind == RUNS ? 0 : (int)draw(0, 2));
+    tile.along_second = offsets_drawn(tile.depth, kind == RUNS ? 0 : (int)draw(0, 2));
     tile.row_first = kind == SHARED ? 0 : draw(0, 50);
     tile.row_second = draw(0, 50);
     tile.row_result = tile.lanes + draw(0, 5);
     tile.first_is_table = first_kind != 0;
     tile.second_is_constant = second_kind == 1;
     tile.second_is_table = second_kind == 2;
-    tile.streams = kind != TABLES && one_in(4);
+    tile.streams = !any && one_in(4);
     const Index spans[3] = {
         largest(tile.across_first, tile.lanes) + largest(tile.along_first, tile.depth) +
             (tile.rows - 1) * tile.row_first + 1,

@@ -19,7 +19,7 @@ from tensor_core.errors import TensorError
 from tensor_cpu.call_checks import CHECKED
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.ops import creation, host_data, indexing, methods, native_calls, ranges, views
+from tensor_runtime.ops import creation, host_data, indexing, methods, native_calls, random, ranges, views
 from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -28,6 +28,7 @@ NATIVE = pytest.mark.skipif(
 )
 NAMES = ["reversed_axes", "transposed", "reshape", "item", "getitem", "setitem", "bool", "int", "float", "complex"]
 NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full", "eye", "arange", "linspace"]
+NAMES += ["uniform", "normal", "integers"]
 NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into"]
 NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
 DTYPES = ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"]
@@ -419,6 +420,31 @@ def test_numbers_at_equal_distances_are_those_of_python(
         assert outcome(ranges._arange_call, *asked) == outcome(ranges._arange, *asked)
         asked = (start, stop, 7 if step == 1 else step, flag, dtype, CPU)
         assert outcome(ranges._linspace_call, *asked) == outcome(ranges._linspace, *asked)
+
+
+@NATIVE
+@pytest.mark.parametrize("dtype", [tr.F32, tr.F64, tr.C32, tr.C64, tr.I32, tr.I64, tr.Bool, "F32", "I32"])
+@pytest.mark.parametrize("shape", [(), 0, 1, 5, 13, (3, 0), [3, 5], (3, 5, 7), 8191, (2, 4096), 9000, -1, 2.0, True])
+def test_random_numbers_are_those_of_python(dtype: Any, shape: Any) -> None:
+    for seed, stream in ((0, 0), (2**64 - 1, 2**63), (-1, 0), (2**64, 0), (1, 2**64), (True, 0), (1.0, 0), (1, None)):
+        for _ in range(2):
+            asked = (shape, seed, stream, dtype, CPU)
+            for call, python in ((random._uniform_call, random._uniform), (random._normal_call, random._normal)):
+                assert type(call).__name__ == "Call"
+                assert outcome(call, *asked) == outcome(python, *asked)
+    for low, high in (
+        (0, 6),
+        (-3, 2**31),
+        (-(2**31), 0),
+        (-(2**63), 2**63 - 1),
+        (-1, 2**63),
+        (3, 3),
+        (0.0, 2),
+        (0, 2**70),
+    ):
+        for _ in range(2):
+            asked = (shape, low, high, 5, 2, dtype, CPU)
+            assert outcome(random._integers_call, *asked) == outcome(random._integers, *asked)
 
 
 @NATIVE

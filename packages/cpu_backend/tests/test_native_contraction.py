@@ -184,6 +184,10 @@ LARGE = {
     "large, in two orders": ("abcde,edcba->abcde", dict.fromkeys("abcde", 17)),
     "long sum": ("k,kj->j", {"k": 3000, "j": 3}),
     "one element": ("ik,ki->", {"k": 60, "i": 7}),
+    "sums along memory": ("bck,bck->cb", {"b": 7, "c": 90, "k": 133}),
+    "short sums along memory": ("ck,ck->c", {"c": 600, "k": 9}),
+    "sums along memory, of two axes": ("bckl,kl->bc", {"b": 3, "c": 131, "k": 5, "l": 17}),
+    "one element, along memory": ("k,k->", {"k": 1000}),
 }
 
 
@@ -306,6 +310,18 @@ def planned(subscripts: str, dtype: str = "float64", **extents: int) -> Any:
 def test_hyper_edges_and_outer_products_go_to_the_pair_kernel() -> None:
     assert isinstance(planned("bi,bj->bij", b=100, i=30, j=30), PairProduct)
     assert isinstance(planned("i,j->ij", i=1000, j=1000), PairProduct)
+
+
+@calibrated
+def test_windows_that_overlap_are_not_taken_for_memory_beyond_the_cache() -> None:
+    windows, filters = Operand((1, 2), (9, 9992), (1, 1), "float64"), Operand((1,), (9,), (1,), "float64")
+    assert isinstance(plan_contraction(windows, filters, row_major((2,), (9992,), "float64")), PairProduct)
+
+
+@calibrated
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
+def test_a_stack_of_dot_products_along_memory_goes_to_the_pair_kernel(dtype: str) -> None:
+    assert isinstance(planned("bk,bk->b", dtype, b=1000, k=100), PairProduct)
 
 
 @calibrated

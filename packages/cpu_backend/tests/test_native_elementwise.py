@@ -389,6 +389,25 @@ def pairs_of(dtype: DType) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         return tuple(np.concatenate(parts).astype(divisors.dtype) for parts in (first, second))  # type: ignore[return-value]
 
 
+@pytest.mark.parametrize("name", ["copysign", "nextafter"])
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_signs_that_are_copied_and_next_numbers_are_numpys_bit_for_bit(
+    name: str, dtype: DType, instruction_set: str
+) -> None:
+    x, y = pairs_of(dtype)
+    tiny = np.finfo(x.dtype).smallest_subnormal * np.array([0, 1, 2, -1, -2, -0.0])
+    ends = np.array([np.finfo(x.dtype).max, np.finfo(x.dtype).smallest_normal, np.inf, 1.0])
+    edges = np.concatenate([tiny, ends, -ends]).astype(x.dtype)
+    x, y = np.concatenate([x, np.repeat(edges, edges.size)]), np.concatenate([y, np.tile(edges, edges.size)])
+    form = form_of(dtype, x.shape, CPU)
+    with np.errstate(all="ignore"):
+        found, expected = bound(name, (form, form), form)(x, y), getattr(np, name)(x, y)
+    assert (name, dtype.name) in {(one, of) for one in ("copysign", "nextafter") for of in OPERATIONS[one]}
+    np.testing.assert_array_equal(found, expected)
+    number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+
+
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
 @pytest.mark.parametrize("dtype", [F32, F64])
 def test_whole_quotients_and_remainders_are_numpys_bit_for_bit(name: str, dtype: DType, instruction_set: str) -> None:

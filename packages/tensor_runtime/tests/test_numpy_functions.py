@@ -152,6 +152,22 @@ def test_vecdot_conjugates_the_first_operand_and_broadcasts(dtypes: Any, shapes:
         tr.vecdot(tr.ones(3), tr.ones(1))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i4", "i8"])
+@pytest.mark.parametrize("shape", [(7,), (5, 9), (3, 8, 5), (2, 3, 4, 17)])
+def test_vecdot_of_equal_shapes_sums_along_any_axis(dtype: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(4)
+    a, b = (rng.integers(-4, 5, shape) for _ in range(2))
+    if dtype.startswith("c"):
+        a, b = a + 1j * b[::-1], b - 1j * a
+    a, b = a.astype(dtype), b.astype(dtype)
+    for axis in range(-len(shape), len(shape)):
+        found, expected = tr.vecdot(tr.tensor(a), tr.tensor(b), axis), np.asarray(np.vecdot(a, b, axis=axis))
+        np.testing.assert_array_equal(found.to_numpy(), expected, strict=True)
+    for axis in (len(shape), -len(shape) - 1):
+        with pytest.raises(AxisError, match="vecdot"):
+            tr.vecdot(tr.tensor(a), tr.tensor(b), axis)
+
+
 @pytest.mark.parametrize("indexing", ["xy", "ij"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_meshgrid_is_numpys(indexing: Any, sparse: bool) -> None:

@@ -7,25 +7,7 @@
 
 #include <string.h>
 
-enum { MOST_COPIED = 1 << 16, MOST_FILLED = 1 << 20, FILLED_AT_ONCE = 1 << 12 }; /* bytes */
-
-/* A tensor here of this dtype and shape, which one thread fills; false, without an exception, for all others. */
-static bool read_made(const Call *self, PyObject *shape, int type, PyObject *placement, Made *made) {
-    if (type < 0 || placement != self->placement) return false;
-    PyObject *const one[] = {shape}, *const *items = one;
-    Py_ssize_t count = 1;
-    if (PyTuple_CheckExact(shape) || PyList_CheckExact(shape)) {
-        items = PySequence_Fast_ITEMS(shape);
-        count = PySequence_Fast_GET_SIZE(shape);
-    }
-    made_begin(self, made, (ElementType)type);
-    for (Py_ssize_t i = 0; i < count; i++) {
-        Index extent;
-        if (!exact_index(items[i], &extent) || !made_axis(made, extent)) return false;
-    }
-    made_end(made);
-    return made->array.bytes <= MOST_FILLED;
-}
+enum { MOST_COPIED = 1 << 16, FILLED_AT_ONCE = 1 << 12 }; /* bytes */
 
 void call_fill(char *target, size_t count, const void *element, size_t bytes) {
     static const Element NOTHING;
@@ -77,7 +59,7 @@ static PyObject *repeat(const Call *self, int number, PyObject *const *arguments
                         PyObject *names) {
     Made made;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names ||
-        !read_made(self, arguments[0], made_type(self, arguments[1]), arguments[2], &made))
+        !made_read(self, arguments[0], made_type(self, arguments[1]), arguments[2], &made))
         return call_function(self, arguments, flagged_count, names);
     const Element nothing = {.c64 = {0.0, 0.0}}, element = number ? one_of(made.array.type) : nothing;
     return filled(self, &made, &element, arguments, flagged_count);
@@ -124,7 +106,7 @@ CALL(call_full) {
     const int type = by_nature ? number_type(arguments[1]) : made_type(self, arguments[2]);
     Element element = {.c64 = {0.0, 0.0}};
     if (type < 0 || (!by_nature && !call_element_of(arguments[1], (ElementType)type, &element)) ||
-        !read_made(self, arguments[0], type, arguments[3], &made))
+        !made_read(self, arguments[0], type, arguments[3], &made))
         return call_function(self, arguments, flagged_count, names);
     if (by_nature) store(arguments[1], (ElementType)type, &element);
     return filled(self, &made, &element, arguments, flagged_count);

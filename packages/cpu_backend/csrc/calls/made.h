@@ -44,6 +44,26 @@ static inline int made_type(const Call *self, PyObject *dtype) {
     return -1;
 }
 
+enum { MOST_FILLED = 1 << 20 }; /* bytes that one thread fills */
+
+/* A tensor here of this dtype and shape, which one thread fills; false, without an exception, for all others. */
+static inline bool made_read(const Call *self, PyObject *shape, int type, PyObject *placement, Made *made) {
+    if (type < 0 || placement != self->placement) return false;
+    PyObject *const one[] = {shape}, *const *items = one;
+    Py_ssize_t count = 1;
+    if (PyTuple_CheckExact(shape) || PyList_CheckExact(shape)) {
+        items = PySequence_Fast_ITEMS(shape);
+        count = PySequence_Fast_GET_SIZE(shape);
+    }
+    made_begin(self, made, (ElementType)type);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        Index extent;
+        if (!exact_index(items[i], &extent) || !made_axis(made, extent)) return false;
+    }
+    made_end(made);
+    return made->array.bytes <= MOST_FILLED;
+}
+
 /* The tensor of an array that was made, whose form is known; for want of memory, what the function says of that. */
 static inline PyObject *made_wrapped(const Call *self, PyObject *form, PyObject *array, PyObject *const *arguments,
                                      size_t flagged_count) {

@@ -72,6 +72,14 @@ static inline void group_add(Group *group, GroupAxis axis) {
     group->size *= axis.extent;
 }
 
+/* Whether the elements of the group follow one another in the array of this role. */
+static inline bool group_is_run(const Group *group, Role role) {
+    Index size = 1;
+    for (int axis = group->rank - 1; axis >= 0; size *= group->axes[axis--].extent)
+        if (group->axes[axis].stride[role] != size) return false;
+    return true;
+}
+
 /* Walks over the elements of a group, in row-major order: begins at the element of this number. The offsets of the walk
  * are those of the roles. */
 static inline void group_walk_start(StridedWalk *walk, const Group *group, Index number) {

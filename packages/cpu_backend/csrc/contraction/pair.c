@@ -9,7 +9,7 @@
  * lanes are gathered through tables of offsets, a few hundred at a time. Where rows share their vectors, four are
  * computed at once, which is the register blocking of a matrix product without its packing. The remaining axes are
  * walked. Rectangles are the parts that threads share; the sum of an element never depends on how they are shared.
- * Products are added up one after the other, in the order of k.
+ * Products are added up one after the other, in the order of k; in vectors of them where they lie in runs.
  *
  * The plan holds two tables of the contracted axes and two of up to PAIR_TABLE lanes, of 8 bytes an entry (groups.h):
  * 16 MiB at most, sums of more than LONGEST_TABLE products being refused.
@@ -34,6 +34,7 @@ typedef struct {
     PairLoop *loop;
     PairTile tile; /* a whole one */
     bool asks[2];  /* for the factors of the next rectangle in each operand, from memory */
+    double terms;  /* products of the whole result */
     bool swapped;  /* the first operand of the tile is the second of the call */
     Group outer;   /* the axes that are walked */
     GroupAxis row; /* axis of the rectangles' rows; its extent is that of the whole result */
@@ -170,14 +171,12 @@ static void compute(void *context, Index begin, Index end) {
     if (aligned != NULL) scratch_release(aligned, (size_t)plan->aligned_bytes);
 }
 
-static double terms_of(const PairPlan *plan) { return (double)plan->result.size * (double)plan->tile.depth; }
-
 static bool compute_pair(const void *pair, const char *const *operands, char *result) {
     const PairPlan *plan = pair;
     Call call = {plan, operands[plan->swapped], operands[!plan->swapped], result};
     const Index parts = plan->outer.size * plan->row_blocks * plan->lane_blocks;
     const Index work = plan->tile.rows * plan->tile.lanes * plan->tile.depth;
-    if (terms_of(plan) < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
+    if (plan->terms < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
     else parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
     return true;
 }
@@ -367,10 +366,10 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         release(plan);
         return PyErr_Format(PyExc_ValueError, "sums of %lld products are too long", (long long)contracted.size);
     }
-    const ElementType type = plan->result.type;
-    const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[type];
+    const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[plan->result.type];
     if (prefers_second(&kept)) swap_operands(plan, &kept, &contracted);
     plan->tile.depth = contracted.size;
+    plan->terms = (double)plan->result.size * (double)contracted.size;
     Group lanes = take_lanes(plan, &kept, loops);
     take_rows(plan, &kept, loops);
     choose_staging(plan);
@@ -381,15 +380,17 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
         release(plan);
         return NULL;
     }
-    const Index entries = 2 * (contracted.size + lanes.size);
     const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
     choose_asking(plan, (const Reach[]){groups_reach(groups, 2, FIRST), groups_reach(groups, 2, SECOND)});
     choose_alignment(plan);
-    const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
-    PyObject *kernel = kernel_new("contract_pair", kernel_call, plan, release);
-    kernel = kernel_computes(kernel, compute_pair, &plan->result, nanoseconds);
+    if (plan->loop == loops->tables && contracted.size >= SHORTEST_RUN && group_is_run(&contracted, FIRST) &&
+        group_is_run(&contracted, SECOND))
+        plan->loop = loops->runs;
+    const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * plan->terms;
+    PyObject *kernel = kernel_computes(kernel_new("contract_pair", kernel_call, plan, release), compute_pair,
+                                       &plan->result, nanoseconds);
     kernel = kernel_shared_from(kernel, 2.0 * WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * WORTH_A_THREAD);
-    return kernel_with_groups(kernel, type, groups, 2, FIRST, entries);
+    return kernel_with_groups(kernel, plan->result.type, groups, 2, FIRST, 2 * (contracted.size + lanes.size));
 }
 
 PyMethodDef pair_functions[] = {

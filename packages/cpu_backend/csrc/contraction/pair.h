@@ -27,9 +27,11 @@ typedef struct {
     PairLoop *shared; /* the same, where rows are all the same in the first operand */
     PairLoop *both;   /* lanes are neighbours in both */
     PairLoop *tables; /* anything; at most PAIR_TABLE lanes, and PAIR_TABLE_BYTES of them */
+    PairLoop *runs;   /* the same, where the factors of each sum are neighbours in both operands */
 } PairLoops;
 
 enum { PAIR_TABLE = 512, PAIR_TABLE_BYTES = 1 << 12 }; /* the bytes are those of the lanes' elements of one operand */
+enum { SHORTEST_RUN = 5 };                             /* of products in a sum, whose vectors are added up in the end */
 enum { FEWEST_LANES = 3 };                             /* that are loaded as vectors rather than gathered */
 
 typedef struct {

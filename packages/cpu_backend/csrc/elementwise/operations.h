@@ -25,6 +25,8 @@ typedef enum {
     ROW(REMAINDER, "remainder", 2, OF_OPERANDS)                                                                        \
     ROW(FMOD, "fmod", 2, OF_OPERANDS)                                                                                  \
     ROW(HYPOT, "hypot", 2, OF_OPERANDS)                                                                                \
+    ROW(COPYSIGN, "copysign", 2, OF_OPERANDS)                                                                          \
+    ROW(NEXTAFTER, "nextafter", 2, OF_OPERANDS)                                                                        \
     ROW(MAXIMUM, "maximum", 2, OF_OPERANDS)                                                                            \
     ROW(MINIMUM, "minimum", 2, OF_OPERANDS)                                                                            \
     ROW(CLIP, "clip", 3, OF_OPERANDS)                                                                                  \

@@ -8,23 +8,16 @@
 #include "core/kernel.h"
 #include "core/threads.h"
 #include "core/topics.h"
+#include "random/draws.h"
 #include "random/normal.h"
 
-enum { ROUNDS = 10, BLOCK_WORDS = 4, WORTH_A_THREAD = 1 << 13, WORTH_RELEASING_THE_GIL = 1 << 13 }; /* words */
-enum { UNIFORM, INTEGERS, NORMAL };                                                                 /* domains */
+enum { ROUNDS = 10, BLOCK_WORDS = 4 }; /* words */
 
 __extension__ typedef unsigned __int128 Wide;
 
 typedef struct {
     uint64_t words[BLOCK_WORDS];
 } Block;
-
-typedef struct {
-    uint64_t seed, stream, domain;
-    uint64_t low, number; /* of integers; 0 stands for 2 to the power of 64 */
-    Index count;
-    void *result;
-} Draw;
 
 static inline Block block_of(const Draw *draw, uint64_t place) {
     const uint64_t multipliers[] = {0xD2E7470EE14C6C93, 0xCA5A826395121157};
@@ -81,10 +74,29 @@ DRAWN(integers_i64, uint64_t, draw.low + (draw.number ? (uint64_t)((Wide)word * 
 NORMAL_NUMBERS(normal_f32, float)
 NORMAL_NUMBERS(normal_f64, double)
 
-/* The body runs over pieces of so many elements. */
-static PyObject *drawn(Draw *draw, ParallelBody body, int piece) {
-    const Index blocks = pieces(draw->count, piece), grain = WORTH_A_THREAD / piece;
-    if (draw->count <= WORTH_RELEASING_THE_GIL) {
+/* What fills elements of a type; NULL where the domain does not give such elements. */
+static ParallelBody body_of(uint64_t domain, ElementType type) {
+    const bool single = type == F32 || type == C32, twice = type == F64 || type == C64;
+    if (domain == INTEGERS) return type == I32 ? integers_i32 : type == I64 ? integers_i64 : NULL;
+    if (domain == UNIFORM) return single ? uniform_f32 : twice ? uniform_f64 : NULL;
+    return single ? normal_f32 : twice ? normal_f64 : NULL;
+}
+
+static int piece_of(uint64_t domain) { return domain == NORMAL ? NORMALS : BLOCK_WORDS; }
+
+bool draw_here(Draw *draw, ElementType type) {
+    const ParallelBody body = body_of(draw->domain, type);
+    if (body == NULL) return false;
+    body(draw, 0, pieces(draw->count, piece_of(draw->domain)));
+    return true;
+}
+
+static PyObject *drawn(Draw *draw, ElementType type, const char *refusal) {
+    const ParallelBody body = body_of(draw->domain, type);
+    if (body == NULL) return PyErr_Format(PyExc_ValueError, "%s", refusal);
+    const int piece = piece_of(draw->domain);
+    const Index blocks = pieces(draw->count, piece), grain = DRAWN_AT_ONCE / piece;
+    if (draw->count <= DRAWN_AT_ONCE) {
         parallel_for(blocks, grain, body, draw);
     } else {
         Py_BEGIN_ALLOW_THREADS parallel_for(blocks, grain, body, draw);
@@ -108,29 +120,27 @@ static int begin(Draw *draw, const char *name, PyObject *const *arguments) {
     return array_element_type(arguments[0]);
 }
 
-/* Floats, each part of a complex one by itself; one body for each precision. */
-static PyObject *floats_drawn(const char *name, PyObject *const *arguments, Py_ssize_t count, uint64_t domain,
-                              ParallelBody single, ParallelBody twice, int piece) {
+/* Floats, each part of a complex one by itself. */
+static PyObject *floats_drawn(const char *name, const char *refusal, PyObject *const *arguments, Py_ssize_t count,
+                              uint64_t domain) {
     if (!arguments_count(name, count, 3, "an array, seed and stream")) return NULL;
     Draw draw = {.domain = domain};
     const int type = begin(&draw, name, arguments);
     if (PyErr_Occurred()) return NULL;
     if (type == C32 || type == C64) draw.count *= 2;
-    if (type == F32 || type == C32) return drawn(&draw, single, piece);
-    if (type == F64 || type == C64) return drawn(&draw, twice, piece);
-    return PyErr_Format(PyExc_ValueError, "%s: an array of floats", name);
+    return drawn(&draw, (ElementType)type, refusal);
 }
 
 /* fill_uniform(array, seed, stream): numbers on (0, 1) */
 static PyObject *fill_uniform(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    return floats_drawn("fill_uniform", arguments, count, UNIFORM, uniform_f32, uniform_f64, BLOCK_WORDS);
+    return floats_drawn("fill_uniform", "fill_uniform: an array of floats", arguments, count, UNIFORM);
 }
 
 /* fill_normal(array, seed, stream): numbers of the standard normal distribution */
 static PyObject *fill_normal(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    return floats_drawn("fill_normal", arguments, count, NORMAL, normal_f32, normal_f64, NORMALS);
+    return floats_drawn("fill_normal", "fill_normal: an array of floats", arguments, count, NORMAL);
 }
 
 /* fill_integers(array, seed, stream, low, number): from low on, so many of them; 0 stands for 2 to the power of 64 */
@@ -144,9 +154,7 @@ static PyObject *fill_integers(PyObject *module, PyObject *const *arguments, Py_
     if (PyErr_Occurred()) return NULL;
     draw.number = PyLong_AsUnsignedLongLong(arguments[4]);
     if (PyErr_Occurred()) return NULL;
-    if (type == I32) return drawn(&draw, integers_i32, BLOCK_WORDS);
-    if (type == I64) return drawn(&draw, integers_i64, BLOCK_WORDS);
-    return PyErr_Format(PyExc_ValueError, "fill_integers: an array of integers");
+    return drawn(&draw, (ElementType)type, "fill_integers: an array of integers");
 }
 
 PyMethodDef random_functions[] = {

@@ -164,3 +164,65 @@ static void NAME(tables)(const PairTile *tile, const char *first, const char *se
         }
     }
 }
+
+typedef PART NAME(Half) __attribute__((vector_size(32), aligned(1), may_alias));
+typedef PART NAME(Quarter) __attribute__((vector_size(16), aligned(1), may_alias));
+
+INLINE NAME(Vector) NAME(plus)(NAME(Vector) x, NAME(Vector) y) {
+#if ALGEBRA == LOGICAL
+    return x | y;
+#else
+    return x + y;
+#endif
+}
+
+/* Writes the sum of a vector's elements, halves of which are added up to half a register of 32 bytes. */
+INLINE void NAME(store_total)(NAME(Part) * to, NAME(Vector) vector) {
+#if ALGEBRA == LOGICAL
+    uint64_t words[VECTOR_BYTES / 8], any = 0;
+    memcpy(words, &vector, sizeof vector);
+    for (int i = 0; i < VECTOR_BYTES / 8; i++) any |= words[i];
+    *to = any != 0;
+#else
+    NAME(Part) parts[VECTOR_BYTES / PART_BYTES];
+    memcpy(parts, &vector, sizeof vector);
+#if defined(__AVX512F__)
+    *(NAME(Half) *)parts += *(const NAME(Half) *)(parts + 32 / PART_BYTES);
+#endif
+#if defined(__AVX2__)
+    *(NAME(Quarter) *)parts += *(const NAME(Quarter) *)(parts + 16 / PART_BYTES);
+#endif
+    for (int half = 8 / PART_BYTES; half >= PARTS; half /= 2)
+        for (int i = 0; i < half; i++) parts[i] += parts[i + half];
+    for (int part = 0; part < PARTS; part++) to[part] = parts[part];
+#endif
+}
+
+/* One sum after the other: four vectors of products at a time, then one, then the rest. */
+static void NAME(runs)(const PairTile *tile, const char *first, const char *second, char *result) {
+    const Index step = NAME(LANES), rest = tile->depth % step, whole = tile->depth - rest;
+    for (Index row = 0; row < tile->rows; row++)
+        for (Index lane = 0; lane < tile->lanes; lane++) {
+            const NAME(Part) *x =
+                (const NAME(Part) *)first + (row * tile->row_first + tile->across_first[lane]) * PARTS;
+            const NAME(Part) *y =
+                (const NAME(Part) *)second + (row * tile->row_second + tile->across_second[lane]) * PARTS;
+            NAME(Sum) sums[4] = {NAME(empty)(), NAME(empty)(), NAME(empty)(), NAME(empty)()};
+            Index k = 0;
+            for (; k + 4 * step <= whole; k += 4 * step)
+#pragma GCC unroll 4
+                for (int i = 0; i < 4; i++) {
+                    const Index at = (k + i * step) * PARTS;
+                    sums[i] = NAME(add_product)(sums[i], NAME(mask)(NAME(load)(x + at)), NAME(load)(y + at));
+                }
+            for (; k < whole; k += step)
+                sums[0] = NAME(add_product)(sums[0], NAME(mask)(NAME(load)(x + k * PARTS)), NAME(load)(y + k * PARTS));
+            if (rest)
+                sums[1] = NAME(add_product)(sums[1], NAME(mask)(NAME(load_part)(x + k * PARTS, rest)),
+                                            NAME(load_part)(y + k * PARTS, rest));
+            NAME(Vector)
+            total = NAME(plus)(NAME(plus)(NAME(value)(sums[0]), NAME(value)(sums[1])),
+                               NAME(plus)(NAME(value)(sums[2]), NAME(value)(sums[3])));
+            NAME(store_total)((NAME(Part) *)result + (row * tile->row_result + lane) * PARTS, total);
+        }
+}

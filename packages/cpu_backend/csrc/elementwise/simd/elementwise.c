@@ -20,11 +20,13 @@ enum { FEW_AT_ONCE = 256 };
 
 #define T float
 #define SUFFIX f32
+#define BITS uint32_t
 #define FUNCTION(name) name##f
 #include "elementwise/simd/elementwise_real_body.h"
 
 #define T double
 #define SUFFIX f64
+#define BITS uint64_t
 #define FUNCTION(name) name
 #include "elementwise/simd/elementwise_real_body.h"
 
@@ -285,6 +287,8 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
         [REMAINDER] = {remainder_f32, remainder_f64},
         [FMOD] = {fmod_f32, fmod_f64},
         [HYPOT] = {hypot_f32, hypot_f64},
+        [COPYSIGN] = {copysign_f32, copysign_f64},
+        [NEXTAFTER] = {nextafter_f32, nextafter_f64},
         [MAXIMUM] = {[F32] = maximum_f32,
                      [F64] = maximum_f64,
                      [I32] = maximum_i32,

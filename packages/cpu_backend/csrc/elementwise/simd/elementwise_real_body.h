@@ -103,6 +103,27 @@ static inline T NAME(clipped)(T x, T low, T high) {
 #define FORMULA FUNCTION(fabs)(a[i]) < (T)INFINITY
 #include "elementwise/simd/elementwise_loop.h"
 
+#define OPERATION copysign
+#define FORMULA FUNCTION(copysign)(a[i], b[i])
+#include "elementwise/simd/elementwise_loop.h"
+
+/* As C's: numbers of one sign are as far from 0 as their bits say, so the next one has one more or one less. */
+static inline T NAME(next)(T from, T to) {
+    BITS bits, target;
+    memcpy(&bits, &from, sizeof bits);
+    memcpy(&target, &to, sizeof target);
+    const BITS sign = (BITS)1 << (8 * sizeof(BITS) - 1), least = (target & sign) | 1;
+    BITS next = bits + ((from < to) == (from > 0) ? (BITS)1 : (BITS)-1);
+    next = from == 0 ? least : next;
+    next = from == to ? target : next;
+    T found;
+    memcpy(&found, &next, sizeof found);
+    return (from != from) | (to != to) ? from + to : found;
+}
+#define OPERATION nextafter
+#define FORMULA NAME(next)(a[i], b[i])
+#include "elementwise/simd/elementwise_loop.h"
+
 /* Whether x and y differ by absolute + relative |y| at most, or are one infinity. */
 static void NAME(near)(Index n, void *result, const void *first, const void *second, Third third) {
     uint8_t *d = result;
@@ -117,4 +138,5 @@ static void NAME(near)(Index n, void *result, const void *first, const void *sec
 
 #undef T
 #undef SUFFIX
+#undef BITS
 #undef FUNCTION

@@ -31,6 +31,7 @@ their number.
 - One fused multiply-add of a vector: 0.225 where operands are packed, 0.42 where four rows share their vectors, 0.8 and
   0.9 where one or two vectors are loaded for each. A lone row waits 2.2 for its last sum.
 - Pair kernel, per call, per rectangle and per strip of a row: 250, 13 and 3. A gathered factor: 0.25.
+  A sum of products that lie in runs: 4, and 0.65 for a vector of them.
 - Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.35 where rows are neighbours,
   else 0.45, and where steps of the sum are not either, gathered eight at once. Writing one: 0.12 in vectors, else 1.6.
   A tile of an operand that is read as it lies: 6, for its addresses.
@@ -86,6 +87,8 @@ _PAIR_CALL: Final = 250.0
 _RECTANGLE: Final = 13.0
 _STRIP: Final = 3.0
 _GATHERED: Final = 0.25
+_RUN: Final = 4.0  # one sum of products that are neighbours
+_RUN_TERM: Final = 0.65
 _GEMM_CALL: Final = 300.0
 _PRODUCT: Final = 30.0
 _PACK_ROWS: Final = 0.35
@@ -236,6 +239,9 @@ def pair(lanes: int, rows: int, others: int, depth: int, *, dtype: str, loop: st
     """
     itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
     vectors = -(-lanes * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
+    if loop == "runs":
+        of_sum = -(-depth * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
+        return _PAIR_CALL + others * (_RECTANGLE + rows * lanes * (_RUN + of_sum * _RUN_TERM * parts))
     if loop == "tables":
         each = lanes * gathered * _GATHERED + vectors * (_BOTH + _SCALED) * parts
         return _PAIR_CALL + others * (_RECTANGLE + rows * depth * (each + _STRIP))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.shared.axes import Operand
 
 CACHED_BYTES: Final = LIBRARY.CACHED_BYTES if AVAILABLE else 1 << 20
 """Bytes of an array that stays in the second-level cache beside others."""
@@ -38,6 +39,16 @@ _TURNED: Final = (
 )
 _TURNED_BYTE: Final = 0.0165
 _LARGE_RESULT: Final = 1 << 25  # bytes that do not stay in any cache
+
+
+def taken(operand: Operand) -> int:
+    """Elements of memory that it takes, of which windows that overlap have some several times.
+
+    >>> taken(Operand((0, 1), (9, 1000), (1, 1), "float64"))
+    1008
+    """
+    steps = zip(operand.shape, operand.strides, strict=True)
+    return min(operand.size, 1 + sum([(extent - 1) * abs(step) for extent, step in steps]))
 
 
 def apart(size: int) -> float:

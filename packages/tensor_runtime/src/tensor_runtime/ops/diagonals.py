@@ -119,7 +119,7 @@ def extract_diagonal(x: Tensor, /, offset: SupportsIndex = 0, axes: Sequence[Sup
     name = "extract_diagonal"
     form, _ = unwrap(name, x)
     ints = type(offset) is int and type(axes) is tuple and [type(axis) for axis in axes] == [int, int]
-    if ints and offset == 0 and axes == (0, 1) and form.rank > 1 and form.shape[0] == form.shape[1]:
+    if ints and offset == 0 and axes == (0, 1) and _is_square(form.shape):
         return execute_with_params(views.DIAGONAL_VIEW, x, axes)
     first, second = normalize_axes(_pair(name, axes), form.rank, name)
     shift = whole(name, "offset", offset)
@@ -131,6 +131,10 @@ def extract_diagonal(x: Tensor, /, offset: SupportsIndex = 0, axes: Sequence[Sup
     index = [slice(None)] * form.rank
     index[first], index[second] = slice(down, down + extent), slice(right, right + extent)
     return diagonal_view(x[tuple(index)], first, second)
+
+
+def _is_square(shape: Shape) -> bool:
+    return len(shape) > 1 and shape[0] == shape[1]
 
 
 @same_dtype_into
@@ -183,7 +187,13 @@ def trace(
     >>> trace(tensor([[1, 2], [3, 4]])).item()
     5
     """
-    found = execute_with_params(reduction.SUM, _diagonal(x, offset, (axis1, axis2)), (-1, False))
+    form, _ = unwrap("trace", x)
+    main = type(offset) is type(axis1) is type(axis2) is int and (offset, axis1, axis2) == (0, 0, 1)
+    if main and _is_square(form.shape):
+        diagonal = execute_with_params(views.DIAGONAL_VIEW, x, (0, 1))
+    else:
+        diagonal = _diagonal(x, offset, (axis1, axis2))
+    found = execute_with_params(reduction.SUM, diagonal, (-1, False))
     return found if out is None else written("trace", out, found, x)
 
 

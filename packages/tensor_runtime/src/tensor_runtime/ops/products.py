@@ -5,6 +5,7 @@ Results are owned, compact and column-major, in the promoted dtype. Integers wra
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, SupportsIndex
 
 from tensor_core.errors import ShapeError
@@ -155,8 +156,9 @@ def vecdot(a: Tensor, b: Tensor, /, axis: SupportsIndex = -1, *, out: Out = None
     ((7+0j), (4, 2))
     """
     (form_a, _), (form_b, _) = unwrap("vecdot", a), unwrap("vecdot", b)
-    if type(axis) is int and axis == -1 and form_a.shape == form_b.shape and form_a.rank:  # nothing to arrange
-        return execute_binary(VECDOT, conj(a) if form_a.dtype.kind == "complex" else a, b, out)
+    if type(axis) is int and form_a.shape == form_b.shape and -form_a.rank <= axis < form_a.rank:  # nothing to arrange
+        spec = _vecdot_along(axis % form_a.rank - form_a.rank)
+        return execute_binary(spec, conj(a) if form_a.dtype.kind == "complex" else a, b, out)
     places = [normalize_axis(whole("vecdot", "axis", axis), form.rank, "vecdot") for form in (form_a, form_b)]
     extents = form_a.shape[places[0]], form_b.shape[places[1]]
     if extents[0] != extents[1]:
@@ -173,12 +175,18 @@ def vecdot(a: Tensor, b: Tensor, /, axis: SupportsIndex = -1, *, out: Out = None
     return execute_binary(VECDOT, broadcast_to(x, shape), broadcast_to(y, shape), out)
 
 
-def _vecdot_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
-    labels = tuple(range(len(a)))
-    return labels, labels, labels[:-1]
+@cache
+def _vecdot_along(axis: int) -> ContractionSpec:
+    """The contraction of two operands of one shape along an axis that is counted from the end."""
+
+    def labels(operation: str, a: Shape, b: Shape, /) -> Signature:
+        every = tuple(range(len(a)))
+        return every, every, (*every[:axis], *every[len(a) + axis + 1 :])
+
+    return ContractionSpec("vecdot", labels)
 
 
-VECDOT: Final = ContractionSpec("vecdot", _vecdot_labels)
+VECDOT: Final = _vecdot_along(-1)
 
 
 def _line(x: Tensor) -> Tensor:

@@ -39,7 +39,8 @@ D. Lemire, Fast random integer generation in an interval, ACM Trans. Model. Comp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import DTYPES, F64, FLOATING, I32, I64, INTEGER, DType, DTypeLike
@@ -51,6 +52,7 @@ from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import as_dtype_or, plain_number
 from tensor_runtime.form import Form, form_of
+from tensor_runtime.ops.native_calls import place
 from tensor_runtime.ops.philox import philox
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.static_types.creation import typed_integers, typed_uniform
@@ -105,10 +107,20 @@ def uniform(
     >>> bool(x.min() > 0 and x.max() < 1)
     True
     """
-    wanted = _accepted("uniform", dtype, FLOATING)
-    seed, stream = _words("uniform", seed, stream)
-    kernel, form = _UNIFORM[form_of(wanted, as_shape(shape), as_placement(placement))]
-    return wrap(form, call_translated("uniform", form, kernel, seed, stream))
+    return _uniform_call(shape, seed, stream, dtype, placement)
+
+
+def _uniform(shape: Any, seed: Any, stream: Any, dtype: Any, placement: Any) -> Tensor:
+    return _floats("uniform", _UNIFORM, shape, seed, stream, dtype, placement)
+
+
+def _floats(
+    operation: str, table: BindingTable, shape: Any, seed: Any, stream: Any, dtype: Any, placement: Any
+) -> Tensor:
+    wanted = _accepted(operation, dtype, FLOATING)
+    seed, stream = _words(operation, seed, stream)
+    kernel, form = table[form_of(wanted, as_shape(shape), as_placement(placement))]
+    return wrap(form, call_translated(operation, form, kernel, seed, stream))
 
 
 @typed_integers
@@ -146,6 +158,10 @@ def integers(
     >>> int(dice.min()), int(dice.max())
     (1, 6)
     """
+    return _integers_call(shape, low, high, seed, stream, dtype, placement)
+
+
+def _integers(shape: Any, low: Any, high: Any, seed: Any, stream: Any, dtype: Any, placement: Any) -> Tensor:
     wanted = _accepted("integers", dtype, INTEGER)
     seed, stream = _words("integers", seed, stream)
     low, high = plain_number("integers", low), plain_number("integers", high)
@@ -196,10 +212,11 @@ def normal(
     >>> bool(abs(x.mean()) < 0.04 and abs(x.std() - 1) < 0.03)
     True
     """
-    wanted = _accepted("normal", dtype, FLOATING)
-    seed, stream = _words("normal", seed, stream)
-    kernel, form = _NORMAL[form_of(wanted, as_shape(shape), as_placement(placement))]
-    return wrap(form, call_translated("normal", form, kernel, seed, stream))
+    return _normal_call(shape, seed, stream, dtype, placement)
+
+
+def _normal(shape: Any, seed: Any, stream: Any, dtype: Any, placement: Any) -> Tensor:
+    return _floats("normal", _NORMAL, shape, seed, stream, dtype, placement)
 
 
 def fold_in(seed: int, number: int, /) -> int:
@@ -247,3 +264,16 @@ def _shown(value: object) -> str:
     if type(value) is int:
         return str(value) if value.bit_length() < 256 else f"an int of {value.bit_length()} bits"
     return f"a {type(value).__name__}"
+
+
+# What the functions above call: the ones in Python, or native ones that stand for them (``ops.native_calls``).
+_uniform_call: Callable[[Any, Any, Any, Any, Any], Tensor] = _uniform
+_normal_call: Callable[[Any, Any, Any, Any, Any], Tensor] = _normal
+_integers_call: Callable[[Any, Any, Any, Any, Any, Any, Any], Tensor] = _integers
+_CALLS: Final[tuple[tuple[str, Callable[..., Any]], ...]] = (
+    ("uniform", _uniform),
+    ("normal", _normal),
+    ("integers", _integers),
+)
+for _name, _function in _CALLS:
+    place(_name, _function, partial(globals().__setitem__, f"_{_name}_call"))

@@ -55,6 +55,8 @@ def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False, ou
     """
     form, _ = unwrap("count_nonzero", x)
     differs = x if form.dtype is Bool else execute_mixed(NOT_EQUAL, x, 0)
+    if axis is None and keepdims is False:
+        return execute_with_params(COUNT_NONZERO, differs, (None, False), out)
     params = as_axes("count_nonzero", axis), flag("count_nonzero", "keepdims", keepdims)
     return execute_with_params(COUNT_NONZERO, differs, params, out)
 

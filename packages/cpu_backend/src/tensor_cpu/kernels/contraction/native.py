@@ -42,10 +42,10 @@ TYPE_NAMES: Final = {
 }
 """Names of element types in the extension, by NumPy's."""
 
-
 _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here have no lanes for it, NumPy has
 _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop over tables
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
+_SHORTEST_RUN: Final = LIBRARY.SHORTEST_RUN if AVAILABLE else 0  # of products in a sum that is made in vectors
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
 _LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache keeps beside blocks
 _FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost more than a long table
@@ -84,7 +84,7 @@ def plan_native(
     """
     if not x.dtype == y.dtype == result.dtype:
         return None
-    sizes = x.size, y.size, result.size
+    sizes = memory.taken(x), memory.taken(y), result.size
     if sizes[RESULT] == 1 and sizes[FIRST] > _LONGEST_SUM:
         return None
     large = large_roles(sizes, result.dtype)
@@ -96,7 +96,7 @@ def plan_native(
             pairs = pairs._replace(cost=pairs.cost + memory.fetched_again(again(walk, large, x, y, result), "pair"))
         if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
             return None
-        if pairs.cost <= cost.LEAST_SCATTER:
+        if pairs.cost <= cost.LEAST_SCATTER or _are_dots(axes, pairs.contracted):  # read once by any kernel
             return pairs
         below = min(below, pairs.cost)
     products = _cheap_scatter(axes, x, y, large, below)
@@ -157,9 +157,9 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
         lanes *= min(kept[-taken].extent, _PAIR_TABLE // lanes)
     gathered = sum(_needs_table(kept[-taken:], role) for role in (FIRST, SECOND))
     rows = max([axis.extent for axis in kept[:-taken]], default=1)
-    time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop="tables", gathered=gathered)
-    kept = (*by_nearness(kept[:-taken], large), *kept[-taken:])
-    return PairProduct(kept, contracted, time)
+    loop = "runs" if _are_dots(axes, contracted) else "tables"
+    time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop=loop, gathered=gathered)
+    return PairProduct((*by_nearness(kept[:-taken], large), *kept[-taken:]), contracted, time)
 
 
 def large_roles(sizes: tuple[int, int, int], dtype: str) -> tuple[int, ...]:
@@ -212,6 +212,13 @@ def _needs_table(lanes: Group, role: int) -> bool:
     """Whether the factors of these lanes are neither neighbours nor all the same."""
     run = line(lanes, role)
     return run is None or run.stride not in (0, 1)
+
+
+def _are_dots(axes: Sequence[Axis], contracted: Group) -> bool:
+    """Whether each element is a dot product of its own, along the memory of both operands."""
+    runs = line(contracted, FIRST), line(contracted, SECOND)
+    own = all(axis.strides[FIRST] is not None and axis.strides[SECOND] is not None for axis in axes)
+    return own and extent_of(contracted) >= _SHORTEST_RUN and all(run is not None and run.stride == 1 for run in runs)
 
 
 def bind_pair(plan: PairProduct, result: Operand) -> Kernel:

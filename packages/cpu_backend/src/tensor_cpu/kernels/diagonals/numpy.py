@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.shapes import normalize_axes
 from tensor_cpu.kernel_table import Binder
@@ -26,19 +25,18 @@ def bind_embed_diagonal(operands: tuple[Form], result: Form, params: Embedding, 
     [[0, 0], [7, 0]]
     """
     offset, axes = params
-    rank, extent = result.rank, operands[0].shape[-1]
-    first, second = normalize_axes(axes, rank, "embed_diagonal")
+    first, second = normalize_axes(axes, result.rank, "embed_diagonal")
     shape, dtype = result.shape[::-1], NUMPY_DTYPES[result.dtype]
-    start = [slice(None)] * rank
-    start[first], start[second] = slice(max(-offset, 0), None), slice(max(offset, 0), None)
+    steps = [step * dtype.itemsize for step in result.strides]
+    down, right = steps[first], steps[second]
+    start = max(-offset, 0) * down + max(offset, 0) * right
+    others = [step for axis, step in enumerate(steps) if axis not in (first, second)]
+    lines, strides = operands[0].shape[::-1], (down + right, *reversed(others))
 
     def embed(x: Array) -> Array:
         out = np.zeros(shape, dtype)
-        if not x.size:
-            return out
-        lines = np.moveaxis(out.T[tuple(start)], (first, second), (-2, -1))
-        strides = (*lines.strides[:-2], lines.strides[-2] + lines.strides[-1])
-        as_strided(lines, (*lines.shape[:-2], extent), strides)[...] = x.T
+        if x.size:
+            np.ndarray(lines, dtype, out, start, strides)[...] = x
         return out
 
     return embed
