@@ -1,5 +1,6 @@
 /* The loops of the elementwise machine: exact operations beside a formula, and every loop beside itself, one element at
- * a time, since what a loop gives must not depend on where in a block an element is. */
+ * a time, since what a loop gives must not depend on where in a block an element is. Loops of rows with one number each
+ * are beside those of elements. */
 #include "elementwise/elementwise.h"
 #include "fuzz.h"
 
@@ -60,11 +61,34 @@ static bool same(const char *x, const char *y, int bytes) {
     return bytes >= 4;
 }
 
+static void check_rows(Operation operation, ElementType type) {
+    const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
+    const int number_is_second = (int)draw(0, 1), bytes = ELEMENT_BYTES[type];
+    const int out = ELEMENT_BYTES[operation_result(operation, type)];
+    const RowsLoop loop = kernels->rows[operation][type][number_is_second];
+    if (loop == NULL) return;
+    const Index rows = draw(1, 9), columns = draw(1, one_in(3) ? MOST : 20), step = draw(0, 3);
+    const Index pitch = one_in(2) ? 0 : columns + draw(0, 5);
+    const bool whole = one_in(2);
+    const char *numbers = operand_drawn(type, (rows - 1) * step + 1, whole);
+    const char *others = operand_drawn(type, (rows - 1) * pitch + columns, whole);
+    char *result = room_for(rows * columns * out), *alone = room_for(out);
+    loop(rows, columns, result, numbers, step, others, pitch);
+    for (Index row = 0; row < rows; row++)
+        for (Index i = 0; i < columns; i++) {
+            const char *number = numbers + row * step * bytes, *other = others + (row * pitch + i) * bytes;
+            kernels->loops[operation][type](1, alone, number_is_second ? other : number,
+                                            number_is_second ? number : other, (Third){.elements = number});
+            CHECK(same(result + (row * columns + i) * out, alone, out));
+        }
+}
+
 void fuzz_elementwise(void) {
     const ElementType type = draw_type();
     const Operation operation = (Operation)draw(0, OPERATIONS - 1);
     const Loop loop = SIMD_CHOICE(elementwise_kernels)->loops[operation][type];
     if (loop == NULL) return;
+    check_rows(operation, type);
     const Index n = draw(0, one_in(3) ? MOST : 20);
     const bool whole = one_in(2) || operation >= TO_F32; /* a float beyond an integer has no counterpart there */
     const int bytes = ELEMENT_BYTES[type], out = ELEMENT_BYTES[operation_result(operation, type)];

@@ -136,11 +136,13 @@ static void check_short(const LineKernels *kernels, ElementType type) {
 }
 
 static void check_truths(const LineKernels *kernels, ElementType type) {
-    const Index length = draw(1, MOST_LENGTH), lines = draw(1, MOST_LINES), bytes = ELEMENT_BYTES[type];
+    const Index length = draw(1, one_in(5) ? 2000 : MOST_LENGTH), lines = draw(1, MOST_LINES);
+    const Index bytes = ELEMENT_BYTES[type];
     char *source = room_for(lines * length * bytes), *any = room_for(lines), *all = room_for(lines);
     const bool mostly = one_in(2);
+    const Index few = draw(1, 2 * length);
     for (Index i = 0; i < lines * length; i++)
-        number_write(type, source + i * bytes, (Number){one_in(20) ? !mostly : mostly, 0});
+        number_write(type, source + i * bytes, (Number){one_in(few) ? !mostly : mostly, 0});
     kernels->folds[LINE_ANY][type](lines, length, source, any, 1, false);
     kernels->folds[LINE_ALL][type](lines, length, source, all, 1, false);
     for (Index line = 0; line < lines; line++) {

@@ -87,6 +87,28 @@ def test_arange_is_numpys(arguments: Any) -> None:
     np.testing.assert_array_equal(ours.to_numpy(), theirs)
 
 
+@pytest.mark.parametrize("arguments", [(-(2**63), 1, 2**50), (-(2**63), 2**40, 2**50), (2**62, -(2**63), -(2**50))])
+def test_arange_of_far_ints_counts_them_exactly(arguments: tuple[int, int, int]) -> None:
+    for _ in range(3):  # native calls learn the form from the first
+        assert tr.arange(*arguments).to_numpy().tolist() == list(range(*arguments))
+
+
+@pytest.mark.parametrize("inclusive", [False, True])
+@pytest.mark.parametrize(
+    "arguments", [(1e308, -1e308, 1.0), (11.3, 10, 1e-310), (0, -(10**400), 1.0), (1.0, 10**400, -1)]
+)
+def test_arange_away_from_a_far_end_is_empty(arguments: Any, inclusive: bool) -> None:
+    tr.arange(0.0)  # so that native calls know the form
+    for _ in range(2):
+        assert tr.arange(*arguments, inclusive=inclusive).shape == (0,)
+
+
+def test_arange_towards_a_far_end_has_too_many_numbers() -> None:
+    for arguments in ((1e308, -1e308, -1.0), (10, 11.3, 1e-310), (0, 10**400, 1.0)):
+        with pytest.raises(SizeLimitError, match="more than 2\\*\\*63 - 1 numbers"):
+            tr.arange(*arguments)
+
+
 @pytest.mark.parametrize("arguments", [(float("inf"),), (float("nan"), 1), ("a",), (1j,)])
 def test_arange_refuses_what_has_no_end(arguments: Any) -> None:
     with pytest.raises(ArgumentError, match="arange"):

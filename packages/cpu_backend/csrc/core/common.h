@@ -19,7 +19,8 @@ enum { MAX_RANK = 64 };                           /* of a NumPy array, and so of
 typedef enum { F32, F64, C32, C64, I32, I64, BOOL, ELEMENT_TYPES } ElementType;
 
 static inline Index smaller(Index a, Index b) { return a < b ? a : b; }
-static inline Index magnitude(Index a) { return a < 0 ? -a : a; }
+/* Of the least number, which has none, the greatest one. */
+static inline Index magnitude(Index a) { return a < 0 ? -(a + (a == INT64_MIN)) : a; }
 
 /* How many pieces of a size cover so many elements. */
 static inline Index pieces(Index elements, Index size) { return (elements + size - 1) / size; }

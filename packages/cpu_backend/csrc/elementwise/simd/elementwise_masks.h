@@ -83,9 +83,8 @@ static inline __mmask16 near_sixteen(__m512 x, __m512 y, __m512 relative, __m512
     return _mm512_kor(within, _mm512_cmp_ps_mask(x, y, _CMP_EQ_OQ));
 }
 
-enum {
-    MASKED_AHEAD = 1 << 12
-}; /* bytes; some twenty operations a vector keep the processor from looking so far itself */
+/* Bytes; some twenty operations a vector keep the processor from looking so far itself. */
+enum { MASKED_AHEAD = 1 << 12 };
 
 #define NEAR_LOOP(T, suffix, ps, Mask, LANES, JOINED, NEARNESS)                                                        \
     static void near_masks_##suffix(Index n, void *result, const void *first, const void *second, Third third) {       \

@@ -3,9 +3,10 @@
  *
  * Method: as in exponential.h; the polynomials are those of least greatest error for their degree, found by Remez' exchange
  * (Jean-Michel Muller, Elementary Functions, 3rd edition, 2016, section 3.6). Of tanh(x), (E - 1) / (E + 1) with E =
- * exp(2 x) = 2^k (1 + q), numerator and denominator are made of q, so that nothing cancels near 0; of F64, see below. For log(x), the reciprocal
- * of the mantissa is rounded to 5 bits, of which a table has the logarithm; near 1 it is 1 and its logarithm 0 (Ping-Tak Peter
- * Tang, Table-driven implementation of the logarithm function, ACM Transactions on Mathematical Software 16, 1990).
+ * exp(2 x) = 2^k (1 + q), numerator and denominator are made of q, so that nothing cancels near 0; that of F64 is told
+ * beside it. For log(x), the reciprocal of the mantissa is rounded to 5 bits, of which a table has the logarithm; near 1 it
+ * is 1 and its logarithm 0 (Ping-Tak Peter Tang, Table-driven implementation of the logarithm function, ACM Transactions on
+ * Mathematical Software 16, 1990).
  */
 #include <immintrin.h>
 

@@ -56,7 +56,7 @@ INLINE bool substitute_groups(const LaneProblem *problem, const char *const *ope
                               Index groups, Number *room, int n, bool forward, bool transposed) {
     if (!transposed && goes_along_columns(FORWARD, problem))
         return substitute_columns(problem, operands, results, groups * LANES, room, n, forward);
-    if (n > LARGEST_CONSTANT_SIDE && n != 6 && n != 8) /* no constants */
+    if (n > LARGEST_CONSTANT_SIDE && n != 6 && n != 8) /* no constant of SQUARE_ROUTINE */
         return substitute_large(problem, operands, results, groups, room, n, forward, transposed);
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;

@@ -67,8 +67,8 @@ INLINE void store_bytes(void *target, Words words, Index bytes) {
 #endif
 }
 
-/* Past the cache, to an address that is a multiple of VECTOR_BYTES. Other threads see it after
- * finish_stream() of the copy kernels. */
+/* Past the cache, to an address that is a multiple of VECTOR_BYTES. Other threads see it after finish_stream() of the
+ * copy kernels. */
 INLINE void stream_words(void *target, Words words) {
 #if defined(__AVX512F__)
     _mm512_stream_si512(target, (__m512i)words);

@@ -91,7 +91,7 @@ def _steps_between(start: int | float, stop: int | float, step: int | float, inc
         try:
             count = (stop - start) / step
         except OverflowError:  # an int beyond the range of floats
-            count = inf
+            count = inf if (stop > start) == (step > 0) else -inf
         if inclusive and isfinite(count):
             nearest = round(count)
             count = (nearest if abs(count - nearest) <= 4 * float_info.epsilon * abs(count) else floor(count)) + 1
@@ -99,7 +99,7 @@ def _steps_between(start: int | float, stop: int | float, step: int | float, inc
         raise SizeLimitError(
             f"arange: from {shortened(start)} to {shortened(stop)} by {step} are more than 2**63 - 1 numbers"
         )
-    return max(0, ceil(count))
+    return ceil(max(0, count))
 
 
 @typed_linspace

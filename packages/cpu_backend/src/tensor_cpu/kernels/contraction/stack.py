@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
-from tensor_cpu.kernels.contraction.native import TYPE_NAMES, again, by_nearness, large_roles
+from tensor_cpu.kernels.contraction.native import TYPE_NAMES, again, by_nearness, groups_of, large_roles
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, extent_of
 
@@ -143,17 +143,10 @@ def bind_stack(plan: StackProduct, result: Operand) -> Kernel:
     return LIBRARY.bind_stack(
         TYPE_NAMES[result.dtype],
         result.shape,
-        _group(plan.stack),
-        _group(plan.near),
-        _group(plan.rows),
-        _group(plan.columns),
-        _group(plan.inner),
+        groups_of(plan.stack),
+        groups_of(plan.near),
+        groups_of(plan.rows),
+        groups_of(plan.columns),
+        groups_of(plan.inner),
         plan.rows_are_second,
-    )
-
-
-def _group(axes: Group) -> tuple[tuple[int, int, int, int], ...]:
-    """What csrc/contraction/groups.c reads."""
-    return tuple(
-        [(axis.extent, axis.strides[FIRST] or 0, axis.strides[SECOND] or 0, axis.strides[RESULT] or 0) for axis in axes]
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import prod
+from math import log, prod
 from typing import Any, Final
 
 import numpy as np
@@ -107,8 +107,8 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         single=not isinstance(result, tuple),
     )
     behind = numpys
-    if name in _ELIMINATIONS and name != "slogdet":
-        refusing = refusing_singular(name, numpys)
+    if name in _ELIMINATIONS:
+        refusing = numpys if name == "slogdet" else refusing_singular(name, numpys)
 
         def again() -> Kernel:
             return bind_lanes(fallback=refusing)
@@ -181,6 +181,9 @@ def rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) ->
         return scaled(kernel(a), -powers)
     if name == "det":
         return scaled(kernel(a), a.shape[-1] * powers[..., 0, 0])
+    if name == "slogdet":
+        sign, logarithm = kernel(a)
+        return sign, logarithm + (a.shape[-1] * log(2.0)) * powers[..., 0, 0]
     if arrays[1].ndim == 1:
         powers = powers.reshape(1)
     of_sides = side_powers(arrays[1], powers)
