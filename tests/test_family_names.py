@@ -64,7 +64,6 @@ WITHOUT: Final[Mapping[str, Mapping[str, str]]] = {
         "indexing": "tested with views, in test_views.py",
         "normalization": "tested with the other functions of NumPy's names, in test_numpy_functions.py",
         "ranges": "tested with creation, in test_creation.py",
-        "selecting": "tested with the other functions of NumPy's names, in test_numpy_functions.py",
     },
 }
 """Families of ``ops`` that a mirror lacks, each with the reason."""
@@ -96,7 +95,7 @@ def _modules(folder: Path) -> frozenset[str]:
 
 OPS: Final = _modules(RUNTIME / "ops") - HELPERS
 _KERNELS: Final = ROOT / "packages/cpu_backend/src/tensor_cpu/kernels"
-_MACHINERY: Final = frozenset({"blocks", "fused", "native", "numpy", "registers", "tiny"})
+_MACHINERY: Final = frozenset({"blocks", "compiled", "fused", "native", "numpy", "registers", "tiny"})
 MIRRORS: Final[Mapping[str, frozenset[str]]] = {
     "primitives": _modules(RUNTIME / "primitives"),
     "cases": _modules(RUNTIME / "testing/cases"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.contraction.choice import plan_contraction
+from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
     ScatterProduct,
@@ -22,7 +23,6 @@ from tensor_cpu.kernels.contraction.native import (
     plan_pair,
     plan_scatter,
 )
-from tensor_cpu.kernels.contraction.turned import TurnedProduct
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import Labels, Operand, extent_of, join, row_major
 from tensor_runtime.backends.shared.products import MatrixProduct

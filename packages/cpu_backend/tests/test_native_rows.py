@@ -10,7 +10,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.dtypes import F32, F64, Bool, DType
-from tensor_cpu.kernels.contraction.rows import bind_rows
+from tensor_cpu.kernels.contraction.loops.rows import bind_rows
 from tensor_cpu.kernels.elementwise import native
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY

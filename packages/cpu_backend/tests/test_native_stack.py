@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_cpu.kernels.contraction.choice import plan_contraction
+from tensor_cpu.kernels.contraction.loops.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct
-from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import Operand, join, row_major
 from tensor_runtime.backends.shared.products import MatrixProduct

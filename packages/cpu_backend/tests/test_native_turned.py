@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_cpu.kernels.contraction.choice import bind_contract, plan_contraction
+from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
-from tensor_cpu.kernels.contraction.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import Operand, join, row_major
 

@@ -24,9 +24,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { WORTH_A_THREAD = 1 << 17 };     /* elements */
-enum { SHORT_ROW = 8 * CACHE_LINE };   /* bytes; several are multiplied together */
-static const double NANOSECONDS = 1.0; /* an element */
+enum { WORTH_A_THREAD = 1 << 17 };         /* elements */
+enum { SHORT_ROW_BYTES = 8 * CACHE_LINE }; /* several are multiplied together */
+static const double NANOSECONDS = 1.0;     /* an element */
 
 enum { OPERANDS = 2 };
 
@@ -247,7 +247,7 @@ static bool choose_tile(TurnedPlan *plan, Group *block, const PairLoops *loops) 
     }
     block->rank--;
     const Index bytes = ELEMENT_BYTES[plan->result.type];
-    const bool short_rows = lane.extent * bytes < SHORT_ROW && block->rank > 0;
+    const bool short_rows = lane.extent * bytes < SHORT_ROW_BYTES && block->rank > 0;
     const GroupAxis row = short_rows ? block->axes[--block->rank] : none;
     block->size = 1;
     for (int axis = 0; axis < block->rank; axis++) block->size *= block->axes[axis].extent;
@@ -269,7 +269,7 @@ static bool choose_tile(TurnedPlan *plan, Group *block, const PairLoops *loops) 
     }
     for (int role = 0; role < ROLES; role++)
         if ((plan->places[role] = group_table(block, (Role)role)) == NULL) return false;
-    plan->stages = results_stream(&plan->result) && plan->run_of_result * bytes >= SHORT_ROW / 2;
+    plan->stages = results_stream(&plan->result) && plan->run_of_result * bytes >= SHORT_ROW_BYTES / 2;
     return true;
 }
 

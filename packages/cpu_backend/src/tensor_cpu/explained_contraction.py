@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensor_cpu.kernels.contraction.choice import Plan, plan_contraction, plan_numpy
+from tensor_cpu.kernels.contraction.loops.stack import StackProduct
+from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, plan_native
-from tensor_cpu.kernels.contraction.stack import StackProduct
-from tensor_cpu.kernels.contraction.turned import TurnedProduct
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.backends.shared.axes import join, native, row_major
 from tensor_runtime.backends.shared.products import MatrixProduct

@@ -66,7 +66,9 @@ class Row(NamedTuple):
     scopes: Mapping[str, Scope] = MappingProxyType({})  # of native modules that need not be asked about all forms
 
 
-MOST_TINY_TERMS: Final = 512  # multiplications: beyond, ``contraction.stack`` catches up with ``contraction.tiny``
+MOST_TINY_TERMS: Final = (
+    512  # multiplications: ``contraction.loops.stack`` catches up with ``contraction.tiny`` there
+)
 
 _UFUNC: Final = "elementwise.numpy"
 _PROGRAM: Final = "elementwise.native"

@@ -33,6 +33,9 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
     plan_broadcast_sum,
 )
 from tensor_cpu.kernels.contraction.gemm import plan_product
+from tensor_cpu.kernels.contraction.loops.rows import bind_rows
+from tensor_cpu.kernels.contraction.loops.stack import StackProduct, bind_stack, plan_stack
+from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
     ScatterProduct,
@@ -42,9 +45,6 @@ from tensor_cpu.kernels.contraction.native import (
     large_roles,
     plan_native,
 )
-from tensor_cpu.kernels.contraction.rows import bind_rows
-from tensor_cpu.kernels.contraction.stack import StackProduct, bind_stack, plan_stack
-from tensor_cpu.kernels.contraction.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
