@@ -66,9 +66,7 @@ class Row(NamedTuple):
     scopes: Mapping[str, Scope] = MappingProxyType({})  # of native modules that need not be asked about all forms
 
 
-MOST_TINY_TERMS: Final = (
-    512  # multiplications: ``contraction.loops.stack`` catches up with ``contraction.tiny`` there
-)
+MOST_TINY_TERMS: Final = 512  # multiplications: ``contraction.loops.stack`` catches up with ``contraction.tiny`` there
 
 _UFUNC: Final = "elementwise.numpy"
 _PROGRAM: Final = "elementwise.native"
