@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from operator import mul
 from typing import Final
 
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
@@ -45,8 +46,9 @@ def taken(operand: Operand) -> int:
     >>> taken(Operand((0, 1), (9, 1000), (1, 1), "float64"))
     1008
     """
-    steps = zip(operand.shape, operand.strides, strict=True)
-    return min(operand.size, 1 + sum([(extent - 1) * abs(step) for extent, step in steps]))
+    steps = tuple(map(abs, operand.strides))
+    span: int = 1 + sum(map(mul, operand.shape, steps)) - sum(steps)
+    return min(operand.size, span)
 
 
 def apart(size: int) -> float:

@@ -84,10 +84,11 @@ def plan_native(
     """
     if not x.dtype == y.dtype == result.dtype:
         return None
-    sizes = memory.taken(x), memory.taken(y), result.size
-    if sizes[RESULT] == 1 and sizes[FIRST] > _LONGEST_SUM:
+    if result.size == 1 and x.size > _LONGEST_SUM:
         return None
-    large = large_roles(sizes, result.dtype)
+    large = large_roles((x.size, y.size, result.size), result.dtype)
+    if large:
+        large = large_roles((memory.taken(x), memory.taken(y), result.size), result.dtype)
     pairs = None
     if below == inf or cost.least_pair(extent_of(axes), result.dtype) < below:
         pairs = plan_pair(axes, result.dtype, large)
@@ -103,7 +104,7 @@ def plan_native(
     plan = products if products and products.longest_table <= _LONGEST_TABLE else pairs
     if plan is None or all(axis.strides[RESULT] is not None for axis in axes):
         return plan
-    size = sum(sizes)
+    size = memory.taken(x) + memory.taken(y) + result.size
     times = _READ_AGAIN if isinstance(plan, PairProduct) else 1.0
     time = memory.with_traffic(plan.cost, int(times * size * memory.ITEMSIZE[result.dtype]))
     return plan._replace(cost=time + memory.apart(size) if large and _lie_apart(axes) else time)
