@@ -48,6 +48,16 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 @pytest.fixture
+def restored() -> Iterator[None]:
+    """Whatever a test sets, the instructions, threads and streamed sizes of native kernels are those of before."""
+    chosen, threads, streamed = LIBRARY.instruction_set(), LIBRARY.threads(), LIBRARY.streamed_bytes()
+    yield
+    LIBRARY.set_instruction_set(chosen)
+    LIBRARY.set_threads(threads)
+    LIBRARY.set_streamed_bytes(streamed)
+
+
+@pytest.fixture
 def program() -> Callable[..., subprocess.CompletedProcess[str]]:
     """``program(code, *arguments, **environment)`` runs Python with no settings but those given."""
 

@@ -33,18 +33,11 @@ if not AVAILABLE:
 Array = np.ndarray[Any, Any]
 Kernel = Callable[[Any, Any], Any]
 DTYPES = ["float32", "float64", "complex64", "complex128", "int32", "int64", "bool"]
+pytestmark = pytest.mark.usefixtures("restored")
 
 
 _EVERY = ["plain", "avx2", "avx512"]
 INSTRUCTION_SETS = _EVERY[: _EVERY.index(LIBRARY.instruction_set()) + 1]
-
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    chosen, threads = LIBRARY.instruction_set(), LIBRARY.threads()
-    yield
-    LIBRARY.set_instruction_set(chosen)
-    LIBRARY.set_threads(threads)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -35,13 +34,7 @@ from tensor_cpu.kernels.elementwise.native import bind_program
 from tensor_cpu.kernels.indexing.native import bind_copy_into
 from tensor_cpu.kernels.views.native import bind_copy
 
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    threads, instruction_set = LIBRARY.threads(), LIBRARY.instruction_set()
-    yield
-    LIBRARY.set_threads(threads)
-    LIBRARY.set_instruction_set(instruction_set)
+pytestmark = pytest.mark.usefixtures("restored")
 
 
 def choose(instruction_set: str, threads: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,15 +23,7 @@ Array = np.ndarray[Any, Any]
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 _EVERY = ["plain", "avx2", "avx512"]
 INSTRUCTION_SETS = _EVERY[: _EVERY.index(LIBRARY.instruction_set()) + 1]
-
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    chosen, threads, streamed = LIBRARY.instruction_set(), LIBRARY.threads(), LIBRARY.streamed_bytes()
-    yield
-    LIBRARY.set_streamed_bytes(streamed)
-    LIBRARY.set_instruction_set(chosen)
-    LIBRARY.set_threads(threads)
+pytestmark = pytest.mark.usefixtures("restored")
 
 
 def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:

@@ -11,7 +11,6 @@ import pytest
 import tensor_linalg as tl
 import tensor_runtime as tr
 from gpu_programs import nvrtc
-from gpu_programs.building import compiler
 from gpu_programs.comparing import difference
 from gpu_programs.recording import Noted, recorded
 from gpu_programs.running import Hosted, RunError
@@ -193,14 +192,6 @@ def test_blocks_hold_as_many_matrices_as_their_memory() -> None:
             assert 1 <= here <= 8
             assert here * (n | 1) * n * dtype.itemsize <= ROOM_BYTES <= 48 * 1024
     assert held(C64, 32, 32) == 2
-
-
-@pytest.fixture(scope="module")
-def on_host() -> None:
-    try:
-        compiler()
-    except BackendUnavailableError as error:
-        pytest.skip(f"sources are not run on the host: {error}")
 
 
 def noted_launches(shapes: list[tuple[int, int, int]]) -> list[Noted]:

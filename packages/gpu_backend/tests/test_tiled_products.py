@@ -9,7 +9,6 @@ import pytest
 
 import tensor_runtime as tr
 from gpu_programs import nvrtc
-from gpu_programs.building import compiler
 from gpu_programs.comparing import difference
 from gpu_programs.recording import Noted, recorded
 from gpu_programs.running import Hosted, RunError
@@ -97,14 +96,6 @@ def test_small_sums_are_plain_loops() -> None:
             einsum("ij,jk->ik", x, y, algebra=MAX_PLUS)
         entries = [one.launch.program.entry for one in recording.launches()]
     assert entries == ["sum_of_products"] * 3
-
-
-@pytest.fixture(scope="module")
-def on_host() -> None:
-    try:
-        compiler()
-    except BackendUnavailableError as error:
-        pytest.skip(f"sources are not run on the host: {error}")
 
 
 @pytest.mark.usefixtures("on_host")

@@ -13,11 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from gpu_programs.building import compiler
 from gpu_programs.comparing import difference
 from gpu_programs.recording import Noted, recorded
 from gpu_programs.running import Hosted, RunError
-from tensor_core.errors import BackendUnavailableError
 from tensor_gpu.device.program import Program
 from tensor_gpu.kernels.tiling import LEAST_ELEMENTS, MOST_BLOCKS, RUN, SECTOR_BYTES, Tiling, tiling
 from tensor_gpu.kernels.walks import walk
@@ -172,14 +170,6 @@ def test_copies_by_tiles_are_one_launch_and_right() -> None:
         tr.synchronize("sim:0")
         assert (counts - before)["launches"] == 1
         assert np.array_equal(tr.to(copied, "cpu").to_numpy(), given.transpose(order))
-
-
-@pytest.fixture(scope="module")
-def on_host() -> None:
-    try:
-        compiler()
-    except BackendUnavailableError as error:
-        pytest.skip(f"sources are not run on the host: {error}")
 
 
 @pytest.mark.usefixtures("on_host")
