@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
@@ -112,8 +113,13 @@ def test_a_number_of_steps_that_is_none_is_refused() -> None:
 
 def test_steps_are_built_when_they_are_first_read(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
-    build = plan_module.build_steps
-    monkeypatch.setattr(plan_module, "build_steps", lambda *arguments: built.append(0) or build(*arguments))
+    decide = plan_module.decided
+
+    def noted(*arguments: Any) -> Any:
+        built.append(0)
+        return decide(*arguments)
+
+    monkeypatch.setattr(plan_module, "decided", noted)
     made = plan_module.make_plan("plan", "ij,jk,kl", ((2, 3), (3, 4), (4, 5)), [F64] * 3, DEFAULT)
 
     assert (made.path, made.output_shape, built) == (((0, 1), (0, 1)), (2, 5), [])

@@ -33,7 +33,8 @@ from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
 from tensor_einsum.steps.report import counted, plan_table, rounded
-from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
+from tensor_einsum.steps.scalings import Decided, decided
+from tensor_einsum.steps.steps import Step
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
@@ -56,12 +57,13 @@ class Plan(PlanMethods, SliceMethods):
         algebra: what is added and multiplied with (``tensor_runtime.algebras``).
         conj: positions of complex operands that are taken conjugated.
         output_shape, output_dtype: of the result.
-        path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``.
+        path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``. As it was given or found:
+            factors that only scale are taken where they cost least (``tensor_einsum.steps.scalings``), as ``steps`` show.
         sliced: labels that are cut, as numbers, each with the extent of its parts; () for a plan without slices.
         steps: what is executed, in order (:class:`Step`); of a sliced plan, for one full slice.
         flops: additions and multiplications of all steps of all slices, one each: 2 per product that is summed, 1 per
             product that is not.
-        opt_einsum_flops: the same contraction as opt_einsum counts it.
+        opt_einsum_flops: the path as opt_einsum counts it.
         largest_intermediate: elements of the largest step's result.
         intermediate_bytes: the most bytes of intermediates and result alive at once, which shapes alone decide: neither
             operands nor workspaces of kernels are counted. ``peak_bytes`` tells with those.
@@ -75,9 +77,9 @@ class Plan(PlanMethods, SliceMethods):
     """
 
     __slots__ = (
-        "_forms", "_hash", "_ids", "_network", "_searched", "algebra", "conj", "dtypes", "extents", "flops", "inputs",
-        "intermediate_bytes", "largest_intermediate", "names", "notation", "opt_einsum_flops", "output", "output_dtype",
-        "output_shape", "path", "search", "shapes", "sliced", "steps",
+        "_executed", "_forms", "_hash", "_ids", "_network", "_searched", "algebra", "conj", "dtypes", "extents",
+        "flops", "inputs", "intermediate_bytes", "largest_intermediate", "names", "notation", "opt_einsum_flops",
+        "output", "output_dtype", "output_shape", "path", "search", "shapes", "sliced", "steps",
     )  # fmt: skip
 
     notation: str
@@ -99,6 +101,7 @@ class Plan(PlanMethods, SliceMethods):
     largest_intermediate: int
     intermediate_bytes: int
     search: SearchRecord | None
+    _executed: Path
     _forms: tuple[Form, ...]
     _ids: Path
     _network: Network
@@ -128,32 +131,25 @@ class Plan(PlanMethods, SliceMethods):
             elif name in _DERIVED:
                 _FILL[name](self, _DERIVED[name](self))
             elif name in _OF_THE_STEPS:
-                steps = build_steps(self._network, self._ids, self.output_dtype.itemsize, self.conj)
-                flops = opt_einsum_flops = 0
-                for step in steps:
-                    flops += step.flops
-                    opt_einsum_flops += step.opt_einsum_flops
-                peak = steps[0].bytes if len(steps) == 1 else peak_bytes(steps, len(self._network.inputs))
-                self._fill_steps(steps, flops, opt_einsum_flops, peak)
+                self._fill_steps(decided(self._network, self._ids, self.output_dtype.itemsize, self.conj))
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             return object.__getattribute__(self, name)
 
     def _fill_sliced(self, asked: Sequence[tuple[int, int]]) -> None:
-        from tensor_einsum.slices.cutting import sliced_steps
+        from tensor_einsum.slices.cutting import ordered_cuts, sliced_steps
 
-        cuts, steps, flops, opt_einsum_flops, peak = sliced_steps(
-            self._network, asked, self._ids, self.output_dtype.itemsize, self.conj
-        )
+        cuts = ordered_cuts(self._network, asked)
         _FILL["sliced"](self, cuts)
-        self._fill_steps(steps, flops, opt_einsum_flops, peak)
+        self._fill_steps(sliced_steps(self._network, cuts, self._ids, self.output_dtype.itemsize, self.conj))
 
-    def _fill_steps(self, steps: tuple[Step, ...], flops: int, opt_einsum_flops: int, peak: int) -> None:
-        _FILL["flops"](self, flops)
-        _FILL["opt_einsum_flops"](self, opt_einsum_flops)
-        _FILL["largest_intermediate"](self, max(map(prod, map(_SHAPE, steps))))
-        _FILL["intermediate_bytes"](self, peak)
-        _FILL["steps"](self, steps)
+    def _fill_steps(self, found: Decided) -> None:
+        _FILL["_executed"](self, found.path)
+        _FILL["flops"](self, found.flops)
+        _FILL["opt_einsum_flops"](self, found.opt_einsum_flops)
+        _FILL["largest_intermediate"](self, max(map(prod, map(_SHAPE, found.steps))))
+        _FILL["intermediate_bytes"](self, found.peak_bytes)
+        _FILL["steps"](self, found.steps)
 
     @property
     def subscripts(self) -> str:
@@ -309,7 +305,9 @@ _SHAPE: Final = attrgetter("shape")
 _FILL: Final[Mapping[str, Callable[[Plan, Any], None]]] = {name: vars(Plan)[name].__set__ for name in Plan.__slots__}
 """How slots are filled, past the refusal to set attributes."""
 _OF_THE_NETWORK: Final = frozenset(("extents", "inputs", "names", "notation", "output", "shapes"))
-_OF_THE_STEPS: Final = frozenset(("flops", "intermediate_bytes", "largest_intermediate", "opt_einsum_flops", "steps"))
+_OF_THE_STEPS: Final = frozenset(
+    ("_executed", "flops", "intermediate_bytes", "largest_intermediate", "opt_einsum_flops", "steps")
+)
 _DERIVED: Final[Mapping[str, Callable[[Plan], Any]]] = {
     "_hash": lambda plan: hash((plan._network, plan.dtypes, plan.path, plan.algebra, plan.conj, plan.sliced)),
     "output_shape": lambda plan: tuple(map(plan.extents.__getitem__, plan.output)),

@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_einsum.notation.label_names import label_number, listed_labels
 from tensor_einsum.notation.network import Labels, Network, Shape
 from tensor_einsum.search.path import Path
-from tensor_einsum.steps.steps import Step, build_steps, peak_bytes
+from tensor_einsum.steps.scalings import Decided, with_scalings_moved
+from tensor_einsum.steps.steps import Step, build_steps, in_best_orders, peak_bytes, plain_steps
 from tensor_runtime.dispatch.arguments import whole
 
 Cut = tuple[int, int]
@@ -209,22 +210,12 @@ def parted_steps(network: Network, cuts: Cuts, steps: Sequence[Step]) -> tuple[t
     return tuple(parts[0]), tuple(parts[1])
 
 
-class Sliced(NamedTuple):
-    """What slices make of a plan."""
-
-    cuts: Cuts
-    steps: tuple[Step, ...]  # of a full slice
-    flops: int  # of all slices
-    opt_einsum_flops: int
-    peak_bytes: int
-
-
-def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: int, conj: Sequence[int] = ()) -> Sliced:
-    """Cuts in order, steps of one slice, and costs of all.
+def sliced_steps(network: Network, cuts: Cuts, path: Path, itemsize: int, conj: Sequence[int] = ()) -> Decided:
+    """Steps of one slice, and costs of all.
 
     Args:
         network: of the whole contraction.
-        cuts: what is cut.
+        cuts: what is cut, in order.
         path: ids.
         itemsize: bytes per element.
         conj: operands that are taken conjugated.
@@ -232,23 +223,30 @@ def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: in
     >>> from tensor_einsum.notation.network import resolve
     >>> from tensor_einsum.notation.reading import parse
     >>> network = resolve("plan", parse("ij,jk->ik"), [(4, 6), (6, 5)])
-    >>> sliced_steps(network, [(1, 4)], ((0, 1),), 8)[2:]
+    >>> sliced_steps(network, ((1, 4),), ((0, 1),), 8)[2:]
     (240, 240, 320)
     """
-    cuts = ordered_cuts(network, cuts)
-    steps = build_steps(slice_network(network, cuts), path, itemsize, conj)
-    varies = varying(network, cuts, steps)
-    first = len(network.inputs)
-    flops = counted = Fraction(0)
-    for step, mean, own in zip(
-        steps, _mean_steps(network, cuts, path, conj, steps) or steps, varies[first:], strict=True
-    ):
-        times = prod(grid(cuts, network.extents)) if own else 1
-        embedded = _mean_size(step.output, network, cuts) if step.kind == "conj" else None
-        flops += times * (mean.flops if embedded is None else embedded)
-        counted += times * (mean.opt_einsum_flops if embedded is None else embedded)
+    sliced, first = slice_network(network, cuts), len(network.inputs)
+    count, cut = prod(grid(cuts, network.extents)), {label for label, _ in cuts}
     result = prod(network.extents[label] for label in network.output) * itemsize
-    return Sliced(cuts, steps, int(flops), int(counted), sliced_peak(steps, varies, first, result))
+
+    def made(path: Path) -> Decided:
+        steps = plain_steps(sliced, path, itemsize, conj)
+        varies = varying(network, cuts, steps)
+        means = _mean_steps(network, cuts, path, conj, steps) or steps
+        flops = counted = Fraction(0)
+        for step, mean, own in zip(steps, means, varies[first:], strict=True):
+            times = count if own else 1
+            embedded = _mean_size(step.output, network, cuts) if step.kind == "conj" else None
+            flops += times * (mean.flops if embedded is None else embedded)
+            counted += times * (mean.opt_einsum_flops if embedded is None else embedded)
+        return Decided(path, steps, int(flops), int(counted), sliced_peak(steps, varies, first, result))
+
+    varies = [not cut.isdisjoint(term) for term in network.terms]
+    for entry in path:
+        varies.append(any(varies[one] for one in entry))
+    found = with_scalings_moved(path, sliced, [count if own else 1 for own in varies], made)
+    return found._replace(steps=in_best_orders(sliced, found.steps))
 
 
 def _mean_steps(network: Network, cuts: Cuts, path: Path, conj: Sequence[int], full: Sequence[Step]) -> Sequence[Step]:

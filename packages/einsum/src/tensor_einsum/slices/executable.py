@@ -17,7 +17,6 @@ from tensor_core.formatting import readable_bytes
 from tensor_einsum.execution.executor import bind_steps, check_forms, check_placement
 from tensor_einsum.execution.sequenced import Sequenced, StepError
 from tensor_einsum.notation.network import Labels, Shape
-from tensor_einsum.search.path import to_ids
 from tensor_einsum.slices.cutting import largest_kinds, part_extents, slice_network, sliced_peak, starts_of, varying
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.backends.error_translation import translated
@@ -86,7 +85,6 @@ class SlicedExecutable:
         self._forms = tuple(forms)
         self._around = around
         self.count = plan.slices.count
-        self._path = to_ids(plan.path, len(plan.inputs))
         self._varies = varying(plan._network, plan.sliced, plan.steps)
         full = tuple(part for _, part in plan.sliced)
         bound, self._slot_forms = self._bind(full)
@@ -108,7 +106,7 @@ class SlicedExecutable:
             views.append(reading.view if reading else form)
             if reading:
                 readings.append((operand, reading))
-        steps = build_steps(network, self._path, plan.output_dtype.itemsize, plan.conj, plan.steps)
+        steps = build_steps(network, plan._executed, plan.output_dtype.itemsize, plan.conj, plan.steps)
         instructions, slots = bind_steps(steps, views, plan.output_dtype, plan.algebra)
         tasks = []
         for number, (step, (kernel, one, two)) in enumerate(zip(steps, instructions, strict=True), first):

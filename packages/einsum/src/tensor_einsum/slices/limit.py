@@ -24,7 +24,6 @@ from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan, check_forms
 from tensor_einsum.search.optimizers import Order
-from tensor_einsum.search.path import to_ids
 from tensor_einsum.slices.cutting import Cuts, slice_network
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.finder import Model, find_cuts
@@ -141,10 +140,9 @@ def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan
     >>> within(plan("ij,jk,kl->il", *[(100, 100)] * 3), 100_000, [x, x, x]).slices
     Slices(count=9, labels=('i',), shape=(9,), extents=(12,))
     """
-    ids = to_ids(plan.path, len(plan.inputs))
     itemsize = plan.output_dtype.itemsize
     network = plan._network
-    steps = build_steps(network, ids, itemsize, plan.conj)
+    steps = build_steps(network, plan._executed, itemsize, plan.conj)
     shares = [0.0] * len(steps)
     contractions = [place for place, step in enumerate(steps) if len(step.operands) == 2]
     model = Model(network, steps, itemsize, shares)

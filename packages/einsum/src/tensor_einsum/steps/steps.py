@@ -80,16 +80,50 @@ def build_steps(
     >>> [step.subscripts for step in build_steps(network, ((0, 1),), 8)]
     ['iij->j', 'j,jk->k']
     """
+    steps = plain_steps(network, path, itemsize, conj)
+    return in_orders(network, steps, [step.output for step in like]) if like else in_best_orders(network, steps)
+
+
+def plain_steps(network: Network, path: Path, itemsize: int, conj: Sequence[int] = ()) -> tuple[Step, ...]:
+    """Steps of a path with results in the usual orders of labels.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk->k", (2, 3), (3, 4))
+    >>> plain_steps(p._network, ((0, 1),), 8) == p.steps
+    True
+    """
     steps = None
     if native.AVAILABLE and not conj and network.terms == network.inputs and RESERVED.isdisjoint(network.names):
         _, inputs, output, names, _, extents, _ = network
         steps = native.LIBRARY.build_steps(Step, inputs, output, names, extents, path, itemsize)
     if steps is None:
         steps = _Builder(network, itemsize, conj).build(path)
+    return steps
+
+
+def in_best_orders(network: Network, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The same steps, with results in the orders of labels that serve the whole contraction best.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk->k", (2, 3), (3, 4))
+    >>> in_best_orders(p._network, p.steps) == p.steps
+    True
+    """
     if len(steps) == 1:  # whose result has the order that was asked for
         return steps
-    orders = [step.output for step in like] if like else chosen_orders(network, steps)
-    return steps if orders is None else reordered(steps, orders, network, _Texts(network).__getitem__)
+    orders = chosen_orders(network, steps)
+    return steps if orders is None else in_orders(network, steps, orders)
+
+
+def in_orders(network: Network, steps: tuple[Step, ...], orders: Sequence[Labels]) -> tuple[Step, ...]:
+    """The same steps, with the labels of their results in these orders.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk->ik", (2, 3), (3, 4))
+    >>> in_orders(p._network, p.steps, [p.output]) == p.steps
+    True
+    """
+    return reordered(steps, orders, network, _Texts(network).__getitem__)
 
 
 class _Texts(dict[Labels, str]):
