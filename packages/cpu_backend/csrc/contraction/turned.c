@@ -3,7 +3,8 @@
  *
  * result[i...] = first[i...] * second[i...], where an operand may lack axes. One that lies in another order is *turned*: of
  * every block its elements are copied into a buffer, in the order of the result, as a strided copy is (copy/permute.h),
- * and the product reads the buffer. A block holds long runs of every array, so that lines of the cache are fetched once
+ * and the product reads the buffer. There they are repeated along inner axes that the operand lacks, so that rows of the
+ * product are long, whichever axes come first. A block holds long runs of every array, so that lines of the cache are fetched once
  * and whole; and while it is multiplied, the runs of the next one are asked for.
  *
  * Each axis has a part that blocks take of it: all, one element, or some, and then the last block begins early enough to
@@ -26,6 +27,7 @@
 
 enum { WORTH_A_THREAD = 1 << 17 };         /* elements */
 enum { SHORT_ROW_BYTES = 8 * CACHE_LINE }; /* several are multiplied together */
+enum { LONG_ROW = 64 };                    /* elements */
 static const double NANOSECONDS = 1.0;     /* an element */
 
 enum { OPERANDS = 2 };
@@ -200,12 +202,13 @@ static bool cut(TurnedPlan *plan, const Group *axes, const Index *parts, Group *
     return false;
 }
 
-/* What copies an operand's part of a block, and its steps in the buffer; -1 with an exception set. */
+/* What copies an operand's part of a block, and its steps in the buffer; -1 with an exception set. Along an axis that the
+ * operand lacks its elements are repeated, if rows would be short without it. */
 static int turn(TurnedPlan *plan, Group *block, Role role) {
-    Index extents[MAX_RANK], from[MAX_RANK], to[MAX_RANK], size = 1;
+    Index extents[MAX_RANK], from[MAX_RANK], to[MAX_RANK], size = 1, inside = 1;
     int rank = 0;
-    for (int axis = block->rank - 1; axis >= 0; axis--) {
-        if (block->axes[axis].stride[role] == 0) continue;
+    for (int axis = block->rank - 1; axis >= 0; inside *= block->axes[axis--].extent) {
+        if (block->axes[axis].stride[role] == 0 && inside >= LONG_ROW) continue;
         extents[rank] = block->axes[axis].extent;
         from[rank] = block->axes[axis].stride[role];
         to[rank++] = block->axes[axis].stride[role] = size;

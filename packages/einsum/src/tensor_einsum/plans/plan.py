@@ -58,7 +58,7 @@ class Plan(PlanMethods, SliceMethods):
         conj: positions of complex operands that are taken conjugated.
         output_shape, output_dtype: of the result.
         path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``. As it was given or found:
-            factors that only scale are taken where they cost least (``tensor_einsum.steps.scalings``), as ``steps`` show.
+            ``steps`` take factors that only scale where they cost least (``tensor_einsum.steps.scalings``).
         sliced: labels that are cut, as numbers, each with the extent of its parts; () for a plan without slices.
         steps: what is executed, in order (:class:`Step`); of a sliced plan, for one full slice.
         flops: additions and multiplications of all steps of all slices, one each: 2 per product that is summed, 1 per

@@ -22,6 +22,8 @@ _RUN: Final = 64  # and in an operand that is turned
 _LARGEST_BLOCK: Final = 1 << 18  # bytes
 _IN_ORDER: Final = 16  # neighbours in the order of the result that are worth loading as they lie
 _FEWEST_LANES: Final = 8
+_MOST_OVERLAP: Final = 1.3  # 13 drawn products above it took 1.27 of the pair kernel's time, 178 below 0.69
+_LONG_ROW: Final = 64  # elements of a row within which what is turned is repeated along axes that it lacks
 _FEWEST_BYTES: Final = 1 << 22  # of a result; smaller ones and their operands stay near
 
 
@@ -54,10 +56,13 @@ def plan_turned(
     turns = _lies_across(axes, FIRST, x), _lies_across(axes, SECOND, y)
     if time >= below or not any(turns):
         return None
-    parts = _parts(axes, [role for role in (FIRST, SECOND) if turns[role]])
-    if prod(parts) * memory.ITEMSIZE[result.dtype] > _LARGEST_BLOCK or _lanes(axes, parts, turns) < _FEWEST_LANES:
-        return None
-    return TurnedProduct(tuple(axes), parts, turns, time)
+    for turned in dict.fromkeys((turns, (True, True))):  # both, where one lacks the innermost axis, and that is short
+        parts = _parts(axes, [role for role in (FIRST, SECOND) if turned[role]])
+        if prod(parts) * memory.ITEMSIZE[result.dtype] > _LARGEST_BLOCK or _overlap(axes, parts) > _MOST_OVERLAP:
+            return None
+        if _lanes(axes, parts, turned) >= _FEWEST_LANES:
+            return TurnedProduct(tuple(axes), parts, turned, time)
+    return None
 
 
 def _lies_across(axes: Sequence[Axis], role: int, operand: Operand) -> bool:
@@ -94,17 +99,30 @@ def _parts(axes: Sequence[Axis], turned: Sequence[int]) -> tuple[int, ...]:
     return tuple(parts)
 
 
+def _overlap(axes: Sequence[Axis], parts: Sequence[int]) -> float:
+    """How often blocks compute an element, in the mean: the last one along an axis is as large as the others.
+
+    >>> _overlap([Axis((0,), 7, (1, 1, 1)), Axis((1,), 8, (7, 7, 7))], (7, 3))
+    1.125
+    """
+    return prod([-(-axis.extent // part) * part / axis.extent for axis, part in zip(axes, parts, strict=True)])
+
+
 def _lanes(axes: Sequence[Axis], parts: Sequence[int], turns: tuple[bool, bool]) -> int:
     """Neighbours in a block of the result that are neighbours in every operand, or in its buffer, or one element.
 
-    >>> _lanes([Axis((0,), 9, (1, 9, 4)), Axis((1,), 4, (None, 1, 1))], (9, 4), (True, False))
+    >>> _lanes([Axis((0,), 9, (1, 9, 4)), Axis((1,), 4, (None, 1, 1))], (9, 4), (False, False))
     4
+    >>> _lanes([Axis((0,), 9, (9, 1, 4)), Axis((1,), 4, (None, 9, 1))], (9, 4), (True, True))  # the first one repeated
+    36
     """
-    lanes = 1
+    lanes, first = 1, None
     for axis, part in zip(reversed(axes), reversed(parts), strict=True):
         steps = [axis.strides[role] or 0 for role in (FIRST, SECOND)]
-        alike = [step != 0 for step in steps] == [bool(axes[-1].strides[role]) for role in (FIRST, SECOND)]
-        if not (alike and any(steps) and all(turns[role] or step in (0, lanes) for role, step in enumerate(steps))):
+        has = [step != 0 or (turns[role] and lanes < _LONG_ROW) for role, step in enumerate(steps)]
+        first = first or has
+        alike = has == first and any(has)
+        if not (alike and all(turns[role] or step in (0, lanes) for role, step in enumerate(steps))):
             break
         lanes *= part
         if part < axis.extent:
