@@ -105,13 +105,8 @@ def threaded(count: int) -> Suite | str:
 
 
 def strict(folder: Path) -> Suite:
-    """Every version as users get it, in which a warning is an error, and so is a function that takes much stack.
-
-    ``make test`` and ``make check`` set the environment up so; what they compiled is taken where it is up to date.
-    """
-    for objects in (PACKAGE / "build").glob(f"editable.*-{sys.implementation.cache_tag}/native"):
-        shutil.copytree(objects, folder / "strict" / "objects" / "native", dirs_exist_ok=True)
-    built = extension(folder / "strict", CFLAGS="-Werror")
+    """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
+    built = extension(with_objects(folder / "strict"), CFLAGS="-Werror")
     what = "every array compared with the form of its operand, and no warning of the compiler"
     checked = [str(TESTS / f"test_{name}.py") for name in ("native_arguments", "call_checks", "native_regressions")]
     return Suite(what, [*checked, *NO_SKIPS], {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
@@ -119,9 +114,19 @@ def strict(folder: Path) -> Suite:
 
 def plain(folder: Path) -> Suite:
     """The version for any processor."""
-    built = extension(folder / "plain", NATIVE_PLAIN="1")
+    built = extension(with_objects(folder / "plain"), NATIVE_PLAIN="1")
     what = "native kernels in plain C, as any processor runs them"
     return Suite(what, [*KERNEL_TESTS, *NO_SKIPS, *OWN], ORACLE | {"TENSOR_CPU_NATIVE": built})
+
+
+def with_objects(folder: Path) -> Path:
+    """The folder of a build, with what the installed extension was made of: objects that serve both stay up to date.
+
+    ``make test`` and ``make check`` install with ``-Werror``, so those of the strict build are all there.
+    """
+    for objects in (PACKAGE / "build").glob(f"editable.*-{sys.implementation.cache_tag}/native"):
+        shutil.copytree(objects, folder / "objects" / "native", dirs_exist_ok=True)
+    return folder
 
 
 class Watched:

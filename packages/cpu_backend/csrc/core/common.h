@@ -33,6 +33,14 @@ static inline Index rounded_up(Index count, Index multiple) { return pieces(coun
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/* A function that becomes part of each one that calls it. Where nothing is optimised, or sanitizers watch, it is called:
+ * nobody waits for such kernels, but for their compiler, which would take ten times as long. */
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
 static const int ELEMENT_BYTES[ELEMENT_TYPES] = {4, 8, 8, 16, 4, 8, 1};
 
 #endif

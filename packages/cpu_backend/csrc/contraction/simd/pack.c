@@ -4,8 +4,6 @@
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
-
-#define INLINE static inline __attribute__((always_inline))
 #endif
 
 /* The only type of one byte is Bool: true is whatever is not 0, and 1 in a panel. */

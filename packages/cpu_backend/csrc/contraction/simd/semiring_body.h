@@ -34,8 +34,7 @@ static unsigned char NAME(marks)(const char *start, Index count) {
 }
 
 /* One tile of the result from one panel of each operand. Row r of it begins at rows[r]. */
-static inline __attribute__((always_inline)) void NAME(tile)(const T *left, const T *right, Index depth, T *const *rows,
-                                                             bool continues, bool may_give_nan) {
+INLINE void NAME(tile)(const T *left, const T *right, Index depth, T *const *rows, bool continues, bool may_give_nan) {
     enum { LANES = NAME(LANES) };
     VECTOR sums[LEFT_WIDTH][RIGHT_VECTORS];
 #pragma GCC unroll 8

@@ -4,8 +4,7 @@
  * stride that is negative and no neighbour's: those elements are put side by side forwards, then turned.
  */
 
-static inline __attribute__((always_inline)) void NAME(take_steps)(char *restrict target, const char *restrict source,
-                                                                   Index count, Index stride) {
+INLINE void NAME(take_steps)(char *restrict target, const char *restrict source, Index count, Index stride) {
     const Index size = (Index)sizeof(T);
     for (Index i = 0; i < count; i++) memcpy(target + i * size, source + i * stride * size, sizeof(T));
 }

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
 #define T float

@@ -21,8 +21,6 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
 typedef double Lane __attribute__((vector_size(LANES * 8)));
 typedef uint64_t Bits __attribute__((vector_size(LANES * 8)));
 

@@ -7,7 +7,6 @@
 #include <float.h>
 #include <math.h>
 
-#define INLINE static inline __attribute__((always_inline))
 #define NAME(f) SIMD_JOIN(f, SUFFIX)
 
 /* Means of squares of F64 below this may have lost what squares below the range would have added. */

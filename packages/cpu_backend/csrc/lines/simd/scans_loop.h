@@ -23,8 +23,7 @@ static void NAME(SIMD_JOIN(SCAN, along))(Index lines, Index length, const void *
 }
 
 /* A few columns, whose number is a constant where this is inlined. */
-static inline __attribute__((always_inline)) void NAME(SIMD_JOIN(SCAN, few))(Index length, const int columns,
-                                                                             Index stride, const S *a, T *d) {
+INLINE void NAME(SIMD_JOIN(SCAN, few))(Index length, const int columns, Index stride, const S *a, T *d) {
     T sums[6];
     for (int i = 0; i < columns; i++) d[i] = sums[i] = READ(a[i]);
     for (Index k = 1; k < length; k++) {

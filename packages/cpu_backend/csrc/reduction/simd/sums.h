@@ -28,8 +28,6 @@ enum { VECTOR_BYTES = 32 };
 enum { VECTOR_BYTES = 16 };
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
 typedef uint32_t Words __attribute__((vector_size(VECTOR_BYTES)));
 
 /* A vector of the first `bytes` at an address, fewer than VECTOR_BYTES, and zeros: nothing behind them is read. For all
