@@ -239,11 +239,12 @@ def sliced_steps(network: Network, cuts: Sequence[Cut], path: Path, itemsize: in
     steps = build_steps(slice_network(network, cuts), path, itemsize, conj)
     varies = varying(network, cuts, steps)
     first = len(network.inputs)
+    slices = prod(grid(cuts, network.extents))
     flops = counted = Fraction(0)
     for step, mean, own in zip(
         steps, _mean_steps(network, cuts, path, conj, steps) or steps, varies[first:], strict=True
     ):
-        times = prod(grid(cuts, network.extents)) if own else 1
+        times = slices if own else 1
         embedded = _mean_size(step.output, network, cuts) if step.kind == "conj" else None
         flops += times * (mean.flops if embedded is None else embedded)
         counted += times * (mean.opt_einsum_flops if embedded is None else embedded)
