@@ -53,16 +53,18 @@ static void begin_limited(Rounds *rounds, Chain *chain, int number, Leash *leash
     leash->work += banding.work;
     const double bands = chain->best_cost;
     chain_begin(chain, &annealed, NULL);
-    double least = chain->cost;
+    double least = chain->cost, weight = chain->slices.weight;
     for (int i = 0; i < 2 && !clock_over(rounds->clock); i++) {
         if (chain->start_costs[KINDS[i]] == INFINITY) continue;
         chain_begin(chain, &chain->starts[KINDS[i]], NULL);
         if (chain->cost >= least) continue;
         least = chain->cost;
+        weight = chain->slices.weight;
         cheapest = &chain->starts[KINDS[i]];
     }
     if (least < bands + ONE * FAR) {
-        const double scale = warmth_of(least), hot = cheapest == &annealed ? WARM : RAW;
+        const double scale = warmth_of(least - weight), /* what a slice costs: rotations know no more */
+            hot = cheapest == &annealed ? WARM : RAW;
         chain_lower(chain, cheapest, scale * hot, scale * COLD, leash);
     }
     memory_release(&chain->memory, mark);

@@ -7,7 +7,7 @@ the first, and shared by all. Operands are read through views: no element is cop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -100,9 +100,9 @@ class SlicedExecutable:
         """All steps for slices of these extents, and the forms of operands and results."""
         plan, first = self.plan, len(self.plan.inputs)
         network = slice_network(plan._network, plan.sliced, parts)
-        readings, views = [], []
+        readings, views, cut = [], [], parts_by_label(plan, parts)
         for operand, form in enumerate(self._forms):
-            reading = bind_reading(plan, form, plan.inputs[operand], parts)
+            reading = bind_reading(plan, form, plan.inputs[operand], cut)
             views.append(reading.view if reading else form)
             if reading:
                 readings.append((operand, reading))
@@ -247,18 +247,31 @@ class SlicedExecutable:
         )
 
 
-def bind_reading(plan: Plan, form: Form, labels: Labels, parts: Shape) -> Reading | None:
-    """The view of an operand, or of the result, that belongs to slices of these extents; None for all of it.
+def parts_by_label(plan: Plan, parts: Shape) -> dict[int, tuple[int, int]]:
+    """Of each label that is cut, the extent of its parts, and that of the part at hand.
+
+    >>> from tensor_einsum import plan
+    >>> parts_by_label(plan("ij->", (3, 7)).with_slices({"j": 2}), (1,))
+    {1: (2, 1)}
+    """
+    return {label: (part, extent) for (label, part), extent in zip(plan.sliced, parts, strict=True)}
+
+
+def bind_reading(plan: Plan, form: Form, labels: Labels, cut: Mapping[int, tuple[int, int]]) -> Reading | None:
+    """The view of an operand, or of the result, that belongs to slices; None for all of it.
+
+    ``cut`` is what :func:`parts_by_label` says of them.
 
     >>> from tensor_core import F64
     >>> from tensor_einsum import plan
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
     >>> p = plan("ij,jk->ik", (2, 3), (3, 4)).with_slices("j")
-    >>> bind_reading(p, form_of(F64, (2, 3), CPU), p.inputs[0], (1,)).view
+    >>> bind_reading(p, form_of(F64, (2, 3), CPU), p.inputs[0], parts_by_label(p, (1,))).view
     Form(F64, (2,), cpu)
     """
-    cut = {label: (part, extent) for (label, part), extent in zip(plan.sliced, parts, strict=True)}
+    if cut.keys().isdisjoint(labels):
+        return None
     pattern: list[tuple[int, ...]] = []
     places: list[int] = []
     for label, extent in zip(labels, form.shape, strict=True):

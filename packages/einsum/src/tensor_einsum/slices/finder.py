@@ -5,12 +5,13 @@ taken one by one, each time the one that adds the fewest flops for what it takes
 tries, of which all but the first look past the best label now and then, end with the cheapest choice; then cuts that
 are no longer needed are undone, and parts are made as long as the limit allows.
 
-The same question always has the same answer: random numbers are seeded.
+The same question always has the same answer: random numbers are seeded. Only where a caller says that it is late, there
+are no more tries, fewer labels are looked at, and cuts that are not needed stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import log, prod
 from random import Random
 from typing import Final
@@ -24,6 +25,7 @@ _WORK: Final = 3_000_000  # steps looked at, over all tries: about a second
 
 _LOOKED_AT: Final = 50_000
 """Steps looked at for each cut: of large networks only the labels are tried that take most off the results."""
+_LOOKED_AT_LATE: Final = 5_000
 
 _UNEVEN: Final = 3
 """Labels whose last part may be shorter: each doubles the kinds of slices, which all have kernels of their own."""
@@ -76,22 +78,30 @@ class Model:
         """Bytes of every step's result."""
         found = [step.bytes for step in self.steps]
         for label, part in parts.items():
-            found = self.scaled(found, label, part)
+            extent = self.network.extents[label]
+            for place in self.written[label]:
+                found[place] = found[place] // extent * part
         return found
 
-    def scaled(self, sizes: Sequence[int], label: int, part: int) -> list[int]:
-        """Sizes, when one more label is cut."""
-        extent, found = self.network.extents[label], [*sizes]
+    def scaled(self, sizes: Sequence[int], label: int, part: int, before: int | None = None) -> list[int]:
+        """Sizes, when a label is cut into parts of an extent; ``before`` is that of its parts so far, if it has any."""
+        extent, found = before or self.network.extents[label], [*sizes]
         for place in self.written[label]:
             found[place] = found[place] // extent * part
         return found
 
     def varies(self, parts: Iterable[int]) -> bytes:
         """Of every step, whether it differs from slice to slice where these labels are cut."""
+        return self._each(self._below(parts))
+
+    def _below(self, parts: Iterable[int]) -> int:
         found = 0
         for label in parts:
             found |= self.under[label]
-        return found.to_bytes(len(self.steps), "little")
+        return found
+
+    def _each(self, below: int) -> bytes:
+        return below.to_bytes(len(self.steps), "little")
 
     def lives(self, parts: Parts, sizes: Sequence[int], varies: Sequence[int]) -> list[int]:
         """Bytes that are alive in every step, beside the operands: of the shared steps, then of those of a slice."""
@@ -124,29 +134,82 @@ class Model:
             total += self.itemsize * prod([parts.get(label, extents[label]) for label in term])
         return int(self.shares[place] * total)
 
+    def least(self, sizes: Sequence[int], places: Iterable[int]) -> int:
+        """What no peak is below: the most bytes that one of these steps writes and reads, beside the operands."""
+        operands, most = len(self.network.inputs), 0
+        for place in places:
+            size = sizes[place]
+            for operand in self.steps[place].operands:
+                if operand >= operands:
+                    size += sizes[operand - operands]
+            most = max(most, size)
+        return most
+
     def peak(self, parts: Parts) -> int:
         """The most bytes at once."""
         return max(self.lives(parts, self.sizes(parts), self.varies(parts)))
 
     def flops(self, parts: Parts) -> int:
         """Flops of all slices; an int, as floats end at 2^1024."""
-        slices = 1
-        flops = [step.flops for step in self.steps]
+        return _total(self._slices(parts), self._step_flops(parts), self.varies(parts))
+
+    def flops_with(self, parts: Parts, labels: Iterable[int]) -> dict[int, int]:
+        """The same with one more label cut into parts of one, for each of these labels."""
+        slices, flops, below = self._slices(parts), self._step_flops(parts), self._below(parts)
+        found = {}
+        for label in labels:
+            extent, own = self.network.extents[label], [*flops]
+            for place in self.touched[label]:
+                own[place] //= extent
+            found[label] = _total(slices * extent, own, self._each(below | self.under[label]))
+        return found
+
+    def flops_without(self, parts: Parts) -> dict[int, int]:
+        """The same with one cut fewer, for each of them."""
+        slices, flops = self._slices(parts), self._step_flops(parts)
+        after = [0]  # what has any of the last cuts below it
+        for label in reversed(parts):
+            after.append(after[-1] | self.under[label])
+        found, before = {}, 0
+        for place, (label, part) in enumerate(parts.items(), 1):
+            extent, own = self.network.extents[label], [*flops]
+            for touched in self.touched[label]:
+                own[touched] = own[touched] * extent // part
+            below = before | after[len(parts) - place]
+            found[label] = _total(slices // -(-extent // part), own, self._each(below))
+            before |= self.under[label]
+        return found
+
+    def _slices(self, parts: Parts) -> int:
+        return prod([-(-self.network.extents[label] // part) for label, part in parts.items()])
+
+    def _step_flops(self, parts: Parts) -> list[int]:
+        """Of every step, in one slice."""
+        found = [step.flops for step in self.steps]
         for label, part in parts.items():
             extent = self.network.extents[label]
-            slices *= -(-extent // part)
             for place in self.touched[label]:
-                flops[place] = flops[place] * part // extent
-        return sum([one * slices if own else one for one, own in zip(flops, self.varies(parts), strict=True)])
+                found[place] = found[place] * part // extent
+        return found
 
 
-def find_cuts(model: Model, limit: int, start: Cuts = ()) -> Cuts | None:
+def _total(slices: int, flops: Sequence[int], varies: Sequence[int]) -> int:
+    shared = sum([one for one, own in zip(flops, varies, strict=True) if not own])
+    return shared + slices * (sum(flops) - shared)
+
+
+def _never() -> bool:
+    return False
+
+
+def find_cuts(model: Model, limit: int, start: Cuts = (), late: Callable[[], bool] = _never) -> Cuts | None:
     """Cuts with which the model keeps a limit in bytes; None where no cuts do.
 
     Args:
         model: of the whole contraction.
         limit: bytes beside the operands.
         start: cuts to begin with, as a search has found them.
+        late: says whether time is up, so that cuts that keep the limit have to do as they are.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk,kl->il", (8, 8), (8, 8), (8, 8))
@@ -164,17 +227,17 @@ def find_cuts(model: Model, limit: int, start: Cuts = ()) -> Cuts | None:
     least = work = 0
     known: set[frozenset[tuple[int, int]]] = set()
     for seed in range(_TRIES):
-        parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None)
+        parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None, late)
         work += looked
         chosen = frozenset(parts.items())
         if chosen not in known:  # few cuts behind those to begin with are often the same ones again
             known.add(chosen)
             work += 3 * len(parts) * len(model.steps)
-            _relax(model, limit, parts)
+            _relax(model, limit, parts, late)
             flops = model.flops(parts)
             if best is None or flops < least:
                 best, least = parts, flops
-        if work * _TRIES > _WORK * (seed + 1) or not looked:
+        if work * _TRIES > _WORK * (seed + 1) or not looked or late():
             break
     assert best is not None  # the first try ends with every label cut, if need be
     return ordered_cuts(network, tuple(best.items()))
@@ -185,7 +248,12 @@ def _all_labels(network: Network) -> list[int]:
 
 
 def _descend(
-    model: Model, limit: int, parts: Parts, candidates: Sequence[int], chance: Random | None
+    model: Model,
+    limit: int,
+    parts: Parts,
+    candidates: Sequence[int],
+    chance: Random | None,
+    late: Callable[[], bool],
 ) -> tuple[Parts, int]:
     """Cut one label after the other until the limit is kept; also how many steps were looked at."""
     looked = 0
@@ -198,7 +266,9 @@ def _descend(
             return parts, looked
         flops = log(max(model.flops(parts), 1))
         scores: list[tuple[float, int]] = []
-        for label in _heaviest(model, sizes, [label for label in candidates if label not in parts]):
+        most = max((_LOOKED_AT_LATE if late() else _LOOKED_AT) // max(len(sizes), 1), 1)
+        labels = _heaviest(model, sizes, [label for label in candidates if label not in parts], most)
+        for label, more in model.flops_with(parts, labels).items():
             tried = {**parts, label: 1}
             smaller = model.scaled(sizes, label, 1)
             if smaller == sizes:
@@ -207,7 +277,7 @@ def _descend(
             gain = log(limit + 1 + over) - log(limit + 1 + _excess(lives, limit))
             looked += 2 * len(lives)
             if gain > 1e-12:
-                scores.append(((max(log(max(model.flops(tried), 1)) - flops, 0.0) + 1e-6) / gain, label))
+                scores.append(((max(log(max(more, 1)) - flops, 0.0) + 1e-6) / gain, label))
         scores.sort()
         place = 0
         while chance is not None and place + 1 < len(scores) and chance.random() < 0.3:
@@ -218,9 +288,8 @@ def _descend(
         sizes, varies = model.sizes(parts), model.varies(parts)
 
 
-def _heaviest(model: Model, sizes: Sequence[int], labels: Sequence[int]) -> Sequence[int]:
+def _heaviest(model: Model, sizes: Sequence[int], labels: Sequence[int], most: int) -> Sequence[int]:
     """The labels whose results have most bytes together, in their order; as many as may be looked at."""
-    most = max(_LOOKED_AT // max(len(sizes), 1), 1)
     if len(labels) <= most:
         return labels
     held = {label: sum([sizes[place] for place in model.written[label]]) for label in labels}
@@ -233,20 +302,29 @@ def _excess(lives: Sequence[int], limit: int) -> int:
     return sum([live - limit for live in lives if live > limit])
 
 
-def _relax(model: Model, limit: int, parts: Parts) -> None:
+def _relax(model: Model, limit: int, parts: Parts, late: Callable[[], bool]) -> None:
     """Undo cuts that are not needed, the costliest first, then make parts as long as the limit allows."""
-    flops = {label: model.flops({one: part for one, part in parts.items() if one != label}) for label in parts}
+    extents, sizes = model.network.extents, model.sizes(parts)
+    flops = model.flops_without(parts)
     for label in sorted(parts, key=flops.__getitem__):
+        if late():
+            break
+        larger = model.scaled(sizes, label, extents[label], parts[label])
+        if model.least(larger, model.written[label]) > limit:  # as a rule
+            continue
         rest = {one: part for one, part in parts.items() if one != label}
-        if model.peak(rest) <= limit:
+        if max(model.lives(rest, larger, model.varies(rest))) <= limit:
             del parts[label]
-    uneven = 0
-    for label in sorted(parts, key=lambda label: -model.network.extents[label]):
-        extent = model.network.extents[label]
+            sizes = larger
+    uneven, varies = 0, model.varies(parts)
+    for label in sorted(parts, key=lambda label: -extents[label]):
+        extent = extents[label]
         fewest, most = 2, extent  # slices along the label
+        uncut = model.scaled(sizes, label, extent, parts[label])
         while fewest < most:
             middle = (fewest + most) // 2
-            if model.peak({**parts, label: -(-extent // middle)}) <= limit:
+            part = -(-extent // middle)
+            if max(model.lives({**parts, label: part}, model.scaled(uncut, label, part), varies)) <= limit:
                 most = middle
             else:
                 fewest = middle + 1
@@ -255,3 +333,4 @@ def _relax(model: Model, limit: int, parts: Parts) -> None:
             part = next(extent // count for count in range(most, extent + 1) if extent % count == 0)
         uneven += extent % part > 0
         parts[label] = part
+        sizes = model.scaled(uncut, label, part)

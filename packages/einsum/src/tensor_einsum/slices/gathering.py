@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_einsum.slices.cutting import part_extents, starts_of
-from tensor_einsum.slices.executable import Reading, bind_reading
+from tensor_einsum.slices.executable import Reading, bind_reading, parts_by_label
 from tensor_runtime.algebras import OR_AND
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import call_translated
@@ -95,7 +95,7 @@ class Gathering:
         starts = starts_of(number, plan.sliced, plan.extents)
         parts = part_extents(starts, plan.sliced, plan.extents)
         if parts not in self._readings:
-            self._readings[parts] = bind_reading(plan, self.form, plan.output, parts)
+            self._readings[parts] = bind_reading(plan, self.form, plan.output, parts_by_label(plan, parts))
         reading = self._readings[parts]
         return (reading.view, reading(self.array, starts)) if reading else (self.form, self.array)
 

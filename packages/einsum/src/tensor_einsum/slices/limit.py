@@ -8,8 +8,9 @@ measured, and made again with what was learnt, until it keeps the limit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import inf, prod
 from operator import itemgetter
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
 from tensor_core.errors import (
@@ -48,6 +49,11 @@ _UNKNOWN: Final = (
 )
 """What binding says where no kernels are there for a plan, its operands lie apart, or no memory is enough for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
+_CHOOSING: Final = 2e-4
+"""Seconds of what is left of a time for each operand, while cuts are chosen."""
+_BINDING: Final = 3e-4
+"""The same while kernels are bound."""
+_SHORTEST_SEARCH: Final = 1e-3  # seconds
 
 
 def usual_home() -> Placement:
@@ -125,10 +131,44 @@ def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
     return bind_plan(plan, forms)[0].needed_bytes
 
 
-def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan") -> Plan:
+class Deadline:
+    """When a plan has to be there: a search ends before, so that cuts can be chosen and kernels bound.
+
+    Both take at most half of the time together, as long as they keep to what they are estimated to take.
+
+    Args:
+        seconds: for all; None if it may take as long as it takes.
+        operands: how many the plan has.
+        now: tells the time.
+
+    >>> deadline = Deadline(10.0, 1000, now=lambda: 0.0)
+    >>> deadline.search_seconds(), deadline.is_late(), Deadline(None, 1000).search_seconds()
+    (9.5, False, None)
+    """
+
+    def __init__(self, seconds: float | None, operands: int, now: Callable[[], float] = perf_counter) -> None:
+        self._now = now
+        self._searched = self._chosen = inf
+        if seconds is not None:
+            scale = min(1.0, seconds / 2 / ((_CHOOSING + _BINDING) * operands))
+            self._chosen = now() + seconds - scale * _BINDING * operands
+            self._searched = self._chosen - scale * _CHOOSING * operands
+
+    def search_seconds(self) -> float | None:
+        """How long a search may take that begins now."""
+        return None if self._searched == inf else max(self._searched - self._now(), _SHORTEST_SEARCH)
+
+    def is_late(self) -> bool:
+        """Whether the cuts that there are have to do."""
+        return self._now() >= self._chosen
+
+
+def within(
+    plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan", deadline: Deadline | None = None
+) -> Plan:
     """The plan, or the same path in slices, so that it needs at most ``limit`` bytes beside operands of these forms.
 
-    Slices that the plan has already are kept if they suffice, and added to if not.
+    Slices that the plan has already are kept if they suffice, and added to if not; less well after a ``deadline``.
 
     Raises:
         MemoryLimitError: no slices keep the limit; it names the smallest one that some keep.
@@ -148,8 +188,9 @@ def within(plan: Plan, limit: int, forms: Sequence[Form], operation: str = "plan
     model = Model(network, steps, itemsize, shares)
     start = plan.sliced
     aimed = limit
+    late = (deadline or Deadline(None, 0)).is_late
     for _ in range(_ROUNDS):
-        cuts = find_cuts(model, aimed, start)
+        cuts = find_cuts(model, aimed, start, late)
         if cuts is None:
             break
         tried = replaced(plan, cuts)
@@ -192,6 +233,7 @@ def plan_within(
 
     Under another limit a search may find another path. So that the smallest limit of a refusal works when it is asked
     for, two paths are always tried before a refusal, and told of: that without a limit, and that under the least one.
+    A time that options give is for all of this.
 
     Args:
         make: plans under options; the limit is for the search alone.
@@ -210,15 +252,20 @@ def plan_within(
     1
     """
     limit = options.limit or 0
+    deadline = Deadline(options.seconds, len(forms))
+
+    def made(limit: int | None) -> Plan:
+        return make(options._replace(limit=limit, seconds=deadline.search_seconds()))
+
     try:
-        return within(make(options), limit, forms, operation)
+        return within(made(limit), limit, forms, operation, deadline)
     except MemoryLimitError:
         if not (options.optimize is True or isinstance(options.optimize, str)):  # the same path again
             raise
     refused: list[MemoryLimitError] = []
     for other in (None, 0):
         try:
-            return within(make(options._replace(limit=other)), limit, forms, operation)
+            return within(made(other), limit, forms, operation, deadline)
         except MemoryLimitError as error:
             refused.append(error)
     raise min(refused, key=lambda error: error.__dict__["smallest"])
