@@ -192,7 +192,7 @@ def eigh(
     """
     plain = b is None and subset_by_index is None and subset_by_value is None and gauge is RAW and driver is _AUTO
     if plain and check is True and out is None and overwrite is False:
-        return EighResult._make(execute_parts(EIGH, a, _AS_USUAL))
+        return execute_parts(EIGH, a, _AS_USUAL, EighResult)
     wanted = _Wanted(subset_by_index, subset_by_value, choice("eigh", "driver", driver, DRIVERS))
     if wanted.is_subset and driver != _AUTO:
         raise ArgumentError(f"eigh: driver is {driver!r} beside a subset; accepted: 'auto'", operation="eigh")

@@ -164,7 +164,7 @@ def svd(
     if (
         full is False and driver is _AUTO and gauge is RAW and check is True and out is None and overwrite is False
     ):  # 0.3 µs less
-        return SVDResult(*execute_parts(SVD, a, _AS_USUAL))
+        return execute_parts(SVD, a, _AS_USUAL, SVDResult)
     given = given_up("svd", a)[0] if flag("svd", "overwrite", overwrite) else None
     if isinstance(check, str) and check == "mask":
         return delivered("svd", _masked(a, full, driver, gauge), out, a)

@@ -68,8 +68,9 @@ def diagonal(a: Tensor, /, offset: int = 0) -> Tensor:
     >>> diagonal(tr.tensor([[1, 2, 3], [4, 5, 6]]), 1).to_numpy().tolist()
     [2, 6]
     """
-    matrix_axes("diagonal", unwrap("diagonal", a)[0].shape)
-    return move_axes(extract_diagonal(a, offset), -1, 0)
+    _, _, batch = matrix_axes("diagonal", unwrap("diagonal", a)[0].shape)
+    line = extract_diagonal(a, offset)
+    return move_axes(line, -1, 0) if batch else line
 
 
 @product_dtype

@@ -25,7 +25,7 @@ TAKES: Final = """batches of small systems that fill the lanes of a register, an
 sides; no unit diagonal"""
 FEW_SIDES: Final = 2
 """Right-hand sides with which substitution goes along columns, unless it is transposed."""
-_FEWEST_ROWS: Final = {"C32": 17, "C64": 8, "F32": 17, "F64": 8}
+_FEWEST_ROWS: Final = 8
 _MOST_ROWS: Final = 1 << 24
 """Rows between which it does so, whatever the batch is (``may_go_along_columns`` in csrc/linalg/batched_simd.h)."""
 _LARGEST: Final = 64
@@ -34,7 +34,7 @@ _SMALL: Final = 16
 """Rows up to which a group of matrices stays in the first-level cache."""
 _FEWEST: Final = 6
 """Larger matrices in a batch with which a group of them is done before BLAS is."""
-_FILLING: Final = 100
+_FILLING: Final = 1024
 """Numbers in a small matrix, or in its right-hand sides, per matrix in the batch. With more, BLAS is done before a
 group of mostly copies is."""
 
@@ -84,7 +84,7 @@ def _fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
     rows, columns, count = b.shape[0], prod(b.shape[1:2]), prod(b.shape[2:])
     if params.unit_diagonal or a.dtype not in FLOATING or 0 in b.shape:
         return False
-    if columns <= FEW_SIDES and not params.transpose and _FEWEST_ROWS[a.dtype.name] <= rows <= _MOST_ROWS:
+    if columns <= FEW_SIDES and not params.transpose and _FEWEST_ROWS <= rows <= _MOST_ROWS:
         return True
     if not 0 < rows <= _LARGEST:
         return False
