@@ -123,7 +123,22 @@ def test_a_singular_matrix_is_refused_alike_in_every_batch(dtype: str, side: int
 
 @pytest.mark.parametrize(
     "shape",
-    [(1, 1), (2, 2), (5, 5), (6, 6), (7, 7), (8, 8), (9, 9), (15, 15), (16, 16), (8, 5), (6, 8), (7, 6), (3, 9), (9, 6)],
+    [
+        (1, 1),
+        (2, 2),
+        (5, 5),
+        (6, 6),
+        (7, 7),
+        (8, 8),
+        (9, 9),
+        (15, 15),
+        (16, 16),
+        (8, 5),
+        (6, 8),
+        (7, 6),
+        (3, 9),
+        (9, 6),
+    ],
 )
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ROTATIONS)

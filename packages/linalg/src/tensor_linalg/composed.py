@@ -61,6 +61,7 @@ class failing_as:  # noqa: N801  # a class, as a context made of a generator tak
     Traceback (most recent call last):
     tensor_runtime.errors.NonFiniteError: lq: operand a holds NaN or an infinity at element (1, 0); accepted: finite ...
     """
+
     __slots__ = ("_named",)
 
     def __init__(

@@ -378,4 +378,4 @@ def eigvalsh(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | 
     """
     if check is not True and asks_for_mask(check):
         return masked_result("eigvalsh", lambda x: eigvalsh(x, check=False), a, out=out)
-    return execute_with_params(EIGVALSH, a, flag("eigvalsh", "check", check), out)
+    return execute_with_params(EIGVALSH, a, check is True or flag("eigvalsh", "check", check), out)

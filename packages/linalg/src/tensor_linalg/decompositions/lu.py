@@ -197,5 +197,5 @@ def lu_factor(
     spec = LU_FACTOR
     if overwrite is not False and flag("lu_factor", "overwrite", overwrite):
         spec, (a,) = LU_FACTOR_OVERWRITING, given_up("lu_factor", a)
-    found = execute_parts(spec, a, flag("lu_factor", "check", check), LUFactors)
+    found = execute_parts(spec, a, check is True or flag("lu_factor", "check", check), LUFactors)
     return found if out is None else delivered("lu_factor", found, out, a)

@@ -277,7 +277,7 @@ def svdvals(
         return masked_result("svdvals", lambda x: svdvals(x, driver=driver, check=False), a, out=out)
     if driver is not _AUTO:
         choice("svdvals", "driver", driver, DRIVERS)
-    return execute_with_params(SVDVALS, a, (flag("svdvals", "check", check), driver), out)
+    return execute_with_params(SVDVALS, a, (check is True or flag("svdvals", "check", check), driver), out)
 
 
 class PolarResult(NamedTuple, Generic[FactorT]):

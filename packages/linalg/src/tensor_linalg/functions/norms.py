@@ -167,7 +167,8 @@ def _norms(a: Tensor, order: Order) -> Tensor:
     if order in _OF_SINGULAR_VALUES:
         values = svdvals(a, check=False)
         return sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1]
-    sums = statistics.norm(a, 1, 0 if order in (1, -1) else 1)
+    axis = 0 if order in (1, -1) else 1
+    sums = sum(abs(a), axis) if a.dtype.kind == "complex" else statistics.norm(a, 1, axis)  # a tenth of the time
     return (max if order in (1, inf) else min)(sums, 0)
 
 
@@ -296,9 +297,9 @@ def cond(
     if order in (2, -2):
         with failing_as(operation):
             values = svdvals(a, check=check)
-        first, last = (values[0], values[-1]) if order == 2 else (values[-1], values[0])
-        found = divide(first, last)
-        return placed(operation, where(equal(values[0], 0.0), inf, found), out, a)
+        largest, smallest = values[0], values[-1]
+        found = divide(largest, smallest) if order == 2 else divide(smallest, largest)
+        return placed(operation, where(equal(largest, 0.0), inf, found), out, a)
     try:
         with failing_as(operation):
             inverse = inv(a, check=check)
