@@ -14,6 +14,11 @@ INLINE Number packed_corner(const Number *rows, int half) {
     return choose(0xcc, choose(0x88, of_pair[3], of_pair[2]), choose(0x22, of_pair[1], of_pair[0]));
 }
 
+/* choose() by a mask that the compiler knows, which has lanes of both kinds or not. */
+INLINE Number choose_known(Mask mask, Number yes, Number no) {
+    return mask == 0 ? no : mask == (Mask)~0 ? yes : choose(mask, yes, no);
+}
+
 /* The two rows of pair i, turned by columns and by rows, where the next round wants them. A block whose row comes after
  * its column is turned by columns first, and one that comes before by rows, as its mirror image is. */
 INLINE void eigh_turn_pair(const Number *rows, Number *next, int i, int half, Number turn, Number moved_turn,
@@ -22,19 +27,19 @@ INLINE void eigh_turn_pair(const Number *rows, Number *next, int i, int half, Nu
     const Number upper = permuted(rows[i], moves->moved), upper_crossed = permuted(rows[i], moves->crossed);
     const Number lower = permuted(rows[half + i], moves->moved);
     const Number lower_crossed = permuted(rows[half + i], moves->crossed);
-    Mask columns_first = 0;
+    Mask columns_first = i + 1 < half ? 0 : (Mask)~0; /* what becomes of its own block is known */
 #pragma GCC unroll 4
     for (int j = 0; j < i; j++)
         columns_first |=
             (Mask)(1u << lane_of(next_place(j, half), half) | 1u << lane_of(next_place(half + j, half), half));
-    const Number first = choose(columns_first, moved_turn, upper_turn);
-    const Number last = choose(columns_first, upper_turn, moved_turn);
-    const Number lower_first = choose(columns_first, moved_turn, lower_turn);
-    const Number lower_last = choose(columns_first, lower_turn, moved_turn);
-    const Number x = add_product(upper, first, choose(columns_first, upper_crossed, lower));
-    const Number x_other = add_product(choose(columns_first, lower, upper_crossed), first, lower_crossed);
-    const Number y = add_product(lower, lower_first, choose(columns_first, lower_crossed, upper));
-    const Number y_other = add_product(choose(columns_first, upper, lower_crossed), lower_first, upper_crossed);
+    const Number first = choose_known(columns_first, moved_turn, upper_turn);
+    const Number last = choose_known(columns_first, upper_turn, moved_turn);
+    const Number lower_first = choose_known(columns_first, moved_turn, lower_turn);
+    const Number lower_last = choose_known(columns_first, lower_turn, moved_turn);
+    const Number x = add_product(upper, first, choose_known(columns_first, upper_crossed, lower));
+    const Number x_other = add_product(choose_known(columns_first, lower, upper_crossed), first, lower_crossed);
+    const Number y = add_product(lower, lower_first, choose_known(columns_first, lower_crossed, upper));
+    const Number y_other = add_product(choose_known(columns_first, upper, lower_crossed), lower_first, upper_crossed);
     const Mask of_first = (Mask)(1u << lane_of(next_place(i, half), half));
     const Mask of_second = (Mask)(1u << lane_of(next_place(half + i, half), half));
     next[next_place(i, half)] = choose(of_second, left, add_product(x, last, x_other));

@@ -87,7 +87,7 @@ INLINE Number load_packed(const char *from, int count, bool narrow) {
     const int doubles = count * PARTS, few = doubles < LANES ? doubles : LANES;
     Lane parts[2] = {load_some(from, few, narrow)};
     if (PARTS == 2) {
-        const Lane rest = load_some(from + few * (narrow ? sizeof(float) : sizeof(double)), doubles - few, narrow);
+        const Lane rest = load_some(from + few * (int)(narrow ? sizeof(float) : sizeof(double)), doubles - few, narrow);
         part_pairs(parts[0], rest, &parts[0], &parts[1]);
     }
     Number result;
@@ -101,7 +101,7 @@ INLINE void store_packed(char *to, Number x, int count, bool narrow) {
     memcpy(parts, &x, sizeof x);
     if (PARTS == 2) {
         join_pairs(parts[0], parts[1], &parts[0], &parts[1]);
-        store_some(to + few * (narrow ? sizeof(float) : sizeof(double)), parts[1], doubles - few, narrow);
+        store_some(to + few * (int)(narrow ? sizeof(float) : sizeof(double)), parts[1], doubles - few, narrow);
     }
     store_some(to, parts[0], few, narrow);
 }
