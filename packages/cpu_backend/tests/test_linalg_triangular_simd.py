@@ -70,11 +70,23 @@ def test_a_matrix_has_the_same_bits_wherever_it_stands_in_a_batch(dtype: DType, 
     whole = kernels(dtype, size, columns, 50, params)[0](a, b)
     for k, few in ((0, 1), (7, 1), (49, 1), (20, 5)):
         alone = kernels(dtype, size, columns, few, params)[0]
-        if alone is None:  # too few to fill the lanes
-            assert size <= 16 and dtype in (F32, C32)
-            continue
         part = slice(k, k + few)
         assert alone(a[part], b[part]).tobytes() == whole[part].tobytes()
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
+@pytest.mark.parametrize(("size", "count"), [(1, 5), (4, 1), (8, 40), (16, 3)])
+@pytest.mark.parametrize("transpose", [False, True])
+def test_diagonals_that_are_taken_to_be_ones_are_not_read(dtype: DType, size: int, count: int, transpose: bool) -> None:
+    a, b = arrays(dtype, size, 2, count)
+    params = TriangularSolveParams(True, transpose, False, True)
+    ones, unread = a.copy(), a.copy()
+    ones.reshape(count, -1)[:, :: size + 1] = 1
+    unread.reshape(count, -1)[:, :: size + 1] = np.nan
+    expected = kernels(dtype, size, 2, count, params._replace(unit_diagonal=False))[0](ones, b)
+    assert kernels(dtype, size, 2, count, params)[0](unread, b).tobytes() == expected.tobytes()
+    assert checked(dtype, size, 2, count, params)[0](unread, b).tobytes() == expected.tobytes()
+    assert np.isnan(unread.reshape(count, -1)[:, :: size + 1]).all()
 
 
 def test_zeros_on_a_diagonal_give_infinities_and_the_other_triangle_may_hold_anything() -> None:
@@ -87,14 +99,14 @@ def test_zeros_on_a_diagonal_give_infinities_and_the_other_triangle_may_hold_any
     assert np.isfinite(np.delete(found, 3, 0)).all()
 
 
-def test_few_or_large_matrices_and_unread_diagonals_are_left_to_others() -> None:
+def test_few_or_large_matrices_and_unread_diagonals_of_larger_ones_are_left_to_others() -> None:
     params = TriangularSolveParams(True, False, False, False)
     assert kernels(F64, 65, 3, 1000, params)[0] is None
     assert kernels(F64, 65, 1, 1000, params._replace(transpose=True))[0] is None
     assert kernels(F64, 17, 3, 5, params)[0] is None
     assert kernels(F64, 17, 18, 10, params)[0] is None
-    assert kernels(F64, 2, 500, 1, params)[0] is None
-    assert kernels(F64, 2, 2, 100, params._replace(unit_diagonal=True))[0] is None
+    assert kernels(F64, 2, 600, 1, params)[0] is None
+    assert kernels(F64, 17, 2, 100, params._replace(unit_diagonal=True))[0] is None
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])

@@ -31,6 +31,7 @@ NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full", "eye", "aran
 NAMES += ["uniform", "normal", "integers"]
 NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into"]
 NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
+NAMES += ["execute_parts", "execute_many"]
 DTYPES = ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"]
 
 

@@ -102,12 +102,12 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> None:
     svd_module = sys.modules["tensor_linalg.decompositions.svd"]  # whose name its function has
     computed = svd_module.execute_parts
 
-    def execute(spec: Any, a: tr.Tensor, params: Any) -> Any:
+    def execute(spec: Any, a: tr.Tensor, params: Any, *kind: type) -> Any:
         marked = (a.to_numpy() == MARK).any((0, 1))
         if marked.any():
             index = tuple(int(i[0]) for i in np.nonzero(marked)) if marked.ndim else ()
             raise NotConvergedError("svd: the iteration did not converge", operation="svd", batch_index=index)
-        return computed(spec, a, params)
+        return computed(spec, a, params, *kind)
 
     monkeypatch.setattr(svd_module, "execute_parts", execute)
 

@@ -42,6 +42,8 @@ static const struct {
     {"execute_with_params", call_with_params},
     {"execute_pair", call_pair},
     {"execute_several", call_several},
+    {"execute_parts", call_results},
+    {"execute_many", call_results_of_several},
 };
 
 PyObject *call_find(const Call *self, const Key *key) {

@@ -128,6 +128,22 @@ static inline bool exact_index(PyObject *object, Index *value) {
     return overflow == 0;
 }
 
+/* What a dictionary has for a key, borrowed; NULL, without an exception. */
+PyObject *call_entry(PyObject *dictionary, PyObject *key);
+
+/* Lets what a kernel raised become what stands for it, as in a handler of Python's; Ctrl-C and the like stay. */
+void call_translate(const Call *self, PyObject *spec, PyObject *form);
+
+/* Any number of tensors in a list or tuple. */
+enum { MOST_SEVERAL = 64, MOST_FURTHER = 8 };
+typedef struct {
+    PyObject *key; /* owned: their forms, and the params; NULL where they are left to Python */
+    PyObject *arrays[1 + MOST_SEVERAL + MOST_FURTHER]; /* owned; the place before them is for who is called */
+    Py_ssize_t count;
+} Several;
+void call_read_several(const Call *self, PyObject *operands, PyObject *params, Several *several);
+void call_let_go(Several *several);
+
 /* The kinds of calls: what stands in the place of which function. */
 #define CALL(name) PyObject *name(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names)
 CALL(call_getitem);
@@ -162,6 +178,8 @@ CALL(call_ternary);
 CALL(call_with_params);
 CALL(call_pair);
 CALL(call_several);
+CALL(call_results);
+CALL(call_results_of_several);
 CALL(call_several_into);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "core/kernel.h"
 
-enum { MOST_GIVEN = 3, MOST_SEVERAL = 64, MOST_FURTHER = 8 };
+enum { MOST_GIVEN = 3 };
 
 /* How a spec's bindings are looked up: by one form, by two in turn, by a tuple of forms, by forms and params. */
 typedef enum { BY_FORM, BY_ROW, BY_FORMS, BY_PARAMS } LookUp;
@@ -44,8 +44,7 @@ static bool read_operands(const Call *self, PyObject *const *operands, int count
     return true;
 }
 
-/* What a dictionary has for a key, borrowed; NULL, without an exception. */
-static PyObject *entry_of(PyObject *dictionary, PyObject *key) {
+PyObject *call_entry(PyObject *dictionary, PyObject *key) {
     PyObject *entry = dictionary && PyDict_CheckExact(dictionary) ? PyDict_GetItemWithError(dictionary, key) : NULL;
     if (!entry) PyErr_Clear();
     return entry;
@@ -55,9 +54,9 @@ static PyObject *entry_of(PyObject *dictionary, PyObject *key) {
 static PyObject *find_binding(const Call *self, PyObject *spec, const Given *given, LookUp look_up) {
     PyObject *found = *call_slot(spec, self->bindings_at), *binding;
     if (look_up == BY_FORM) {
-        binding = entry_of(found, given->keys[0]);
+        binding = call_entry(found, given->keys[0]);
     } else if (look_up == BY_ROW) {
-        binding = entry_of(entry_of(found, given->keys[0]), given->keys[1]);
+        binding = call_entry(call_entry(found, given->keys[0]), given->keys[1]);
     } else {
         const int count = given->count + (look_up == BY_PARAMS);
         PyObject *key = PyTuple_New(count);
@@ -66,7 +65,7 @@ static PyObject *find_binding(const Call *self, PyObject *spec, const Given *giv
             return NULL;
         }
         for (int i = 0; i < count; i++) PyTuple_SET_ITEM(key, i, Py_NewRef(given->keys[i]));
-        binding = Py_XNewRef(entry_of(found, key));
+        binding = Py_XNewRef(call_entry(found, key));
         Py_DECREF(key);
         return binding;
     }
@@ -136,8 +135,7 @@ static PyObject *take_raised(void) {
 #endif
 }
 
-/* Let what a kernel raised become what stands for it, as in a handler of Python's; Ctrl-C and the like stay. */
-static void translate(const Call *self, PyObject *spec, PyObject *form) {
+void call_translate(const Call *self, PyObject *spec, PyObject *form) {
     if (!PyErr_ExceptionMatches(PyExc_Exception)) return;
     PyObject *error = take_raised(), *handled = PyErr_GetHandledException();
     PyErr_SetHandledException(error);
@@ -158,7 +156,7 @@ static PyObject *compute(const Call *self, PyObject *spec, PyObject *binding, co
                                           (size_t)given->count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     for (int i = 1; i <= given->count; i++) Py_DECREF(arrays[i]);
     if (array) return call_wrap(self, self->tensor, Py_NewRef(form), array);
-    translate(self, spec, form);
+    call_translate(self, spec, form);
     return NULL;
 }
 
@@ -181,14 +179,7 @@ static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t fl
     return call_function(self, arguments, flagged_count, names);
 }
 
-/* Any number of tensors in a list or tuple. */
-typedef struct {
-    PyObject *key; /* owned: their forms, and the params; NULL where they are left to Python */
-    PyObject *arrays[1 + MOST_SEVERAL + MOST_FURTHER]; /* owned; the place before them is for who is called */
-    Py_ssize_t count;
-} Several;
-
-static void read_several(const Call *self, PyObject *operands, PyObject *params, Several *several) {
+void call_read_several(const Call *self, PyObject *operands, PyObject *params, Several *several) {
     several->key = NULL;
     several->count = 0;
     if (!PyList_CheckExact(operands) && !PyTuple_CheckExact(operands)) return;
@@ -209,7 +200,7 @@ static void read_several(const Call *self, PyObject *operands, PyObject *params,
     PyTuple_SET_ITEM(several->key, count, Py_NewRef(params));
 }
 
-static void let_go(Several *several) {
+void call_let_go(Several *several) {
     while (several->count) Py_DECREF(several->arrays[several->count--]);
     Py_CLEAR(several->key);
 }
@@ -221,11 +212,11 @@ CALL(call_several) {
     const Py_ssize_t further = PyVectorcall_NARGS(flagged_count) - 3;
     if (names || further < 0 || further > MOST_FURTHER || !PyObject_TypeCheck(arguments[0], self->spec))
         return call_function(self, arguments, flagged_count, names);
-    read_several(self, arguments[1], arguments[2], &several);
-    PyObject *binding = several.key ? entry_of(*call_slot(arguments[0], self->bindings_at), several.key) : NULL;
+    call_read_several(self, arguments[1], arguments[2], &several);
+    PyObject *binding = several.key ? call_entry(*call_slot(arguments[0], self->bindings_at), several.key) : NULL;
     PyErr_Clear();
     if (!binding) {
-        let_go(&several);
+        call_let_go(&several);
         return call_function(self, arguments, flagged_count, names);
     }
     Py_INCREF(binding);
@@ -235,8 +226,8 @@ CALL(call_several) {
     PyObject *array = PyObject_Vectorcall(PyTuple_GET_ITEM(binding, 0), several.arrays + 1,
                                           (size_t)(several.count + further) | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     PyObject *result = array ? call_wrap(self, self->tensor, Py_NewRef(form), array) : NULL;
-    if (!array) translate(self, arguments[0], form);
-    let_go(&several);
+    if (!array) call_translate(self, arguments[0], form);
+    call_let_go(&several);
     Py_DECREF(binding);
     return result;
 }
@@ -252,8 +243,8 @@ CALL(call_several_into) {
         return call_function(self, arguments, flagged_count, names);
     Py_INCREF(form);
     Py_INCREF(array);
-    read_several(self, arguments[2], arguments[3], &several);
-    PyObject *binding = several.key ? entry_of(*call_slot(arguments[0], self->bindings_at), several.key) : NULL;
+    call_read_several(self, arguments[2], arguments[3], &several);
+    PyObject *binding = several.key ? call_entry(*call_slot(arguments[0], self->bindings_at), several.key) : NULL;
     PyErr_Clear();
     if (binding) {
         Py_INCREF(binding);
@@ -261,7 +252,7 @@ CALL(call_several_into) {
             compute_into(&PyTuple_GET_ITEM(several.key, 0), several.arrays + 1, several.count, binding, form, array);
         Py_DECREF(binding);
     }
-    let_go(&several);
+    call_let_go(&several);
     Py_DECREF(array);
     Py_DECREF(form);
     if (!there && PyErr_Occurred()) return NULL;

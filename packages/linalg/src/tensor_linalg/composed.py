@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
@@ -47,15 +46,7 @@ def floating_form(operation: str, a: Tensor, which: str = "operand", /) -> Form:
     return form
 
 
-@contextmanager
-def failing_as(
-    operation: str,
-    element: Callable[[int, int], Index] | None = None,
-    operand: str = "a",
-    /,
-    *,
-    instead: tuple[str, str] | None = None,
-) -> Iterator[None]:
+class failing_as:  # noqa: N801  # a class, as a context made of a generator takes three times as long
     """Errors of what is called inside bear this operation's name, and name elements of its own operand.
 
     Args:
@@ -70,10 +61,27 @@ def failing_as(
     Traceback (most recent call last):
     tensor_runtime.errors.NonFiniteError: lq: operand a holds NaN or an infinity at element (1, 0); accepted: finite ...
     """
-    try:
-        yield
-    except LinalgError as error:
-        raise renamed(operation, error, element, operand, instead or ("", "")) from None
+
+    __slots__ = ("_named",)
+
+    def __init__(
+        self,
+        operation: str,
+        element: Callable[[int, int], Index] | None = None,
+        operand: str = "a",
+        /,
+        *,
+        instead: tuple[str, str] = ("", ""),
+    ) -> None:
+        self._named = operation, element, operand, instead
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, LinalgError):
+            operation, element, operand, instead = self._named
+            raise renamed(operation, error, element, operand, instead) from None
 
 
 def renamed(

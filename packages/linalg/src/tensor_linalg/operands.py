@@ -205,7 +205,7 @@ def require_regular(operation: str, bad: Tensor, found: str, instead: str) -> No
     Traceback (most recent call last):
     tensor_runtime.errors.SingularMatrixError: cho_solve: the matrix at batch index (1,) has a zero on its diagonal; ...
     """
-    if not holds(any(bad)):
+    if not holds(any(bad) if bad.rank else bad):
         return
     batch = first(bad)
     raise SingularMatrixError(

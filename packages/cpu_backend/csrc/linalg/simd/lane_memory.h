@@ -8,6 +8,8 @@
 
 #include "linalg/simd/lane.h"
 
+#include <string.h>
+
 #if LANES > 2
 
 INLINE __m256d load4(const char *row, Index at, bool narrow) {
@@ -109,6 +111,34 @@ static __attribute__((noinline)) void store_lanes(char *group, const Lane *lanes
                                                   bool narrow) {
     if (narrow) store_as(group, lanes, row_bytes, count, true);
     else store_as(group, lanes, row_bytes, count, false);
+}
+
+/* So many doubles or floats of one matrix, and zeros; and back. */
+INLINE Lane load_some(const char *from, int count, bool narrow) {
+#if LANES == 8
+    const __mmask8 mask = (__mmask8)((1u << count) - 1);
+    return narrow ? _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask, from)) : _mm512_maskz_loadu_pd(mask, from);
+#else
+    Lane lanes = broadcast(0.0);
+    if (count == LANES && !narrow) memcpy(&lanes, from, sizeof lanes);
+    else
+        for (int i = 0; i < count; i++)
+            lanes[i] = narrow ? (double)((const float *)from)[i] : ((const double *)from)[i];
+    return lanes;
+#endif
+}
+
+INLINE void store_some(char *to, Lane lanes, int count, bool narrow) {
+#if LANES == 8
+    const __mmask8 mask = (__mmask8)((1u << count) - 1);
+    if (narrow) _mm256_mask_storeu_ps(to, mask, _mm512_cvtpd_ps(lanes));
+    else _mm512_mask_storeu_pd(to, mask, lanes);
+#else
+    for (int i = 0; i < count; i++) {
+        if (narrow) ((float *)to)[i] = (float)lanes[i];
+        else ((double *)to)[i] = lanes[i];
+    }
+#endif
 }
 
 /* The lanes in which one of so many numbers is NaN or infinite: such a number times zero is NaN, and so is the sum. */

@@ -10,34 +10,6 @@
 /* Rows in a register, matrices that take turns, and most registers that a column takes. */
 enum { BLOCK = LANES / PARTS, TURNS = LANES == 8 ? 4 : 2, MOST_BLOCKS = LARGEST_SIDE / BLOCK };
 
-/* So many doubles or floats, and zeros. */
-INLINE Lane load_some(const char *from, int count, bool narrow) {
-#if LANES == 8
-    const __mmask8 mask = (__mmask8)((1u << count) - 1);
-    return narrow ? _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask, from)) : _mm512_maskz_loadu_pd(mask, from);
-#else
-    Lane lanes = broadcast(0.0);
-    if (count == LANES && !narrow) memcpy(&lanes, from, sizeof lanes);
-    else
-        for (int i = 0; i < count; i++)
-            lanes[i] = narrow ? (double)((const float *)from)[i] : ((const double *)from)[i];
-    return lanes;
-#endif
-}
-
-INLINE void store_some(char *to, Lane lanes, int count, bool narrow) {
-#if LANES == 8
-    const __mmask8 mask = (__mmask8)((1u << count) - 1);
-    if (narrow) _mm256_mask_storeu_ps(to, mask, _mm512_cvtpd_ps(lanes));
-    else _mm512_mask_storeu_pd(to, mask, lanes);
-#else
-    for (int i = 0; i < count; i++) {
-        if (narrow) ((float *)to)[i] = (float)lanes[i];
-        else ((double *)to)[i] = lanes[i];
-    }
-#endif
-}
-
 /* Lanes from one on. */
 INLINE Mask lanes_from(int first) {
 #if LANES == 8

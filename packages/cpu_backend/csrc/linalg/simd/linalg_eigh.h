@@ -282,9 +282,14 @@ INLINE Mask eigh_load_group(const LaneProblem *problem, const char *from, Index 
     return bad;
 }
 
+#include "linalg/simd/linalg_eigh_packed.h"
+
 /* So many groups of matrices, or where `alone` single ones, which then stand in all lanes. */
 INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
                       Number *room, int n, bool alone) {
+#if LANES == 8
+    if (alone && is_packed(n)) return eigh_each_packed(problem, operands, results, count, n, true);
+#endif
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
     const Index apart = !alone, step = alone ? 1 : LANES;
     Mask bad = no_lane();
@@ -315,6 +320,9 @@ INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands,
 /* The values alone: the same rotations, of which nothing is kept. */
 INLINE bool eigvalsh_each(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
                           Number *room, int n, bool alone) {
+#if LANES == 8
+    if (alone && is_packed(n)) return eigh_each_packed(problem, operands, results, count, n, false);
+#endif
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
     const Index apart = !alone, step = alone ? 1 : LANES;
     Mask bad = no_lane();

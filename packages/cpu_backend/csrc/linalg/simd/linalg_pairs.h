@@ -1,5 +1,5 @@
 /* Jacobi's rotations of one matrix: lanes hold the pairs of columns of a round, where linalg_jacobi.h has a matrix in each
- * lane. For the last few matrices of a batch, or the only one.
+ * lane. For the last few matrices of a batch, or the only one, unless linalg_packed.h takes them.
  *
  * A round rotates all of its pairs at once; between rounds, columns move to where the next round wants them. Each element
  * goes through the same operations in the same order as there, so results are the same to the bit. An odd number of

@@ -14,6 +14,7 @@
 #include "linalg/simd/linalg_jacobi.h"
 #include "linalg/simd/linalg_pairs.h"
 #include "linalg/simd/linalg_places.h"
+#include "linalg/simd/linalg_packed.h"
 #include "linalg/simd/linalg_sweeps.h"
 #include "linalg/simd/linalg_tridiagonal.h"
 #include "linalg/simd/linalg_eigh.h"

@@ -223,6 +223,8 @@ INLINE void svd_finish_group(Number *u, Lane *squares, Number *v, int m, int n) 
     }
 }
 
+#include "linalg/simd/linalg_svd_packed.h"
+
 /* So many groups of matrices, or where `alone` single ones, which then stand in all lanes. */
 INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
                      Number *room, int m, int n, bool alone) {
@@ -235,6 +237,16 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
     for (Index group = 0; group < count; group++) {
         Number *const a = room, *const other = a + m * n, *const v = other + m * n;
         Lane *const values = (Lane *)(v + k * k);
+#if LANES == 8
+        if (alone && is_packed(k) && longer <= PACKED_SIDE) {
+            bool good = true;
+            if (svd_one_packed(problem, operands[0] + group * bytes, results[0] + group * u_bytes,
+                               results[1] + group * s_bytes, results[2] + group * vh_bytes, m, n, true, &good)) {
+                if (!good) return false;
+                continue;
+            }
+        }
+#endif
         bad |= load_numbers(problem, operands[0] + group * step * bytes, apart * bytes, wide ? other : a, m * n);
         if (wide) adjoint(a, n, other, m, m, n);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));
@@ -271,6 +283,15 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
     for (Index group = 0; group < count; group++) {
         Number *const a = room, *const other = a + m * n;
         Lane *const values = (Lane *)(other + m * n);
+#if LANES == 8
+        if (alone && is_packed(k) && longer <= PACKED_SIDE) {
+            bool good = true;
+            svd_one_packed(problem, operands[0] + group * bytes, NULL, results[0] + group * value_bytes, NULL, m, n,
+                           false, &good);
+            if (!good) return false;
+            continue;
+        }
+#endif
         bad |= load_numbers(problem, operands[0] + group * step * bytes, apart * bytes, wide ? other : a, m * n);
         if (wide) adjoint(a, n, other, m, m, n);
         const Lane back = inverse_power(scale_numbers(a, m * n, SVD_SCALE));

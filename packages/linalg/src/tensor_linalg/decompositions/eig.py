@@ -85,10 +85,9 @@ def eig(
         (values, vectors), status = masked_result("eig", lambda x: eig(x, check=False), a)
         found = EigResult(values, vectors if is_raw(gauge) else turned("eig", vectors, gauge)[0])
         return delivered("eig", MaskedResult(found, status), out, a)
-    values, vectors = execute_parts(EIG, a, flag("eig", "check", check))
+    found = execute_parts(EIG, a, check is True or flag("eig", "check", check), EigResult)
     if not is_raw(gauge):
-        vectors, _ = turned("eig", vectors, gauge)
-    found = EigResult(values, vectors)
+        found = EigResult(found.eigenvalues, turned("eig", found.eigenvectors, gauge)[0])
     return found if out is None else delivered("eig", found, out, a)
 
 
@@ -126,4 +125,4 @@ def eigvals(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | M
     """
     if check is not True and asks_for_mask(check):
         return masked_result("eigvals", lambda x: eigvals(x, check=False), a, out=out)
-    return execute_with_params(EIGVALS, a, flag("eigvals", "check", check), out)
+    return execute_with_params(EIGVALS, a, check is True or flag("eigvals", "check", check), out)

@@ -192,7 +192,7 @@ def eigh(
     """
     plain = b is None and subset_by_index is None and subset_by_value is None and gauge is RAW and driver is _AUTO
     if plain and check is True and out is None and overwrite is False:
-        return EighResult._make(execute_parts(EIGH, a, _AS_USUAL))
+        return execute_parts(EIGH, a, _AS_USUAL, EighResult)
     wanted = _Wanted(subset_by_index, subset_by_value, choice("eigh", "driver", driver, DRIVERS))
     if wanted.is_subset and driver != _AUTO:
         raise ArgumentError(f"eigh: driver is {driver!r} beside a subset; accepted: 'auto'", operation="eigh")
@@ -378,4 +378,4 @@ def eigvalsh(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | 
     """
     if check is not True and asks_for_mask(check):
         return masked_result("eigvalsh", lambda x: eigvalsh(x, check=False), a, out=out)
-    return execute_with_params(EIGVALSH, a, flag("eigvalsh", "check", check), out)
+    return execute_with_params(EIGVALSH, a, check is True or flag("eigvalsh", "check", check), out)

@@ -75,5 +75,5 @@ def ldl(a: Tensor, /, *, check: Check = True, out: Any = None) -> LDLResult | Ma
     """
     if check is not True and asks_for_mask(check):
         return masked_result("ldl", lambda x: ldl(x, check=False), a, out=out)
-    found = LDLResult(*execute_parts(LDL, a, flag("ldl", "check", check)))
+    found = execute_parts(LDL, a, check is True or flag("ldl", "check", check), LDLResult)
     return found if out is None else delivered("ldl", found, out, a)

@@ -146,7 +146,9 @@ def unpacked(packed: Tensor, short: int, /) -> tuple[Tensor, Tensor]:
     """
     lower = packed[:, :short]
     ones = eye(lower.shape[0], short, dtype=Bool, placement=packed.placement)
-    unit = where(broadcast_in_dim(ones, lower.shape, (0, 1)), 1.0, tril(lower, -1, axes=(0, 1)))
+    if lower.rank > 2:
+        ones = broadcast_in_dim(ones, lower.shape, (0, 1))
+    unit = where(ones, 1.0, tril(lower, -1, axes=(0, 1)))
     return unit, triu(packed[:short], axes=(0, 1))
 
 
@@ -195,5 +197,5 @@ def lu_factor(
     spec = LU_FACTOR
     if overwrite is not False and flag("lu_factor", "overwrite", overwrite):
         spec, (a,) = LU_FACTOR_OVERWRITING, given_up("lu_factor", a)
-    found = LUFactors(*execute_parts(spec, a, flag("lu_factor", "check", check)))
+    found = execute_parts(spec, a, check is True or flag("lu_factor", "check", check), LUFactors)
     return found if out is None else delivered("lu_factor", found, out, a)

@@ -125,7 +125,7 @@ def qr(
     (3, 3)
     """
     if check is True and mode is MODES[0] and positive is False and out is None and overwrite is False:
-        return QRResult._make(execute_parts(QR, a, True))
+        return execute_parts(QR, a, True, QRResult)
     if isinstance(check, str) and check == "mask":
         flag("qr", "overwrite", overwrite)  # a hint, which is dropped
         matrix_axes("qr", unwrap("qr", a)[0].shape)
@@ -137,9 +137,9 @@ def qr(
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
     checked = flag("qr", "check", check)
     if overwrite is not False and flag("qr", "overwrite", overwrite) and spec is QR:
-        factors = execute_parts(QR_OVERWRITING, given_up("qr", a)[0], checked)
+        factors = execute_parts(QR_OVERWRITING, given_up("qr", a)[0], checked, QRResult)
     else:
-        factors = execute_parts(spec, a, checked)
+        factors = execute_parts(spec, a, checked, QRResult)
     if positive is False or not flag("qr", "positive", positive):
-        return QRResult(*factors) if out is None else delivered("qr", QRResult(*factors), out, a)
+        return factors if out is None else delivered("qr", factors, out, a)
     return delivered("qr", QRResult(*with_positive_diagonal(*factors)), out, a)

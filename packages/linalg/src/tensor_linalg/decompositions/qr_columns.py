@@ -104,7 +104,7 @@ def qr_pivoted(
         part = max(rows, columns) * unit_of(a.dtype)
     else:
         part = number("qr_pivoted", "rtol", rtol, "None, or a number from 0 on")
-    q, r, permutation = execute_parts(QR_PIVOTED, a, flag("qr_pivoted", "check", check))
+    q, r, permutation = execute_parts(QR_PIVOTED, a, check is True or flag("qr_pivoted", "check", check))
     if min(rows, columns) == 0:
         found = PivotedQRResult(q, r, permutation, zeros(batch, dtype=I64, placement=a.placement))
         return delivered("qr_pivoted", found, out, a)

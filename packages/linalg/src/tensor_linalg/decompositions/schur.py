@@ -124,7 +124,7 @@ def schur(
     matrices("schur", a, square=True)
     complex_form = choice("schur", "form", form, _FORMS) == "complex"
     operand = convert(a, paired(a.dtype.component)) if complex_form else a
-    found = _turned(SchurResult(*execute_parts(SCHUR, operand, flag("schur", "check", check))), gauge)
+    found = _turned(execute_parts(SCHUR, operand, check is True or flag("schur", "check", check), SchurResult), gauge)
     return found if out is None else delivered("schur", found, out, a)
 
 
@@ -181,5 +181,5 @@ def hessenberg(
     """
     if check is not True and asks_for_mask(check):
         return masked_result("hessenberg", lambda x: hessenberg(x, check=False), a, out=out)
-    found = HessenbergResult(*execute_parts(HESSENBERG, a, flag("hessenberg", "check", check)))
+    found = execute_parts(HESSENBERG, a, check is True or flag("hessenberg", "check", check), HessenbergResult)
     return found if out is None else delivered("hessenberg", found, out, a)

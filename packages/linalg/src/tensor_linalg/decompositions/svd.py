@@ -164,7 +164,7 @@ def svd(
     if (
         full is False and driver is _AUTO and gauge is RAW and check is True and out is None and overwrite is False
     ):  # 0.3 µs less
-        return SVDResult(*execute_parts(SVD, a, _AS_USUAL))
+        return execute_parts(SVD, a, _AS_USUAL, SVDResult)
     given = given_up("svd", a)[0] if flag("svd", "overwrite", overwrite) else None
     if isinstance(check, str) and check == "mask":
         return delivered("svd", _masked(a, full, driver, gauge), out, a)
@@ -277,7 +277,7 @@ def svdvals(
         return masked_result("svdvals", lambda x: svdvals(x, driver=driver, check=False), a, out=out)
     if driver is not _AUTO:
         choice("svdvals", "driver", driver, DRIVERS)
-    return execute_with_params(SVDVALS, a, (flag("svdvals", "check", check), driver), out)
+    return execute_with_params(SVDVALS, a, (check is True or flag("svdvals", "check", check), driver), out)
 
 
 class PolarResult(NamedTuple, Generic[FactorT]):

@@ -76,7 +76,7 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
     """
     if check is not True and asks_for_mask(check):
         return masked_result("det", lambda x: det(x, check=False), a, out=out)
-    return execute_with_params(DET, a, flag("det", "check", check), out)
+    return execute_with_params(DET, a, check is True or flag("det", "check", check), out)
 
 
 @overload
@@ -124,5 +124,5 @@ def slogdet(a: Tensor, /, *, check: Check = True, out: Any = None) -> SlogdetRes
     """
     if check is not True and asks_for_mask(check):
         return masked_result("slogdet", lambda x: slogdet(x, check=False), a, out=out)
-    found = SlogdetResult(*execute_parts(SLOGDET, a, flag("slogdet", "check", check)))
+    found = execute_parts(SLOGDET, a, check is True or flag("slogdet", "check", check), SlogdetResult)
     return found if out is None else delivered("slogdet", found, out, a)

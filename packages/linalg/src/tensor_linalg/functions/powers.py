@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Final, Literal, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
@@ -133,7 +134,7 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
                 operation=name,
                 shapes=tuple(shapes),
             )
-    parts = cheapest_split((sides[0][0], *(n for _, n in sides)))
+    parts = _split_of((sides[0][0], *(n for _, n in sides)))
 
     def product(start: int, stop: int) -> Tensor:
         """Of the matrices from ``start`` to ``stop``, which is not among them."""
@@ -170,3 +171,7 @@ def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:
             )
             cost[start, stop], parts[start, stop] = price, middle
     return parts
+
+
+_split_of: Final = lru_cache(256)(cheapest_split)
+"""The same, kept for the latest extents."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.backends.meta import kernels_called, note_output
@@ -24,6 +24,9 @@ from tensor_runtime.dispatch.out import Out, as_target, written, written_in_piec
 from tensor_runtime.dispatch.spec import OpSpec, ViewSpec, plain_operand
 from tensor_runtime.placement import is_stand_in
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
+
+PartsT = TypeVar("PartsT", bound=tuple[Any, ...])
+"""A named tuple of tensors."""
 
 
 def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
@@ -230,8 +233,14 @@ def execute_several_into(spec: OpSpec, out: Tensor, operands: Sequence[Tensor], 
         fail(spec.name, error, out._form)
 
 
-def execute_parts(spec: OpSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor, ...]:
+@overload
+def execute_parts(spec: OpSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor, ...]: ...
+@overload
+def execute_parts(spec: OpSpec, a: Tensor, params: Hashable, kind: type[PartsT], /) -> PartsT: ...
+def execute_parts(spec: OpSpec, a: Tensor, params: Hashable, kind: type[Any] = tuple, /) -> Any:
     """One operand and hashable params, such as a decomposition has; several results.
+
+    They come in a tuple, or in a named tuple of the class given, which has a field for each.
 
     >>> from tensor_runtime.dispatch.spec import OpSpec
     >>> shapes = lambda name, a, params: ((a[0], 1), (1, a[1]))
@@ -242,16 +251,20 @@ def execute_parts(spec: OpSpec, a: Tensor, params: Hashable, /) -> tuple[Tensor,
     try:
         kernel, forms = spec.found[a._form, params]
     except MISSES:
-        return execute_many(spec, (a,), params)
+        return execute_many(spec, (a,), params, kind)
     try:
         arrays = kernel(a._array)
     except Exception as error:
         fail(spec.name, error, forms)
-    return tuple(map(wrap, forms, arrays))
+    return tuple.__new__(kind, map(wrap, forms, arrays))
 
 
-def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /) -> tuple[Tensor, ...]:
-    """Any number of tensors and params; several results.
+@overload
+def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /) -> tuple[Tensor, ...]: ...
+@overload
+def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, kind: type[PartsT], /) -> PartsT: ...
+def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, kind: type[Any] = tuple, /) -> Any:
+    """The same of any number of tensors.
 
     >>> from tensor_runtime.dispatch.spec import OpSpec
     >>> shapes = lambda name, a, params: ((a[0], 1), (1, a[1]))
@@ -262,7 +275,7 @@ def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, /) 
     pairs = [unwrap(spec.name, operand) for operand in operands]
     kernel, forms = spec.bindings[(*[form for form, _ in pairs], params)]
     arrays = call_translated(spec.name, forms, kernel, *[array for _, array in pairs])
-    return tuple(map(wrap, forms, arrays))
+    return tuple.__new__(kind, map(wrap, forms, arrays))
 
 
 def unary_into(spec: OpSpec, out: Tensor, a: Tensor, /) -> Tensor:

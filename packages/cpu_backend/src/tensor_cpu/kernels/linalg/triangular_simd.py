@@ -22,10 +22,10 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
 TAKES: Final = """batches of small systems that fill the lanes of a register, and systems with one or two right-hand \
-sides; no unit diagonal"""
+sides; of more than 16 rows no unit diagonal"""
 FEW_SIDES: Final = 2
 """Right-hand sides with which substitution goes along columns, unless it is transposed."""
-_FEWEST_ROWS: Final = {"C32": 17, "C64": 8, "F32": 17, "F64": 8}
+_FEWEST_ROWS: Final = 8
 _MOST_ROWS: Final = 1 << 24
 """Rows between which it does so, whatever the batch is (``may_go_along_columns`` in csrc/linalg/batched_simd.h)."""
 _LARGEST: Final = 64
@@ -34,13 +34,13 @@ _SMALL: Final = 16
 """Rows up to which a group of matrices stays in the first-level cache."""
 _FEWEST: Final = 6
 """Larger matrices in a batch with which a group of them is done before BLAS is."""
-_FILLING: Final = 100
+_FILLING: Final = 1024
 """Numbers in a small matrix, or in its right-hand sides, per matrix in the batch. With more, BLAS is done before a
 group of mostly copies is."""
 
 
 def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
-    """The kernel for these forms, or None where BLAS is done before, or the diagonal is not read.
+    """The kernel for these forms, or None where BLAS is done before.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -54,6 +54,7 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
     if not isinstance(a, Form) or not isinstance(b, Form) or not _fits(a, b, params):
         return None
     kernel = _lanes(a, b, result, params, triangular.bind_triangular_solve((a, b), result, params), False)
+    kernel = _with_ones(kernel, a.shape[0]) if params.unit_diagonal else kernel
     if params.conjugate and a.dtype.kind == "complex":
         return _conjugated(kernel)
     return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
@@ -76,15 +77,16 @@ def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularS
     if not _fits(a, b, params) or (params.conjugate and a.dtype.kind == "complex"):
         return None
     kernel = _lanes(a, b, result, params, triangular.bind_checked((a, b), result, params), True)
+    kernel = _with_ones(kernel, a.shape[0]) if params.unit_diagonal else kernel
     return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
 def _fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
     """Whether right-hand sides are few, or the matrices small, and not too few."""
     rows, columns, count = b.shape[0], prod(b.shape[1:2]), prod(b.shape[2:])
-    if params.unit_diagonal or a.dtype not in FLOATING or 0 in b.shape:
+    if a.dtype not in FLOATING or 0 in b.shape or (params.unit_diagonal and rows > _SMALL):
         return False
-    if columns <= FEW_SIDES and not params.transpose and _FEWEST_ROWS[a.dtype.name] <= rows <= _MOST_ROWS:
+    if columns <= FEW_SIDES and not params.transpose and _FEWEST_ROWS <= rows <= _MOST_ROWS:
         return True
     if not 0 < rows <= _LARGEST:
         return False
@@ -107,6 +109,18 @@ def _lanes(a: Form, b: Form, result: Form, params: TriangularSolveParams, fallba
         fallback=fallback,
         check=check,
     )
+
+
+def _with_ones(kernel: Kernel, rows: int) -> Kernel:
+    """Of matrices whose diagonal is not read, but taken to be ones; a copy of small ones has them."""
+
+    def with_ones(a: Array, b: Array) -> Array:
+        unit = a.copy()
+        unit.reshape(-1, rows * rows)[:, :: rows + 1] = 1.0
+        found: Array = kernel(unit, b)
+        return found
+
+    return with_ones
 
 
 def _conjugated(kernel: Kernel) -> Kernel:
