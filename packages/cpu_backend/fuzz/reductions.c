@@ -20,8 +20,8 @@ static Number folded(Fold fold, ElementType type, Number x, Number y) {
 }
 
 static Number drawn(Fold fold, ElementType type) {
-    const bool must_be_exact = fold == PRODUCT && (type == F32 || type == F64);
-    return must_be_exact ? (Number){one_in(3) ? -1 : 1, 0} : number_drawn(type);
+    const bool wraps = type == I32 || type == I64 || type == BOOL;
+    return fold == PRODUCT && !wraps ? unit_drawn(type) : number_drawn(type);
 }
 
 static void fold_numbers(void) {

@@ -260,7 +260,8 @@ static int read_fold(ReductionPlan *plan, PyObject *name, PyObject *type_name) {
     const int type = element_type_read(type_name);
     if (type < 0) return -1;
     const ElementType result = plan->result.type;
-    const int parts = result == C32 || result == C64 ? 2 : 1; /* columns of their own */
+    const bool in_parts = (result == C64 && type == F64) || (result == C32 && type == F32);
+    const int parts = in_parts ? 2 : 1; /* columns of their own */
     ElementType folded = (ElementType)type;
     plan->source_bytes = ELEMENT_BYTES[type];
     plan->fold_bytes = ELEMENT_BYTES[result] / parts;
@@ -279,8 +280,7 @@ static int read_fold(ReductionPlan *plan, PyObject *name, PyObject *type_name) {
         plan->centred = wide == DEVIATIONS;
         return 0;
     }
-    const bool fits = result == folded || (result == C64 && folded == F64) || (result == C32 && folded == F32);
-    if (plan->loops.rows != NULL && fits) return 0;
+    if (plan->loops.rows != NULL && (result == folded || in_parts)) return 0;
     PyErr_Format(PyExc_ValueError, "bind_reduce: there is no reduction %R of %R to %s", name, type_name,
                  element_type_name(result));
     return -1;

@@ -98,6 +98,26 @@ static void NAME(line)(Index count, const void *source, void *fold) {
 }
 #endif
 
+#if defined(OF_VECTORS) /* elements of which no compiler makes wider vectors */
+/* So many rows, one after the other. */
+static inline __attribute__((always_inline)) void NAME(few_rows)(const int rows, Index columns, Index row_stride,
+                                                                 const S *a, A *d) {
+    enum { LANE_COUNT = sizeof(LANES) / sizeof(A) };
+    Index i = 0;
+    for (; i + LANE_COUNT <= columns; i += LANE_COUNT) {
+        LANES x, y;
+        memcpy(&x, d + i, sizeof x);
+        for (int row = 0; row < rows; row++) {
+            memcpy(&y, a + row * row_stride + i, sizeof y);
+            x = JOIN;
+        }
+        memcpy(d + i, &x, sizeof x);
+    }
+    for (; i < columns; i++)
+        for (int row = 0; row < rows; row++) d[i] = NAME(joined)(d[i], a[row * row_stride + i]);
+}
+#endif
+
 static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds, bool begun) {
     A *d = folds;
     const S *a = source;
@@ -113,6 +133,10 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
     Index row = 0;
     if (!begun)
         for (Index i = row++; i < columns; i++) d[i] = VALUE(a[i]);
+#if defined(OF_VECTORS)
+    for (; row + 4 <= rows; row += 4) NAME(few_rows)(4, columns, row_stride, a + row * row_stride, d);
+    for (; row < rows; row++) NAME(few_rows)(1, columns, row_stride, a + row * row_stride, d);
+#endif
     /* Four distant rows at once, so that the folds are read and written less often; near ones in the order of memory,
      * which is what processors fetch ahead. */
     Index last = row_stride * (Index)sizeof(S) >= DISTANT ? rows - 4 : -1;

@@ -23,7 +23,7 @@ from tensor_runtime.protocols import Kernel, Operand
 if TYPE_CHECKING:
     from tensor_runtime.contracts.reduction import ReduceParams
 
-TAKES: Final = "sums and truths of all dtypes, and other folds of real ones, that leave fewer elements than there were"
+TAKES: Final = "sums, products and truths of all dtypes, and other folds of real ones, that leave fewer elements than there were"
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
 _SHORT_AXIS: Final = 32  # elements of a reduced axis
@@ -154,7 +154,7 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
             return decided
     if result.dtype is not (accumulator(dtype) if fold in ("sum", "prod") else dtype):
         return None
-    if dtype in _PARTS:
+    if dtype in _PARTS and name != "prod":
         if name != "sum":
             return None
         dtype, shape, strides = _PARTS[dtype], (2, *shape), (1, *(2 * stride for stride in strides))
@@ -222,7 +222,7 @@ def short_lines(
 def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -> Kernel:
     """One kernel; or, where that would jump through memory, one for the innermost reduced axis and one for the rest."""
     inner = [position for position, axis in enumerate(axes) if not axis.place][-1]
-    between = _PARTS.get(result.dtype, result.dtype)
+    between = dtype if dtype is _PARTS.get(result.dtype) else result.dtype
     if _has_rows_of_short_lines(axes, inner):
         within = axes[0].stride
         rows = LIBRARY.bind_reduce(
