@@ -32,8 +32,13 @@ typedef void (*Loop)(Index n, void *result, const void *first, const void *secon
 typedef void (*RowsLoop)(Index rows, Index columns, void *result, const void *numbers, Index step, const void *others,
                          Index pitch);
 
+/* Sets n elements of the result, which lies apart from all operands, from two of which the elements are so many apart. */
+typedef void (*StepsLoop)(Index n, void *result, const void *first, Index first_step, const void *second,
+                          Index second_step);
+
 typedef struct {
     RowsLoop rows[OPERATIONS][ELEMENT_TYPES][2]; /* with the number as the first operand, as the second; or NULL */
+    StepsLoop steps[OPERATIONS][ELEMENT_TYPES];                      /* or NULL */
     Loop loops[OPERATIONS][ELEMENT_TYPES];       /* by the type of the operands (where(): of the last two) */
 } ElementwiseKernels;
 

@@ -18,6 +18,7 @@ enum {
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
     LARGEST_TILE = 1024,
+    SHORTEST_STEPS = 16,  /* elements that are apart, along the innermost axis, for a loop of their own */
     LONG_BLOCK = 1 << 13, /* elements, about, where no workspace is needed */
     FUNCTION_COST = 4,    /* of a function of vectormath.h, in other operations */
 };
@@ -105,6 +106,7 @@ static int find_loop(Instruction *instruction, PyObject *name, ElementType type)
     if (operation >= 0) {
         const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
         instruction->loop = kernels->loops[operation][type];
+        instruction->steps = kernels->steps[operation][type];
         if (kernels->rows[operation][type][0] != NULL) instruction->rows = kernels->rows[operation][type];
         instruction->widens = operation_widens((Operation)operation);
         instruction->operand_count = OPERATION_OPERANDS[operation];
@@ -231,12 +233,28 @@ static bool goes_by_rows(ElementwisePlan *plan) {
     return plan->by_rows != NULL;
 }
 
+/* Whether elements of an operand of the only instruction, which has such a loop, are apart along the innermost axis. Read so,
+ * 5e5 sums of every second element take 170 us, and 197 where blocks of either operand are made compact first. */
+static bool goes_by_steps(ElementwisePlan *plan) {
+    const Instruction *only = &plan->instructions[0];
+    const BlockOperand *operands = plan->blocks.operands;
+    const int inner = plan->blocks.rank - 1, first = only->operands[0], second = only->operands[1];
+    if (only->steps == NULL || plan->blocks.shape[inner] < SHORTEST_STEPS) return false;
+    if (first >= plan->blocks.operand_count || second >= plan->blocks.operand_count) return false; /* constants */
+    const Index steps[] = {operands[first].strides[inner], operands[second].strides[inner]};
+    if (steps[0] < 0 || steps[1] < 0 || (steps[0] <= 1 && steps[1] <= 1)) return false;
+    plan->by_steps = only->steps;
+    plan->number = first;
+    plan->row = second;
+    return true;
+}
+
 /* One operation that needs no workspace: with fewer, longer blocks sums within the cache take 0.95 of the time. */
 static void cut_longer(ElementwisePlan *plan) {
     BlockPlan *blocks = &plan->blocks;
     bool in_place = blocks->rank == 1;
     for (int k = 0; k < blocks->operand_count; k++) in_place = in_place && blocks->operands[k].access == IN_PLACE;
-    if (!in_place && !goes_by_rows(plan)) return;
+    if (!in_place && !goes_by_rows(plan) && !goes_by_steps(plan)) return;
     const Index size = plan->result.size, even = pieces(size, pieces(size, LONG_BLOCK));
     blocks_plan(blocks, rounded_up(even, 64), 0);
     for (int k = 0; k < blocks->operand_count; k++) blocks->operands[k].access = IN_PLACE;

@@ -251,6 +251,26 @@ static void roots_f32(Index n, void *result, const void *first, const void *seco
 #define SUFFIX f64
 #include "elementwise/simd/elementwise_rows.h"
 
+#define T float
+#define SUFFIX f32
+#define WRAPPING float
+#include "elementwise/simd/elementwise_steps.h"
+#define T double
+#define SUFFIX f64
+#define WRAPPING double
+#include "elementwise/simd/elementwise_steps.h"
+#define WHOLE
+#define T int32_t
+#define SUFFIX i32
+#define WRAPPING uint32_t
+#include "elementwise/simd/elementwise_steps.h"
+#define T int64_t
+#define SUFFIX i64
+#define WRAPPING uint64_t
+#include "elementwise/simd/elementwise_steps.h"
+#undef WHOLE
+#define STEPS(name) {name##_steps_f32, name##_steps_f64, NULL, NULL, name##_steps_i32, name##_steps_i64}
+
 #define ROWS(first, second)                                                                                            \
     {first##_rows_f32, second##_rows_f32}, { first##_rows_f64, second##_rows_f64 }
 #if defined(__AVX512F__)
@@ -277,6 +297,10 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
              [LESS_EQUAL] = {TRUE_ROWS(greater_equal, less_equal)},
              [GREATER] = {TRUE_ROWS(less, greater)},
              [GREATER_EQUAL] = {TRUE_ROWS(less_equal, greater_equal)}},
+    .steps = {[ADD] = STEPS(add),
+              [SUBTRACT] = STEPS(subtract),
+              [MULTIPLY] = STEPS(multiply),
+              [DIVIDE] = {divide_steps_f32, divide_steps_f64}},
     .loops = {
         [ADD] = {add_f32, add_f64, add_c32, add_c64, add_i32, add_i64, bitwise_or_truth},
         [SUBTRACT] = {subtract_f32, subtract_f64, subtract_c32, subtract_c64, subtract_i32, subtract_i64},
