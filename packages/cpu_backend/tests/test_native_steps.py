@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.dtypes import F32, F64, I32, I64, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import AVAILABLE
 
@@ -81,3 +81,49 @@ def test_matrices_numbers_and_targets(threads: int) -> None:
         expected = x.copy()
         expected[::2] -= y[::2]
         require_same_bits(own, expected)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, C32, C64, I32, I64, Bool])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var", "norm", "any", "all"])
+def test_folds_of_elements_apart_are_exact(name: str, dtype: DType) -> None:
+    if dtype.kind == "complex" and name in ("max", "min", "var", "norm"):
+        pytest.skip("refused, or two folds of parts")
+    if name == "norm" and dtype.kind != "float":
+        pytest.skip("refused")
+    rng = np.random.default_rng(5)
+    for step, count in ((2, 31), (2, 33), (2, 2047), (2, 2049), (3, 200), (-2, 5000), (8, 100), (9, 100), (2, 300_000)):
+        few = name == "prod"
+        x: Any = rng.choice([1, -1] if few else [-1, 0, 1, 2], (count + 1) * abs(step)).astype(NUMPY_DTYPES[dtype])
+        if dtype.kind == "complex":
+            x *= rng.choice([1, 1j], x.size)
+        gaps = x[::step][:count]
+        found = getattr(tr, name)(tr.asarray(x)[::step][:count]).item()
+        if name == "var":
+            mean = gaps.astype(np.float64).mean()
+            assert found == pytest.approx(np.square(gaps - mean).sum() / count, rel=1e-6)
+        elif name == "norm":
+            assert found == pytest.approx(np.sqrt(np.square(gaps.astype(np.float64)).sum()), rel=1e-6)
+        elif name == "mean":
+            assert found == pytest.approx(gaps.astype(complex).sum() / count, rel=1e-6)
+        else:
+            assert found == getattr(np, name)(gaps)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, I64])
+def test_folds_of_elements_apart_have_the_same_bits_for_any_number_of_threads(dtype: DType) -> None:
+    x: Any = np.asfortranarray(
+        (np.random.default_rng(6).standard_normal((1001, 600)) * 1000).astype(NUMPY_DTYPES[dtype])
+    )
+    for view in (x[::2], x[1::3, ::-1], x[::2, :1], x[::-2, 5:9]):
+        for name in ("sum", "max", "mean"):
+            for axis in (0, None):
+                results = []
+                for threads in (1, 2):
+                    with tr.set_threads(threads):
+                        results.append(getattr(tr, name)(tr.asarray(view), axis=axis).to_numpy())
+                np.testing.assert_array_equal(*results)
+                expected = getattr(view.astype(np.float64), name)(axis=axis)
+                unit = max(1e-14, float(np.finfo(results[0].dtype).eps) * 8) if dtype is not I64 else 1e-14
+                np.testing.assert_allclose(
+                    results[0], expected, rtol=unit, atol=unit * float(np.abs(view).sum(axis=axis).max())
+                )

@@ -143,20 +143,28 @@ const ReduceKernels SIMD_NAME(reduce_kernels) = {
     .loops = {
         [SUM] =
             {
-                [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32, line_sum_f32},
-                [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64, line_sum_f64},
+                [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32, line_sum_f32,
+                         line_apart_sum_f32},
+                [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64, line_sum_f64,
+                         line_apart_sum_f64},
                 [I32] = {rows_sum_i32, join_sum_i32, parts_sum_i32, line_sum_i32},
-                [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64, line_sum_i64},
+                [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64, line_sum_i64,
+                         line_apart_sum_i64},
                 [BOOL] = {rows_sum_truth, join_sum_truth, parts_sum_truth, line_sum_truth},
             },
         [PRODUCT] =
             {
-                [F32] = {rows_product_f32, join_product_f32, parts_product_f32, line_product_f32},
-                [F64] = {rows_product_f64, join_product_f64, parts_product_f64, line_product_f64},
-                [C32] = {rows_product_c32, join_product_c32, parts_product_c32, line_product_c32},
-                [C64] = {rows_product_c64, join_product_c64, parts_product_c64, line_product_c64},
+                [F32] = {rows_product_f32, join_product_f32, parts_product_f32, line_product_f32,
+                         line_apart_product_f32},
+                [F64] = {rows_product_f64, join_product_f64, parts_product_f64, line_product_f64,
+                         line_apart_product_f64},
+                [C32] = {rows_product_c32, join_product_c32, parts_product_c32, line_product_c32,
+                         line_apart_product_c32},
+                [C64] = {rows_product_c64, join_product_c64, parts_product_c64, line_product_c64,
+                         line_apart_product_c64},
                 [I32] = {rows_product_i32, join_product_i32, parts_product_i32, line_product_i32},
-                [I64] = {rows_product_i64, join_product_i64, parts_product_i64, line_product_i64},
+                [I64] = {rows_product_i64, join_product_i64, parts_product_i64, line_product_i64,
+                         line_apart_product_i64},
                 [BOOL] = {rows_product_truth, join_product_truth, parts_product_truth, line_product_truth},
             },
         [LARGEST] =
