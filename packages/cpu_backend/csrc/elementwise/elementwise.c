@@ -188,19 +188,33 @@ static void compute_rows(const Run *run, const BlockWalk *walk) {
     }
 }
 
+/* A tile of which one operand is turned. */
+static void compute_tile(const Run *run, const BlockWalk *walk) {
+    const ElementwisePlan *plan = run->plan;
+    const BlockPlan *blocks = &plan->blocks;
+    const BlockOperand *turned = &blocks->operands[plan->number], *other = &blocks->operands[plan->row];
+    const int inner = blocks->rank - 1, across = blocks->row_axis;
+    plan->by_tiles(walk->rows, walk->columns, run->result + walk->result_offset * ELEMENT_BYTES[plan->result.type],
+                   blocks->result_strides[across],
+                   run->operands[plan->number] + walk->offsets[plan->number] * turned->item_bytes,
+                   turned->strides[inner], run->operands[plan->row] + walk->offsets[plan->row] * other->item_bytes,
+                   other->strides[across], other->strides[inner]);
+}
+
 static void run_rows(const Run *run, Index begin, Index end) {
     const BlockPlan *blocks = &run->plan->blocks;
     BlockWalk walk;
     blocks_start(blocks, &walk, begin);
     for (Index block = begin; block < end; block++) {
-        compute_rows(run, &walk);
+        if (run->plan->by_tiles != NULL) compute_tile(run, &walk);
+        else compute_rows(run, &walk);
         if (block + 1 < end) blocks_advance(blocks, &walk);
     }
 }
 
 static void run_blocks(void *context, Index begin, Index end) {
     const Run *run = context;
-    if (run->plan->by_rows != NULL || run->plan->by_steps != NULL) {
+    if (run->plan->by_rows != NULL || run->plan->by_steps != NULL || run->plan->by_tiles != NULL) {
         run_rows(run, begin, end);
         return;
     }

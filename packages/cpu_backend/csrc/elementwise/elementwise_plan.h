@@ -14,6 +14,7 @@ typedef struct {
     Loop loop;
     const RowsLoop *rows; /* of rows with one number each, or NULL */
     StepsLoop steps;      /* of elements apart, or NULL */
+    const TurnedLoop *turned; /* of either operand that is turned, or NULL */
     AnyFunction function; /* that the loop applies (vectormath.h), or NULL */
     int target, operands[MOST_READ_AT_ONCE];
     bool widens;  /* its result may have wider elements than its operands */
@@ -34,7 +35,8 @@ typedef struct {
     bool flat, far, streamed;
     RowsLoop by_rows;   /* in place of the only instruction, where one operand is one number along the innermost axis */
     StepsLoop by_steps; /* in its place, where elements along that axis are apart */
-    int number, row;    /* which operand is one number, and which the other one; of steps the first and the second */
+    TurnedLoop by_tiles; /* in its place, where one operand is turned */
+    int number, row;     /* which operand is one number, or turned, and which the other one; of steps the first and the second */
     Index cost;         /* element operations per element */
     int argument_count; /* of a call; as many as operands where none is a number */
     int argument_of[MOST_OPERANDS];
