@@ -85,6 +85,11 @@ Number number_drawn(ElementType type) {
     return (Number){draw(-3, 3), has_parts(type) ? draw(-3, 3) : 0};
 }
 
+Number unit_drawn(ElementType type) {
+    const int64_t sign = one_in(3) ? -1 : 1;
+    return has_parts(type) && one_in(2) ? (Number){0, sign} : (Number){sign, 0};
+}
+
 Number number_read(ElementType type, const void *element) {
     float f[2];
     double d[2];

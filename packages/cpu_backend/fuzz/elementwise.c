@@ -83,12 +83,53 @@ static void check_rows(Operation operation, ElementType type) {
         }
 }
 
+static void check_steps(Operation operation, ElementType type) {
+    const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
+    const StepsLoop loop = kernels->steps[operation][type];
+    if (loop == NULL) return;
+    const Index n = draw(1, one_in(3) ? MOST : 20), steps[] = {draw(0, 3), draw(0, 5)};
+    const int bytes = ELEMENT_BYTES[type];
+    const bool whole = one_in(2);
+    const char *first = operand_drawn(type, (n - 1) * steps[0] + 1, whole);
+    const char *second = operand_drawn(type, (n - 1) * steps[1] + 1, whole);
+    char *result = room_for(n * bytes), *alone = room_for(bytes);
+    loop(n, result, first, steps[0], second, steps[1]);
+    for (Index i = 0; i < n; i++) {
+        kernels->loops[operation][type](1, alone, first + i * steps[0] * bytes, second + i * steps[1] * bytes,
+                                        (Third){.elements = first});
+        CHECK(same(result + i * bytes, alone, bytes));
+    }
+}
+
+static void check_turned(Operation operation, ElementType type) {
+    const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
+    const int is_second = (int)draw(0, 1), bytes = ELEMENT_BYTES[type];
+    const TurnedLoop loop = kernels->turned[operation][type][is_second];
+    if (loop == NULL) return;
+    const Index rows = draw(1, one_in(2) ? 150 : 20), columns = draw(1, one_in(2) ? 150 : 20);
+    const Index pitch = rows + draw(0, 5), result_pitch = columns + draw(0, 5), step = draw(0, 1);
+    const Index other_pitch = one_in(2) ? 0 : columns + draw(0, 5);
+    const bool whole = one_in(2);
+    const char *turned = operand_drawn(type, (columns - 1) * pitch + rows, whole);
+    const char *others = operand_drawn(type, (rows - 1) * other_pitch + (columns - 1) * step + 1, whole);
+    char *result = room_for(((rows - 1) * result_pitch + columns) * bytes), *alone = room_for(bytes);
+    loop(rows, columns, result, result_pitch, turned, pitch, others, other_pitch, step);
+    for (Index row = 0; row < rows; row++)
+        for (Index i = 0; i < columns; i++) {
+            const char *x = turned + (i * pitch + row) * bytes, *y = others + (row * other_pitch + i * step) * bytes;
+            kernels->loops[operation][type](1, alone, is_second ? y : x, is_second ? x : y, (Third){.elements = x});
+            CHECK(same(result + (row * result_pitch + i) * bytes, alone, bytes));
+        }
+}
+
 void fuzz_elementwise(void) {
     const ElementType type = draw_type();
     const Operation operation = (Operation)draw(0, OPERATIONS - 1);
     const Loop loop = SIMD_CHOICE(elementwise_kernels)->loops[operation][type];
     if (loop == NULL) return;
     check_rows(operation, type);
+    check_steps(operation, type);
+    check_turned(operation, type);
     const Index n = draw(0, one_in(3) ? MOST : 20);
     const bool whole = one_in(2) || operation >= TO_F32; /* a float beyond an integer has no counterpart there */
     const int bytes = ELEMENT_BYTES[type], out = ELEMENT_BYTES[operation_result(operation, type)];

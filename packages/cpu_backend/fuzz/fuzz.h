@@ -48,6 +48,7 @@ typedef struct {
 } Number;
 
 Number number_drawn(ElementType type);
+Number unit_drawn(ElementType type); /* whose products are exact: 1, -1, and of complex types i and -i */
 Number number_read(ElementType type, const void *element);
 void number_write(ElementType type, void *element, Number value);
 Number number_plus(ElementType type, Number x, Number y);

@@ -35,7 +35,7 @@ static char *elements_drawn(LineOperation operation, ElementType type, Index cou
     char *elements = room_for(count * ELEMENT_BYTES[type]);
     for (Index i = 0; i < count; i++)
         number_write(type, elements + i * ELEMENT_BYTES[type],
-                     operation == CUMPROD ? (Number){one_in(3) ? -1 : 1, 0} : number_drawn(type));
+                     operation == CUMPROD ? unit_drawn(type) : number_drawn(type));
     return elements;
 }
 

@@ -20,8 +20,8 @@ static Number folded(Fold fold, ElementType type, Number x, Number y) {
 }
 
 static Number drawn(Fold fold, ElementType type) {
-    const bool must_be_exact = fold == PRODUCT && (type == F32 || type == F64);
-    return must_be_exact ? (Number){one_in(3) ? -1 : 1, 0} : number_drawn(type);
+    const bool wraps = type == I32 || type == I64 || type == BOOL;
+    return fold == PRODUCT && !wraps ? unit_drawn(type) : number_drawn(type);
 }
 
 static void fold_numbers(void) {
@@ -33,7 +33,8 @@ static void fold_numbers(void) {
     const Index rows = is_line ? draw(1, one_in(3) ? MOST_IN_LINE : 100) : draw(1, ROWS_AT_ONCE);
     const Index columns = is_line ? 1 : one_in(4) ? WIDE_ROW : draw(1, 80);
     const Index gap = is_line || one_in(3) ? 0 : one_in(10) ? DISTANT : draw(0, 9);
-    const Index stride = columns + gap, item = ELEMENT_BYTES[type], fold_item = ELEMENT_BYTES[wide];
+    const Index apart = is_line && loops->line_apart != NULL && one_in(2) ? draw(1, 9) : 1;
+    const Index stride = is_line ? apart : columns + gap, item = ELEMENT_BYTES[type], fold_item = ELEMENT_BYTES[wide];
     char *source = room_for(((rows - 1) * stride + columns) * item), *folds = room_for(columns * fold_item);
     const bool begun = !is_line && one_in(2);
     for (Index row = 0; row < rows; row++)
@@ -49,7 +50,8 @@ static void fold_numbers(void) {
             held = folded(fold, wide, held, number_read(type, column + row * stride * item));
         expected[i] = held;
     }
-    if (is_line) loops->line(rows, source, folds);
+    if (apart > 1) loops->line_apart(rows, source, apart, folds);
+    else if (is_line) loops->line(rows, source, folds);
     else loops->rows(rows, columns, stride, source, folds, begun);
     for (Index i = 0; i < columns; i++) CHECK(number_equal(number_read(wide, folds + i * fold_item), expected[i]));
     if (is_line) return;

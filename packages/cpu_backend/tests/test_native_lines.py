@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.dtypes import C64, F32, F64, I32, I64, Bool, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import bind, bind_numpy
 from tensor_cpu.kernels.scan import native as lines
@@ -60,14 +61,14 @@ def shape_without(form: Form, axis: int | None) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("name", ["cumsum", "cumprod", "argmax", "argmin"])
-@pytest.mark.parametrize("dtype", [F32, F64, I32, I64, C64])
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64, C32, C64])
 def test_running_sums_and_places_have_the_bits_of_numpys(
     name: str, dtype: DType, instruction_set: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "_NUMPYS_LINES", {})  # those left to NumPy where it is faster are right, too
     finds = name.startswith("arg")
-    if (dtype is C64 and name != "cumsum") or (dtype is I32 and not finds):
-        pytest.skip("left to NumPy, or refused")
+    if (finds and dtype in (C32, C64)) or (dtype is I32 and not finds):
+        pytest.skip("refused, or tried elsewhere")
     for special in (False, True):
         for form, x in operands(dtype, special):
             axes: list[int | None] = [*range(form.rank), *([None] if finds else [])]
@@ -235,8 +236,19 @@ def test_places_along_axes_in_another_order_need_no_copy(name: str) -> None:
     assert lines._in_order_of_memory(gaps, 0) == (gaps, 0)
 
 
+@pytest.mark.parametrize("length", [1, 2, 5, 40])
+@pytest.mark.parametrize("dtype", [C32, C64])
+def test_running_products_of_complex_lines_are_exact(dtype: DType, length: int, instruction_set: str) -> None:
+    rng = np.random.default_rng(length)
+    x = rng.choice([1, -1, 1j, -1j, 1 + 1j], (6, length)).astype(NUMPY_DTYPES[dtype])
+    expected = [[math.prod(map(complex, line[: k + 1])) for k in range(length)] for line in x.tolist()]
+    for axis, operand in ((0, x), (1, x.T.copy())):
+        found = tr.cumprod(tr.asarray(operand, copy=True).T, axis=axis).to_numpy()
+        np.testing.assert_array_equal(found if axis else found.T, np.array(expected))
+
+
 @pytest.mark.parametrize("columns", range(1, 9))
-@pytest.mark.parametrize("dtype", [F32, F64, I32, I64, C64])
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64, C32, C64])
 def test_running_sums_of_a_few_columns(dtype: DType, columns: int, instruction_set: str) -> None:
     x = np.random.default_rng(7).integers(-9, 10, (3, 301, columns)).astype(NUMPY_DTYPES[dtype])
     expected = x.cumsum(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -102,3 +103,40 @@ def test_the_elements_taken_are_memory_of_their_own() -> None:
     found = x[i]
     tr.mutable_view(x)[...] = 0.0
     assert found.to_numpy().tolist() == [4.0, 4.0, 9.0]
+
+
+PARTS: Any = ((slice(None),), (slice(None, None, -2),), (slice(1, None), slice(None, None, 3)))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_number_is_written_where_an_index_tensor_names_places_along_an_axis(dtype: str, order: Any) -> None:
+    rng = np.random.default_rng(4)
+    number: Any = True if dtype == "Bool" else 60
+    for named, part, axis in itertools.product(((), (0,), (1,), (300,), (2, 3)), PARTS, (0, 1)):
+        own = tr.copy(operand(dtype, (12, 10) if order == "F" else (10, 12)))
+        turned = own if order == "F" else own.T
+        expected = turned.to_numpy().copy()
+        view: Any = tr.mutable_view(turned)[part]
+        places: Any = rng.integers(-view.shape[axis], view.shape[axis], named)
+        every: Any = (slice(None),) * axis
+        view[(*every, tr.asarray(places)) if axis else tr.asarray(places)] = number
+        expected[part][(*every, places)] = number
+        np.testing.assert_array_equal(turned.to_numpy(), expected)
+
+
+def test_places_that_cannot_be_written_natively_are_as_ever() -> None:
+    x: Any = tr.mutable_view(tr.copy(operand("F64", (5, 4))))
+    before = x.to_numpy().copy()
+    for outside in (5, -6):
+        with pytest.raises(IndexingError):
+            x[tr.asarray(np.array([1, outside]))] = 0.0
+    np.testing.assert_array_equal(x.to_numpy(), before)  # nothing of it is written
+    line: Any = tr.mutable_view(tr.asarray(np.array([2, 1, 0, 3]), copy=True))
+    line[line[:2]] = 7  # the places are read before they are written over
+    np.testing.assert_array_equal(line.to_numpy(), [2, 7, 7, 3])
+    x[tr.asarray(np.array([1, 3])), 1:3] = 9.0
+    before[[1, 3], 1:3] = 9.0
+    np.testing.assert_array_equal(x.to_numpy(), before)
+    with pytest.raises(IndexError):
+        x[tr.asarray(np.array([0])), :, :] = 0.0

@@ -81,6 +81,20 @@ static void cut_into_tiles(BlockPlan *plan, Index most_elements) {
     plan->block_elements = plan->steps[across] * plan->steps[inner];
 }
 
+void blocks_cut_tiles(BlockPlan *plan, Index rows, Index columns) {
+    const int inner = plan->rank - 1, across = plan->row_axis;
+    plan->block_count = 1;
+    for (int axis = 0; axis < plan->rank; axis++) {
+        plan->order[axis] = axis;
+        plan->steps[axis] = axis == across  ? smaller(plan->shape[axis], rows)
+                            : axis == inner ? smaller(plan->shape[axis], columns)
+                                            : 1;
+        plan->counts[axis] = pieces(plan->shape[axis], plan->steps[axis]);
+        plan->block_count *= plan->counts[axis];
+    }
+    plan->block_elements = plan->steps[across] * plan->steps[inner];
+}
+
 static void cut_into_runs(BlockPlan *plan, Index most_elements) {
     int axis = plan->rank - 1;
     Index inside = 1;

@@ -52,6 +52,10 @@ typedef struct {
  * as they are. A run holds at most so many elements, and so does a tile. */
 void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile);
 
+/* Cuts a plan of tiles again, into tiles of so many rows and columns, of which those beside each other come one after the
+ * other. */
+void blocks_cut_tiles(BlockPlan *plan, Index rows, Index columns);
+
 void blocks_start(const BlockPlan *plan, BlockWalk *walk, Index block);
 void blocks_advance(const BlockPlan *plan, BlockWalk *walk);
 

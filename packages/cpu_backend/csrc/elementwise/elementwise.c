@@ -142,7 +142,25 @@ static void run_walk(State *state, Index begin, Index end) {
     }
 }
 
-/* A block of rows with one number each: planes of rows, one after the other in the result. */
+/* Rows of which the operands begin there. */
+static void compute_plane(const ElementwisePlan *plan, Index rows, Index columns, char *result, const char *number,
+                          const char *row) {
+    const BlockPlan *blocks = &plan->blocks;
+    const int inner = blocks->rank - 1, across = inner > 0 ? inner - 1 : 0;
+    const BlockOperand *first = &blocks->operands[plan->number], *second = &blocks->operands[plan->row];
+    if (plan->by_steps == NULL) {
+        plan->by_rows(rows, columns, result, number, first->strides[across], row, second->strides[across]);
+        return;
+    }
+    for (; rows > 0; rows--) {
+        plan->by_steps(columns, result, number, first->strides[inner], row, second->strides[inner]);
+        result += columns * ELEMENT_BYTES[plan->result.type];
+        number += first->strides[across] * first->item_bytes;
+        row += second->strides[across] * second->item_bytes;
+    }
+}
+
+/* A block of rows with one number each, or of elements apart: planes of rows, one after the other in the result. */
 static void compute_rows(const Run *run, const BlockWalk *walk) {
     const ElementwisePlan *plan = run->plan;
     const BlockPlan *blocks = &plan->blocks;
@@ -163,12 +181,24 @@ static void compute_rows(const Run *run, const BlockWalk *walk) {
     strided_walk_start(&plane, rank, axes, 2, 0);
     char *result = run->result + walk->result_offset * item;
     for (; planes > 0; planes--, result += rows * columns * item) {
-        plan->by_rows(
-            rows, columns, result, run->operands[plan->number] + (walk->offsets[plan->number] + plane.offset[0]) * read,
-            number->strides[across], run->operands[plan->row] + (walk->offsets[plan->row] + plane.offset[1]) * read,
-            row->strides[across]);
+        const Index places[] = {walk->offsets[plan->number] + plane.offset[0], walk->offsets[plan->row] + plane.offset[1]};
+        compute_plane(plan, rows, columns, result, run->operands[plan->number] + places[0] * read,
+                      run->operands[plan->row] + places[1] * read);
         strided_walk_step(&plane, rank, axes, 2);
     }
+}
+
+/* A tile of which one operand is turned. */
+static void compute_tile(const Run *run, const BlockWalk *walk) {
+    const ElementwisePlan *plan = run->plan;
+    const BlockPlan *blocks = &plan->blocks;
+    const BlockOperand *turned = &blocks->operands[plan->number], *other = &blocks->operands[plan->row];
+    const int inner = blocks->rank - 1, across = blocks->row_axis;
+    plan->by_tiles(walk->rows, walk->columns, run->result + walk->result_offset * ELEMENT_BYTES[plan->result.type],
+                   blocks->result_strides[across],
+                   run->operands[plan->number] + walk->offsets[plan->number] * turned->item_bytes,
+                   turned->strides[inner], run->operands[plan->row] + walk->offsets[plan->row] * other->item_bytes,
+                   other->strides[across], other->strides[inner]);
 }
 
 static void run_rows(const Run *run, Index begin, Index end) {
@@ -176,14 +206,15 @@ static void run_rows(const Run *run, Index begin, Index end) {
     BlockWalk walk;
     blocks_start(blocks, &walk, begin);
     for (Index block = begin; block < end; block++) {
-        compute_rows(run, &walk);
+        if (run->plan->by_tiles != NULL) compute_tile(run, &walk);
+        else compute_rows(run, &walk);
         if (block + 1 < end) blocks_advance(blocks, &walk);
     }
 }
 
 static void run_blocks(void *context, Index begin, Index end) {
     const Run *run = context;
-    if (run->plan->by_rows != NULL) {
+    if (run->plan->by_rows != NULL || run->plan->by_steps != NULL || run->plan->by_tiles != NULL) {
         run_rows(run, begin, end);
         return;
     }

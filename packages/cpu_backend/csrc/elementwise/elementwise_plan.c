@@ -18,6 +18,9 @@ enum {
     MOST_BLOCK_ELEMENTS = 1024,
     LEAST_BLOCK_ELEMENTS = 256,
     LARGEST_TILE = 1024,
+    TURNED_ROWS = 128, /* of a tile of an operation that turns it in registers */
+    TURNED_BYTES = 512,
+    SHORTEST_STEPS = 16,  /* elements that are apart, along the innermost axis, for a loop of their own */
     LONG_BLOCK = 1 << 13, /* elements, about, where no workspace is needed */
     FUNCTION_COST = 4,    /* of a function of vectormath.h, in other operations */
 };
@@ -105,6 +108,8 @@ static int find_loop(Instruction *instruction, PyObject *name, ElementType type)
     if (operation >= 0) {
         const ElementwiseKernels *kernels = SIMD_CHOICE(elementwise_kernels);
         instruction->loop = kernels->loops[operation][type];
+        instruction->steps = kernels->steps[operation][type];
+        if (kernels->turned[operation][type][0] != NULL) instruction->turned = kernels->turned[operation][type];
         if (kernels->rows[operation][type][0] != NULL) instruction->rows = kernels->rows[operation][type];
         instruction->widens = operation_widens((Operation)operation);
         instruction->operand_count = OPERATION_OPERANDS[operation];
@@ -231,12 +236,45 @@ static bool goes_by_rows(ElementwisePlan *plan) {
     return plan->by_rows != NULL;
 }
 
+/* Whether elements of an operand of the only instruction, which has such a loop, are apart along the innermost axis. Read so,
+ * 5e5 sums of every second element take 170 us, and 197 where blocks of either operand are made compact first. */
+static bool goes_by_steps(ElementwisePlan *plan) {
+    const Instruction *only = &plan->instructions[0];
+    const BlockOperand *operands = plan->blocks.operands;
+    const int inner = plan->blocks.rank - 1, first = only->operands[0], second = only->operands[1];
+    if (only->steps == NULL || plan->blocks.shape[inner] < SHORTEST_STEPS) return false;
+    if (first >= plan->blocks.operand_count || second >= plan->blocks.operand_count) return false; /* constants */
+    const Index steps[] = {operands[first].strides[inner], operands[second].strides[inner]};
+    if (steps[0] < 0 || steps[1] < 0 || (steps[0] <= 1 && steps[1] <= 1)) return false;
+    plan->by_steps = only->steps;
+    plan->number = first;
+    plan->row = second;
+    return true;
+}
+
+/* Whether one operand of the only instruction, which has such loops, is turned, and the other is not. */
+static bool goes_by_tiles(ElementwisePlan *plan) {
+    const Instruction *only = &plan->instructions[0];
+    const BlockOperand *operands = plan->blocks.operands;
+    const int inner = plan->blocks.rank - 1, across = plan->blocks.row_axis;
+    for (int first = 0; only->turned != NULL && first < 2; first++) {
+        const int turned = only->operands[first], other = only->operands[1 - first];
+        if (turned >= plan->blocks.operand_count || other >= plan->blocks.operand_count) return false; /* constants */
+        const Index step = operands[other].strides[inner];
+        if (operands[turned].strides[across] != 1 || step < 0 || step > 1) continue;
+        plan->by_tiles = only->turned[first];
+        plan->number = turned;
+        plan->row = other;
+    }
+    return plan->by_tiles != NULL;
+}
+
 /* One operation that needs no workspace: with fewer, longer blocks sums within the cache take 0.95 of the time. */
 static void cut_longer(ElementwisePlan *plan) {
     BlockPlan *blocks = &plan->blocks;
     bool in_place = blocks->rank == 1;
     for (int k = 0; k < blocks->operand_count; k++) in_place = in_place && blocks->operands[k].access == IN_PLACE;
-    if (!in_place && !goes_by_rows(plan)) return;
+    if (!in_place && !goes_by_rows(plan) && !goes_by_steps(plan)) return;
     const Index size = plan->result.size, even = pieces(size, pieces(size, LONG_BLOCK));
     blocks_plan(blocks, rounded_up(even, 64), 0);
     for (int k = 0; k < blocks->operand_count; k++) blocks->operands[k].access = IN_PLACE;
@@ -257,6 +295,10 @@ static void cut(ElementwisePlan *plan, int item_bytes) {
     blocks_plan(blocks, whole_lines(most), whole_lines(largest_tile));
     if (plan->instruction_count == 1 && plan->cost == 1 && plan->result.size > 0 && blocks->row_axis < 0 && !plan->far)
         cut_longer(plan);
+    if (plan->instruction_count == 1 && blocks->row_axis >= 0 && !plan->far && goes_by_tiles(plan)) {
+        blocks_cut_tiles(blocks, TURNED_ROWS, TURNED_BYTES / item_bytes);
+        for (int k = 0; k < blocks->operand_count; k++) blocks->operands[k].access = IN_PLACE;
+    }
     plan->space_bytes = (int)rounded_up(blocks->block_elements * item_bytes, 64);
     plan->flat = blocks->rank == 1;
     for (int k = 0; k < blocks->operand_count; k++) plan->flat = plan->flat && blocks->operands[k].access != COPIED;

@@ -127,13 +127,12 @@ static bool cut_lines(LinesPlan *plan, PyObject *lines, ElementType type, Index 
         if (!reach_read(&reach, numbers[k], 1)) return false;
     plan->outer = numbers[0], plan->length = numbers[1], plan->inner = numbers[2];
     *elements = plan->outer * plan->length * plan->inner;
-    const int parts = plan->result.type == C32 || plan->result.type == C64 ? 2 : 1;
-    if (plan->result.size * parts != plan->outer * plan->result_length * plan->inner) {
+    if (plan->result.size != plan->outer * plan->result_length * plan->inner) {
         PyErr_SetString(PyExc_ValueError, "the lines do not fit the result");
         return false;
     }
     plan->source_bytes = ELEMENT_BYTES[type];
-    plan->result_bytes = ELEMENT_BYTES[plan->result.type] / parts;
+    plan->result_bytes = ELEMENT_BYTES[plan->result.type];
     plan->lines = plan->length < UNIT_ELEMENTS ? UNIT_ELEMENTS / plan->length : 1;
     plan->columns = MOST_LINE_COLUMNS;
     return true;
@@ -161,9 +160,9 @@ static PyObject *bind_lines(PyObject *module, PyObject *const *arguments, Py_ssi
         plan->result_length = numbers[1];
     }
     if (!cut_lines(plan, arguments[2], (ElementType)type, &elements)) goto failed;
-    const ElementType result = plan->result.type, part = result == C32 ? F32 : result == C64 ? F64 : result;
+    const ElementType result = plan->result.type;
     const bool widens = (type == I32 || type == BOOL) && result == I64; /* sums and products */
-    if (finds ? result != I64 : part != (ElementType)type && !widens) {
+    if (finds ? result != I64 : result != (ElementType)type && !widens) {
         PyErr_Format(PyExc_ValueError, "bind_lines: the result of %R is of another type", arguments[0]);
         goto failed;
     }

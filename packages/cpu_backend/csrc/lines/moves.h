@@ -39,9 +39,11 @@ typedef void (*Move)(Index count, const Index *places, const SliceAxis *run, cha
         } else if (run->stride == 1 && run->other == 1) {                                                              \
             for (Index i = 0; i < count; i++) memcpy(x + places[i], y + i * step, (size_t)run->extent * sizeof(T));    \
         } else if (run->stride == 1 && run->other == 0) {                                                              \
+            const Index extent = run->extent;                                                                          \
             for (Index i = 0; i < count; i++) {                                                                        \
                 const T value = y[i * step];                                                                           \
-                for (Index k = 0; k < run->extent; k++) x[places[i] + k] = value;                                      \
+                T *to = x + places[i];                                                                                 \
+                for (Index k = 0; k < extent; k++) to[k] = value;                                                      \
             }                                                                                                          \
         } else {                                                                                                       \
             for (Index i = 0; i < count; i++)                                                                          \

@@ -21,6 +21,7 @@
 enum {
     MOST_WORKSPACE = 1 << 17, /* bytes of a thread: the partial folds of all levels */
     MOST_FOLDED_COLUMNS = 4096,
+    LONGEST_STEP = 8,             /* elements from one to the next of a line, while what is fetched holds several */
     MOST_ROWS = 1 << 12,          /* of a chunk; wide ones where rows are widened */
     LEAST_WIDENED = 64,           /* elements of rows, to be widened */
     LEAST_WIDENED_BAND = 1 << 10, /* where there are several bands, each of which is then a chunk */
@@ -36,14 +37,18 @@ enum {
 typedef struct {
     const ReductionPlan *plan;
     const double *centres; /* of the columns */
-    char *levels;
+    char *levels, *packed;
     Index columns, bytes;
     Index groups, latest_rows;
 } Cascade;
 
 static Cascade cascade_of(const ReductionPlan *plan, const double *centres, char *levels, Index columns) {
-    return (Cascade){
-        .plan = plan, .centres = centres, .levels = levels, .columns = columns, .bytes = columns * plan->fold_bytes};
+    return (Cascade){.plan = plan,
+                     .centres = centres,
+                     .levels = levels,
+                     .packed = levels + plan->workspace_bytes - plan->packed_bytes,
+                     .columns = columns,
+                     .bytes = columns * plan->fold_bytes};
 }
 
 static void fold_rows(const ReductionPlan *plan, Index rows, Index columns, Index row_stride, const char *source,
@@ -94,8 +99,13 @@ static void take_line(const ReductionPlan *plan, Cascade *cascade, const char *s
     for (Index first = 0; first < elements; first += MOST_IN_LINE) {
         Index count = smaller(elements - first, MOST_IN_LINE);
         begin_group(cascade);
-        const char *from = source + first * plan->source_bytes;
-        if (plan->is_wide) plan->wide_loops.line(count, from, cascade->centres, cascade->levels);
+        const char *from = source + first * plan->row_stride * plan->source_bytes;
+        if (plan->pack != NULL) {
+            plan->pack(cascade->packed, from, 1, count, 0, plan->row_stride);
+            from = cascade->packed;
+        }
+        if (plan->line_apart != NULL) plan->line_apart(count, from, plan->row_stride, cascade->levels);
+        else if (plan->is_wide) plan->wide_loops.line(count, from, cascade->centres, cascade->levels);
         else plan->loops.line(count, from, cascade->levels);
         cascade->latest_rows = ROWS_AT_ONCE;
     }
@@ -227,7 +237,13 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
 
 /* Blocks, chunks and levels; they depend on the extents alone. */
 static void cut(ReductionPlan *plan) {
-    plan->lines = plan->inner == 1 && plan->row_stride == 1;
+    const bool apart = plan->row_stride > 1 && plan->row_stride <= LONGEST_STEP;
+    plan->lines = plan->inner == 1 && (plan->row_stride == 1 || apart);
+    if (plan->lines && apart && !plan->is_wide) plan->line_apart = plan->loops.line_apart;
+    if (plan->lines && apart && plan->line_apart == NULL) {
+        plan->pack = SIMD_CHOICE(block_kernels)->copy[__builtin_ctz((unsigned)plan->source_bytes)];
+        plan->packed_bytes = (size_t)rounded_up(smaller(plan->rows, MOST_IN_LINE) * plan->source_bytes, CACHE_LINE);
+    }
     plan->widening = 1;
     Index least_widened = plan->bands.steps > 1 ? LEAST_WIDENED_BAND : LEAST_WIDENED;
     if (!plan->lines && plan->row_stride == plan->inner && plan->rows * plan->inner >= least_widened)
@@ -251,6 +267,8 @@ static void cut(ReductionPlan *plan) {
     plan->columns = smaller(plan->columns, MOST_WORKSPACE / level_bytes);
     plan->column_blocks = pieces(plan->inner, plan->columns);
     plan->workspace_bytes = plan->in_place ? 0 : (size_t)(plan->columns * plan->widening * level_bytes);
+    if (plan->packed_bytes > 0) /* behind the folds, where a line begins */
+        plan->workspace_bytes = (size_t)rounded_up((Index)plan->workspace_bytes, CACHE_LINE) + plan->packed_bytes;
 }
 
 static const char *const FOLD_NAMES[FOLDS] = {"sum", "prod", "max", "min"};
@@ -260,7 +278,8 @@ static int read_fold(ReductionPlan *plan, PyObject *name, PyObject *type_name) {
     const int type = element_type_read(type_name);
     if (type < 0) return -1;
     const ElementType result = plan->result.type;
-    const int parts = result == C32 || result == C64 ? 2 : 1; /* columns of their own */
+    const bool in_parts = (result == C64 && type == F64) || (result == C32 && type == F32);
+    const int parts = in_parts ? 2 : 1; /* columns of their own */
     ElementType folded = (ElementType)type;
     plan->source_bytes = ELEMENT_BYTES[type];
     plan->fold_bytes = ELEMENT_BYTES[result] / parts;
@@ -279,8 +298,7 @@ static int read_fold(ReductionPlan *plan, PyObject *name, PyObject *type_name) {
         plan->centred = wide == DEVIATIONS;
         return 0;
     }
-    const bool fits = result == folded || (result == C64 && folded == F64) || (result == C32 && folded == F32);
-    if (plan->loops.rows != NULL && fits) return 0;
+    if (plan->loops.rows != NULL && (result == folded || in_parts)) return 0;
     PyErr_Format(PyExc_ValueError, "bind_reduce: there is no reduction %R of %R to %s", name, type_name,
                  element_type_name(result));
     return -1;

@@ -54,6 +54,8 @@ typedef struct {
     void (*parts)(Index count, Index columns, void *folds);
     /* Sets one fold to that of a line of at most MOST_IN_LINE elements. */
     void (*line)(Index count, const void *source, void *fold);
+    /* The same of elements that are so many apart; or NULL. */
+    void (*line_apart)(Index count, const void *source, Index step, void *fold);
 } FoldLoops;
 
 /* The same of wide folds; the centres are one for each column. A sum that is no deviation does not look at them. */

@@ -4,6 +4,7 @@
 
 #include "core/arrays.h"
 #include "core/strided_walk.h"
+#include "elementwise/blocks.h"
 #include "reduction/reduce.h"
 
 #include <math.h>
@@ -34,6 +35,9 @@ typedef struct {
     Index inner, column_place; /* extent of the columns, and their stride in the results */
     Index rows, row_stride;    /* in a line, a row is an element */
     bool lines;
+    void (*line_apart)(Index count, const void *source, Index step, void *fold); /* of lines of elements apart, or NULL */
+    CopyPlane pack;      /* makes neighbours of the elements of other such lines; NULL where they are */
+    size_t packed_bytes; /* of a thread: the place for so many of them */
     Index widening;               /* rows that count as one; a power of 2 */
     Index columns, column_blocks; /* of a block; how many blocks */
     Index chunk_rows, chunk_bands, row_chunks, chunks;

@@ -3,6 +3,7 @@
  * They are written for the compiler to vectorise. An operation that is missing in the table has no instruction.
  */
 #include "elementwise/elementwise.h"
+#include "copy/simd/permute_blocks.h"
 #include "core/simd/nan_rules.h"
 #include "elementwise/simd/exponential_types.h"
 #include "elementwise/simd/complex_functions.h"
@@ -57,10 +58,6 @@ enum { FEW_AT_ONCE = 256 };
 #define T uint8_t
 #define SUFFIX truth
 #include "elementwise/simd/elementwise_bool_body.h"
-
-typedef struct {
-    double real, imaginary;
-} Pair;
 
 #if defined(__AVX512F__)
 static inline Index choose_fours(uint32_t *d, const uint8_t *a, const uint32_t *b, const uint32_t *c, Index n) {
@@ -251,6 +248,39 @@ static void roots_f32(Index n, void *result, const void *first, const void *seco
 #define SUFFIX f64
 #include "elementwise/simd/elementwise_rows.h"
 
+#define T float
+#define SUFFIX f32
+#define WRAPPING float
+#include "elementwise/simd/elementwise_steps.h"
+#define T double
+#define SUFFIX f64
+#define WRAPPING double
+#include "elementwise/simd/elementwise_steps.h"
+#define WHOLE
+#define T int32_t
+#define SUFFIX i32
+#define WRAPPING uint32_t
+#include "elementwise/simd/elementwise_steps.h"
+#define T int64_t
+#define SUFFIX i64
+#define WRAPPING uint64_t
+#include "elementwise/simd/elementwise_steps.h"
+#undef WHOLE
+#define STEPS(name) {name##_steps_f32, name##_steps_f64, NULL, NULL, name##_steps_i32, name##_steps_i64}
+
+#define T float
+#define SUFFIX f32
+#define SIDE 16
+#define BLOCK block_4
+#include "elementwise/simd/elementwise_turned.h"
+#define T double
+#define SUFFIX f64
+#define SIDE 8
+#define BLOCK block_8
+#include "elementwise/simd/elementwise_turned.h"
+#define TURNED(first, second)                                                                                          \
+    {first##_turned_f32, second##_turned_f32}, { first##_turned_f64, second##_turned_f64 }
+
 #define ROWS(first, second)                                                                                            \
     {first##_rows_f32, second##_rows_f32}, { first##_rows_f64, second##_rows_f64 }
 #if defined(__AVX512F__)
@@ -277,6 +307,14 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
              [LESS_EQUAL] = {TRUE_ROWS(greater_equal, less_equal)},
              [GREATER] = {TRUE_ROWS(less, greater)},
              [GREATER_EQUAL] = {TRUE_ROWS(less_equal, greater_equal)}},
+    .turned = {[ADD] = {TURNED(add, add)},
+               [SUBTRACT] = {TURNED(subtract, subtract_from)},
+               [MULTIPLY] = {TURNED(multiply, multiply)},
+               [DIVIDE] = {TURNED(divide, divide_by)}},
+    .steps = {[ADD] = STEPS(add),
+              [SUBTRACT] = STEPS(subtract),
+              [MULTIPLY] = STEPS(multiply),
+              [DIVIDE] = {divide_steps_f32, divide_steps_f64}},
     .loops = {
         [ADD] = {add_f32, add_f64, add_c32, add_c64, add_i32, add_i64, bitwise_or_truth},
         [SUBTRACT] = {subtract_f32, subtract_f64, subtract_c32, subtract_c64, subtract_i32, subtract_i64},

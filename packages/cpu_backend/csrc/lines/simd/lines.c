@@ -2,6 +2,7 @@
 #include "lines/lines.h"
 
 #include "core/simd/nan_rules.h"
+#include "core/simd/pairs.h"
 #include "copy/simd/permute_blocks.h"
 #include "elementwise/simd/exponential_types.h"
 #include "elementwise/vectormath.h"
@@ -114,6 +115,28 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #undef WRAPPING
 #undef T
 
+#define COMPLEX
+#define T PairF32
+#define S PairF32
+#define WRAPPING PairF32
+#define SUFFIX c32
+#include "lines/simd/scans_body.h"
+#undef SUFFIX
+#undef WRAPPING
+#undef S
+#undef T
+
+#define T PairF64
+#define S PairF64
+#define WRAPPING PairF64
+#define SUFFIX c64
+#include "lines/simd/scans_body.h"
+#undef SUFFIX
+#undef WRAPPING
+#undef S
+#undef T
+#undef COMPLEX
+
 #undef NAME
 #define BODY "lines/simd/truths_body.h"
 #include "core/simd/every_type.h"
@@ -146,7 +169,7 @@ static void ranks(Index count, const int64_t *restrict keys, int64_t *restrict r
 }
 
 #define EVERY(name) {name##_f32, name##_f64, NULL, NULL, name##_i32, name##_i64, NULL}
-#define SCANS(name) {name##_f32, name##_f64, NULL, NULL, name##_i32, name##_i64, name##_truths}
+#define SCANS(name) {name##_f32, name##_f64, name##_c32, name##_c64, name##_i32, name##_i64, name##_truths}
 #define REAL(name) {name##_f32, name##_f64, NULL, NULL, NULL, NULL, NULL}
 
 const LineKernels SIMD_NAME(line_kernels) = {

@@ -4,6 +4,7 @@
  */
 #include "reduction/reduce.h"
 #include "core/simd/nan_rules.h"
+#include "core/simd/pairs.h"
 
 #include <string.h>
 #if defined(__AVX512F__)
@@ -103,22 +104,67 @@ LINE_OF_TRUTH(least, uint8_t, trues(count, source) == count)
 #include "reduction/simd/reduce_types.h"
 #undef OWN_LINES
 
+/* Products of complex elements; their sums are those of the parts. */
+#define OF_VECTORS
+#define NAME(f) SIMD_JOIN(f, SIMD_JOIN(FOLD, SUFFIX))
+#define VALUE(x) (x)
+#define S PairF32
+#define A PairF32
+#define WRAPPING PairF32
+#define LANES PairsF32
+#define SUFFIX c32
+#define FOLD product
+#define JOIN PAIR_PRODUCT(y, x)
+#include "reduction/simd/reduce_body.h"
+#undef S
+#undef A
+#undef WRAPPING
+#undef LANES
+#undef SUFFIX
+
+#define S PairF64
+#define A PairF64
+#define WRAPPING PairF64
+#define LANES PairsF64
+#define SUFFIX c64
+#define FOLD product
+#define JOIN PAIR_PRODUCT(y, x)
+#include "reduction/simd/reduce_body.h"
+#undef S
+#undef A
+#undef WRAPPING
+#undef LANES
+#undef SUFFIX
+#undef OF_VECTORS
+#undef VALUE
+#undef NAME
+
 const ReduceKernels SIMD_NAME(reduce_kernels) = {
     .loops = {
         [SUM] =
             {
-                [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32, line_sum_f32},
-                [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64, line_sum_f64},
+                [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32, line_sum_f32,
+                         line_apart_sum_f32},
+                [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64, line_sum_f64,
+                         line_apart_sum_f64},
                 [I32] = {rows_sum_i32, join_sum_i32, parts_sum_i32, line_sum_i32},
-                [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64, line_sum_i64},
+                [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64, line_sum_i64,
+                         line_apart_sum_i64},
                 [BOOL] = {rows_sum_truth, join_sum_truth, parts_sum_truth, line_sum_truth},
             },
         [PRODUCT] =
             {
-                [F32] = {rows_product_f32, join_product_f32, parts_product_f32, line_product_f32},
-                [F64] = {rows_product_f64, join_product_f64, parts_product_f64, line_product_f64},
+                [F32] = {rows_product_f32, join_product_f32, parts_product_f32, line_product_f32,
+                         line_apart_product_f32},
+                [F64] = {rows_product_f64, join_product_f64, parts_product_f64, line_product_f64,
+                         line_apart_product_f64},
+                [C32] = {rows_product_c32, join_product_c32, parts_product_c32, line_product_c32,
+                         line_apart_product_c32},
+                [C64] = {rows_product_c64, join_product_c64, parts_product_c64, line_product_c64,
+                         line_apart_product_c64},
                 [I32] = {rows_product_i32, join_product_i32, parts_product_i32, line_product_i32},
-                [I64] = {rows_product_i64, join_product_i64, parts_product_i64, line_product_i64},
+                [I64] = {rows_product_i64, join_product_i64, parts_product_i64, line_product_i64,
+                         line_apart_product_i64},
                 [BOOL] = {rows_product_truth, join_product_truth, parts_product_truth, line_product_truth},
             },
         [LARGEST] =

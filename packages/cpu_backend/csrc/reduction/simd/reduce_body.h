@@ -42,37 +42,53 @@ static void NAME(wide_rows)(Index rows, const S *a, A *folds, bool begun) {
     memcpy(folds, held, sizeof held);
 }
 
-static void NAME(line)(Index count, const void *source, void *fold) {
+/* A vector of elements that are so many apart. */
+static inline __attribute__((always_inline)) LANES NAME(lanes_at)(const S *a, Index step) {
+    enum { LANE_COUNT = sizeof(LANES) / sizeof(A) };
+    A lanes[LANE_COUNT];
+    if (step == 1) memcpy(lanes, a, sizeof lanes);
+    else
+        for (int k = 0; k < LANE_COUNT; k++) lanes[k] = a[k * step];
+    LANES read;
+    memcpy(&read, lanes, sizeof read);
+    return read;
+}
+
+static inline __attribute__((always_inline)) void NAME(line_of)(Index count, const S *a, Index step, void *fold) {
     enum { LANE_COUNT = sizeof(LANES) / sizeof(A), VECTORS = WIDE_ROW / LANE_COUNT };
-    const S *a = source;
     if (count < WIDE_ROW) {
         A total = VALUE(a[0]);
-        for (Index i = 1; i < count; i++) total = NAME(joined)(total, a[i]);
+        for (Index i = 1; i < count; i++) total = NAME(joined)(total, a[i * step]);
         memcpy(fold, &total, sizeof total);
         return;
     }
     LANES held[VECTORS];
-    memcpy(held, a, sizeof held);
+    for (int k = 0; k < VECTORS; k++) held[k] = NAME(lanes_at)(a + k * LANE_COUNT * step, step);
     Index i = WIDE_ROW;
     for (; i + WIDE_ROW <= count; i += WIDE_ROW) {
-        fetch_ahead(a + i, WIDE_ROW * sizeof(S));
+        fetch_ahead(a + i * step, WIDE_ROW * step * (Index)sizeof(S));
         for (int k = 0; k < VECTORS; k++) {
-            LANES x = held[k], y;
-            memcpy(&y, a + i + k * LANE_COUNT, sizeof y);
+            LANES x = held[k], y = NAME(lanes_at)(a + (i + k * LANE_COUNT) * step, step);
             held[k] = JOIN;
         }
     }
     HALVED(VECTORS, LANES x = held[k], y = held[k + half]; held[k] = JOIN)
     for (; i + LANE_COUNT <= count; i += LANE_COUNT) {
-        LANES x = held[0], y;
-        memcpy(&y, a + i, sizeof y);
+        LANES x = held[0], y = NAME(lanes_at)(a + i * step, step);
         held[0] = JOIN;
     }
     A lanes[LANE_COUNT];
     memcpy(lanes, held, sizeof lanes);
     HALVED(LANE_COUNT, lanes[k] = NAME(joined)(lanes[k], lanes[k + half]))
-    for (; i < count; i++) lanes[0] = NAME(joined)(lanes[0], a[i]);
+    for (; i < count; i++) lanes[0] = NAME(joined)(lanes[0], a[i * step]);
     memcpy(fold, lanes, sizeof(A));
+}
+
+static void NAME(line)(Index count, const void *source, void *fold) { NAME(line_of)(count, source, 1, fold); }
+
+static void NAME(line_apart)(Index count, const void *source, Index step, void *fold) {
+    if (step == 2) NAME(line_of)(count, source, 2, fold);
+    else NAME(line_of)(count, source, step, fold);
 }
 #elif !defined(OWN_LINES)
 static void NAME(line)(Index count, const void *source, void *fold) {
@@ -98,6 +114,26 @@ static void NAME(line)(Index count, const void *source, void *fold) {
 }
 #endif
 
+#if defined(OF_VECTORS) /* elements of which no compiler makes wider vectors */
+/* So many rows, one after the other. */
+static inline __attribute__((always_inline)) void NAME(few_rows)(const int rows, Index columns, Index row_stride,
+                                                                 const S *a, A *d) {
+    enum { LANE_COUNT = sizeof(LANES) / sizeof(A) };
+    Index i = 0;
+    for (; i + LANE_COUNT <= columns; i += LANE_COUNT) {
+        LANES x, y;
+        memcpy(&x, d + i, sizeof x);
+        for (int row = 0; row < rows; row++) {
+            memcpy(&y, a + row * row_stride + i, sizeof y);
+            x = JOIN;
+        }
+        memcpy(d + i, &x, sizeof x);
+    }
+    for (; i < columns; i++)
+        for (int row = 0; row < rows; row++) d[i] = NAME(joined)(d[i], a[row * row_stride + i]);
+}
+#endif
+
 static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *source, void *folds, bool begun) {
     A *d = folds;
     const S *a = source;
@@ -113,6 +149,10 @@ static void NAME(rows)(Index rows, Index columns, Index row_stride, const void *
     Index row = 0;
     if (!begun)
         for (Index i = row++; i < columns; i++) d[i] = VALUE(a[i]);
+#if defined(OF_VECTORS)
+    for (; row + 4 <= rows; row += 4) NAME(few_rows)(4, columns, row_stride, a + row * row_stride, d);
+    for (; row < rows; row++) NAME(few_rows)(1, columns, row_stride, a + row * row_stride, d);
+#endif
     /* Four distant rows at once, so that the folds are read and written less often; near ones in the order of memory,
      * which is what processors fetch ahead. */
     Index last = row_stride * (Index)sizeof(S) >= DISTANT ? rows - 4 : -1;

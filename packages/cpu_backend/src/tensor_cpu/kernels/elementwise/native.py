@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tensor_core.dtypes import F32, F64
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.elementwise.compiled import compiled, compiled_step
 from tensor_cpu.kernels.elementwise.fused import PROGRAM, Program
@@ -23,6 +24,8 @@ TAKES: Final = "tensors with elements, of the dtypes that its instructions have"
 _LEAST_COPIED: Final = 1 << 14  # elements
 _MOST_COPIED: Final = 1 << 28  # bytes
 _SHORT_RUN: Final = 32  # elements
+_TURNED: Final = ("add", "subtract", "multiply", "divide")
+_LEAST_TURNED: Final = 16  # elements of either side
 
 
 def copied_first(form: Form, shape: Shape, /) -> bool:
@@ -52,6 +55,36 @@ def copied_first(form: Form, shape: Shape, /) -> bool:
         return False
     (run, fastest), others = runs[0], runs[1:]
     return run < _SHORT_RUN or any(abs(stride) < abs(fastest) for _, stride in others)
+
+
+def turned_in_place(name: str, operands: tuple[Operand, ...], result: Form, /) -> bool:
+    """Whether a loop turns the one operand that would be copied first while it computes, tile by tile.
+
+    What is beyond the caches is copied: past them, as the result is then.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> result = form_of(F64, (200, 300), CPU)
+    >>> form = form_of(F64, (200, 300), CPU, (300, 1))
+    >>> turned_in_place("add", (form, int), result), turned_in_place("add", (form, form), result)
+    (True, False)
+    """
+    if name not in _TURNED or result.dtype not in (F32, F64):
+        return False
+    forms = [form for form in operands if isinstance(form, Form)]
+    turned = [form for form in forms if copied_first(form, result.shape)]
+    if len(turned) != 1 or any(form.dtype is not result.dtype for form in forms):
+        return False
+    first = next(axis for axis, extent in enumerate(result.shape) if extent > 1)
+    fastest = [extent for extent, stride in zip(result.shape, turned[0].strides, strict=True) if stride == 1]
+    others = [form for form in forms if form is not turned[0] and form.rank > first and form.shape[first] > 1]
+    return (
+        min(result.shape[first], max(fastest, default=0)) >= _LEAST_TURNED
+        and turned[0].strides[first] != 1
+        and all(form.strides[first] in (0, 1) for form in others)
+        and sum(form.nbytes for form in (*forms, result)) < LIBRARY.far_bytes()
+    )
 
 
 def bind_program(operands: tuple[Operand, ...], result: Form, program: Program, /) -> Kernel | None:
@@ -108,7 +141,8 @@ def _single(name: str) -> NativeBinder:
     def bind(operands: tuple[Operand, ...], result: Any, params: Any, /) -> Kernel | None:
         if not AVAILABLE or result.size == 0 or params is not None:
             return None
-        if any(isinstance(form, Form) and copied_first(form, result.shape) for form in operands):
+        copied = any(isinstance(form, Form) and copied_first(form, result.shape) for form in operands)
+        if copied and not turned_in_place(name, operands, result):
             return bind_program(operands, result, (ProgramStep(name, tuple(range(len(operands))), result),))
         dtypes = tuple(each.dtype if isinstance(each, Form) else each for each in operands)
         found = compiled_step(name, dtypes, result.dtype)

@@ -23,11 +23,14 @@ from tensor_runtime.protocols import Kernel, Operand
 if TYPE_CHECKING:
     from tensor_runtime.contracts.reduction import ReduceParams
 
-TAKES: Final = "sums and truths of all dtypes, and other folds of real ones, that leave fewer elements than there were"
+TAKES: Final = (
+    "sums, products and truths of all dtypes, and other folds of real ones, that leave fewer elements than there were"
+)
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
 _SHORT_AXIS: Final = 32  # elements of a reduced axis
 _SHORT_ROW: Final = 8  # elements of a kept axis
+_LONGEST_STEP: Final = 8  # elements from one to the next of a line, which the kernel makes neighbours
 _FEW: Final = 64  # elements that lie side by side
 _LONG: Final = 2048  # elements that lie side by side
 _MOST_COLUMNS: Final = 1 << 15  # elements of a row whose folds stay in the cache
@@ -122,10 +125,12 @@ def has_long_neighbours(axes: list[Axis], /) -> bool:
 
     >>> has_long_neighbours([Axis(40, 60, 1), Axis(60, 1, 0)]), has_long_neighbours([Axis(4000, 3, 1), Axis(3, 1, 0)])
     (True, False)
+    >>> has_long_neighbours([Axis(60, 2, 0)]), has_long_neighbours([Axis(60, 100, 0)])
+    (True, False)
     """
     last = axes[-1]
     if last.stride != 1 or not last.place:
-        return last.stride == 1 and last.extent >= _SHORT_AXIS
+        return last.extent >= _SHORT_AXIS and not last.place and 1 <= last.stride <= _LONGEST_STEP
     rows = [axis for axis in axes if not axis.place][-1]
     together = rows.extent * last.extent if rows.stride == last.extent else last.extent
     return last.extent >= _SHORT_ROW or together >= _FEW
@@ -154,7 +159,7 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
             return decided
     if result.dtype is not (accumulator(dtype) if fold in ("sum", "prod") else dtype):
         return None
-    if dtype in _PARTS:
+    if dtype in _PARTS and name != "prod":
         if name != "sum":
             return None
         dtype, shape, strides = _PARTS[dtype], (2, *shape), (1, *(2 * stride for stride in strides))
@@ -222,7 +227,7 @@ def short_lines(
 def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -> Kernel:
     """One kernel; or, where that would jump through memory, one for the innermost reduced axis and one for the rest."""
     inner = [position for position, axis in enumerate(axes) if not axis.place][-1]
-    between = _PARTS.get(result.dtype, result.dtype)
+    between = dtype if dtype is _PARTS.get(result.dtype) else result.dtype
     if _has_rows_of_short_lines(axes, inner):
         within = axes[0].stride
         rows = LIBRARY.bind_reduce(

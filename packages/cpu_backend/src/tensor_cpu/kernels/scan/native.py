@@ -18,8 +18,8 @@ from tensor_runtime.dispatch.dtype_rules import reduced_axes
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
-TAKES: Final = "compact tensors of floating types and I64"
-_PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
+TAKES: Final = "running sums and products of all dtypes, and places of extremes of real ones"
+_COMPLEX: Final = (C32, C64)
 MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied first."""
 _NUMPYS_LINES: Final[Mapping[DType, range]] = {
@@ -82,7 +82,7 @@ def bind_lines(name: str, operands: tuple[Operand, ...], result: Any, params: An
     assert isinstance(form, Form)
     axis, dtype, finds = params[0], form.dtype, name in ("argmax", "argmin")
     widens = dtype in (I32, Bool) and result.dtype is I64
-    if form.size == 0 or not (finds or widens or result.dtype is dtype) or (finds and dtype in _PARTS):
+    if form.size == 0 or not (finds or widens or result.dtype is dtype) or (finds and dtype in _COMPLEX):
         return None
     if axis is None and finds and form.rank > 1:
         return after_copy(form, LIBRARY.bind_place(name, dtype.name, form.shape[::-1], result.shape[::-1]))
@@ -96,10 +96,6 @@ def bind_lines(name: str, operands: tuple[Operand, ...], result: Any, params: An
         return None
     if finds and 1 < lines[2] <= _FEW_COLUMNS and lines[1] >= _LONG_COLUMN and form.is_compact:
         return _of_columns(name, form, result, lines)
-    if dtype in _PARTS:
-        if name != "cumsum":
-            return None
-        dtype, lines = _PARTS[dtype], (*lines[:2], 2 * lines[2])
     return after_copy(form, LIBRARY.bind_lines(name, dtype.name, lines, result.shape[::-1], result.dtype.name))
 
 
