@@ -148,9 +148,12 @@ CALL(call_setitem) {
     Key key;
     Indexed indexed;
     key_begin(&key, KEY_INDEX, form);
-    if (type < 0 || !call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key) ||
-        few(&indexed) > MOST_WRITTEN)
+    if (type < 0) return call_function(self, arguments, flagged_count, names);
+    if (!call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key)) {
+        if (call_put(self, array, arguments[1], arguments[2])) Py_RETURN_NONE;
         return call_function(self, arguments, flagged_count, names);
+    }
+    if (few(&indexed) > MOST_WRITTEN) return call_function(self, arguments, flagged_count, names);
     char *target = array_data(array) + indexed.offset_bytes;
     Element element;
     if (call_element_of(arguments[2], (ElementType)type, &element)) {

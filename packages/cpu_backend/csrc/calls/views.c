@@ -113,8 +113,10 @@ CALL(call_getitem) {
     Key key;
     Indexed indexed;
     key_begin(&key, KEY_INDEX, form);
-    if (!call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key))
-        return call_function(self, arguments, flagged_count, names);
+    if (!call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key)) {
+        PyObject *picked = call_picked(self, arguments, flagged_count, form, array);
+        return picked || PyErr_Occurred() ? picked : call_function(self, arguments, flagged_count, names);
+    }
     PyObject *view = call_find(self, &key);
     if (view) return call_wrap(self, Py_TYPE(arguments[0]), view, call_indexed_array(array, &indexed));
     Py_INCREF(form);
