@@ -46,7 +46,7 @@ def _kernel(name: str, operands: tuple[Any, ...], dtype: DType, count: int) -> A
 @pytest.mark.parametrize("name", kernels_of("elementwise.loops"))
 def test_a_loop_gives_what_the_call_of_numpy_gives(name: str) -> None:
     row = name.removesuffix("_unchecked")
-    ufunc = BINARY[row] if row in BINARY else UNARY[row]
+    ufunc: Any = BINARY[row] if row in BINARY else UNARY[row]
     tried = 0
     for dtype in DTYPES:
         for count in (1, 5, 1000, 70_001):

@@ -75,7 +75,7 @@ def test_strided_tensors_and_masks_of_all_axes_are_read_in_row_major_order(dtype
             mask = RANDOM.random(shape) < 0.5
             mine = tr.mutable_view(tr.asarray(x.copy(order="F")))
             for _again in range(2):
-                found = mine[::step][tr.asarray(mask)[::step]]
+                found: Any = mine[::step][tr.asarray(mask)[::step]]
                 np.testing.assert_array_equal(tr.to_numpy(found), x[::step][mask[::step]])
                 found = mine.T[tr.asarray(mask).T]
                 np.testing.assert_array_equal(tr.to_numpy(found), x.T[mask.T])
@@ -93,7 +93,7 @@ def test_the_last_of_several_values_for_one_element_stays() -> None:
 
 
 def test_a_value_that_shares_memory_is_read_before_it_is_written() -> None:
-    x = tr.mutable_view(tr.arange(6.0))
+    x: Any = tr.mutable_view(tr.arange(6.0))
 
     x[[1, 2, 3, 4, 5]] = x[:5]
 

@@ -46,7 +46,7 @@ static const struct {
     {"execute_several", call_several},
 };
 
-PyObject *call_find(const Call *self, const Key *key) {
+HOT PyObject *call_find(const Call *self, const Key *key) {
     PyObject *bytes = PyBytes_FromStringAndSize((const char *)key->words, key->count * (Py_ssize_t)sizeof(Index));
     PyObject *entry = bytes ? PyDict_GetItemWithError(self->found, bytes) : NULL; /* runs nobody's code: bytes */
     PyObject *form = entry ? Py_NewRef(PyTuple_GET_ITEM(entry, 1)) : NULL;
@@ -55,7 +55,7 @@ PyObject *call_find(const Call *self, const Key *key) {
     return form;
 }
 
-PyObject *call_wrap(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array) {
+HOT PyObject *call_wrap(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array) {
     PyObject *tensor = array ? type->tp_alloc(type, 0) : NULL;
     if (!tensor) {
         Py_DECREF(form);

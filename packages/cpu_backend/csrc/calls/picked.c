@@ -14,10 +14,11 @@ enum { MOST_PICKED = 1000, MOST_MOVED = 1 << 14 }; /* of an index; elements */
 static const Index A_PICK = -3, A_MASK = -4;       /* in keys, where an axis has its extent */
 
 typedef struct {
-    npy_intp extents[MAX_RANK], strides[MAX_RANK]; /* of the result, bytes in the source; the picked axis has no stride */
-    int rank, place;                               /* the picked axis; -1 before there is one */
-    Index base, count;                             /* bytes to the first element; of what is picked */
-    bool ended;                                    /* after the picks came something else */
+    npy_intp extents[MAX_RANK],
+        strides[MAX_RANK]; /* of the result, bytes in the source; the picked axis has no stride */
+    int rank, place;       /* the picked axis; -1 before there is one */
+    Index base, count;     /* bytes to the first element; of what is picked */
+    bool ended;            /* after the picks came something else */
     Index offsets[MOST_PICKED];
     Index total; /* elements */
 } Picked;
@@ -85,7 +86,8 @@ static bool pick_list(Picked *picked, PyObject *list, npy_intp extent, npy_intp 
     if (!begin_picks(picked, count, key)) return false;
     for (Py_ssize_t k = 0; k < count; k++) {
         Index position;
-        if (!exact_index(PyList_GET_ITEM(list, k), &position) || !pick(picked, k, position, extent, stride)) return false;
+        if (!exact_index(PyList_GET_ITEM(list, k), &position) || !pick(picked, k, position, extent, stride))
+            return false;
     }
     return true;
 }
@@ -158,8 +160,8 @@ static bool read_mask(const Call *self, PyObject *array, PyObject *index, Picked
     Index size = 1;
     for (int axis = 0; axis < rank; axis++) {
         const npy_intp extent = PyArray_DIM((PyArrayObject *)mask, axis);
-        if (extent != PyArray_DIM((PyArrayObject *)array, axis) ||
-            __builtin_mul_overflow(size, extent, &size) || size > MOST_MOVED)
+        if (extent != PyArray_DIM((PyArrayObject *)array, axis) || __builtin_mul_overflow(size, extent, &size) ||
+            size > MOST_MOVED)
             return false;
     }
     const npy_intp *extents = PyArray_DIMS((PyArrayObject *)array), *steps = PyArray_STRIDES((PyArrayObject *)array),
@@ -214,15 +216,15 @@ static char *read_axes(const Picked *picked, int axis, const char *source, char 
         return result;
     }
 #define LINE(size)                                                                                                     \
-    for (npy_intp i = 0; i < extent; i++)                                                                              \
-        memcpy(result + i * size, source + (offsets ? offsets[i] : i * stride), size);
+    for (npy_intp i = 0; i < extent; i++) memcpy(result + i * size, source + (offsets ? offsets[i] : i * stride), size);
     OF_SIZE(LINE)
 #undef LINE
     return result + (size_t)extent * bytes;
 }
 
 /* Writes there: elements in the order of the axes, or one again and again, where a step is 0. */
-static const char *write_axes(const Picked *picked, int axis, char *target, const char *value, size_t bytes, size_t step) {
+static const char *write_axes(const Picked *picked, int axis, char *target, const char *value, size_t bytes,
+                              size_t step) {
     const npy_intp extent = picked->extents[axis], stride = picked->strides[axis];
     const Index *offsets = axis == picked->place ? picked->offsets : NULL;
     if (axis > 0) {
@@ -260,8 +262,7 @@ PyObject *call_picked(const Call *self, PyObject *const *arguments, size_t flagg
     made.bytes = (size_t)made.size * bytes;
     Py_INCREF(array);
     PyObject *result = array_new(&made);
-    if (result)
-        (void)read_axes(&picked, picked.rank - 1, array_data(array) + picked.base, array_data(result), bytes);
+    if (result) (void)read_axes(&picked, picked.rank - 1, array_data(array) + picked.base, array_data(result), bytes);
     Py_DECREF(array);
     return call_wrap(self, self->tensor, found, result);
 }

@@ -59,7 +59,7 @@ static void release(void *object) {
     free(plan);
 }
 
-static void run_blocks(void *context, Index begin, Index end) {
+HOT static void run_blocks(void *context, Index begin, Index end) {
     Job *job = context;
     const LoopPlan *plan = job->plan;
     const Index first = begin * BLOCK;
@@ -72,7 +72,7 @@ static void run_blocks(void *context, Index begin, Index end) {
     if (plan->divides && divided_by_zero()) atomic_store(&job->divided_by_zero, true);
 }
 
-static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+HOT static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const LoopPlan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, plan->operands)) return NULL;
     Element numbers[MOST_TAKEN];
@@ -160,8 +160,8 @@ static PyObject *bind_loop(PyObject *module, PyObject *arguments) {
     PyObject *ufunc, *shape, *type, *operands, *fallback;
     double nanoseconds;
     int divides;
-    if (!PyArg_ParseTuple(arguments, "OOOO!dpO:bind_loop", &ufunc, &shape, &type, &PyTuple_Type, &operands, &nanoseconds,
-                          &divides, &fallback))
+    if (!PyArg_ParseTuple(arguments, "OOOO!dpO:bind_loop", &ufunc, &shape, &type, &PyTuple_Type, &operands,
+                          &nanoseconds, &divides, &fallback))
         return NULL;
     if (strcmp(Py_TYPE(ufunc)->tp_name, "numpy.ufunc") != 0)
         return PyErr_Format(PyExc_TypeError, "bind_loop: %R is no ufunc of NumPy", ufunc);
@@ -185,7 +185,8 @@ static PyObject *bind_loop(PyObject *module, PyObject *arguments) {
     const ArrayForm *result = &plan->result;
     const int count = plan->operands;
     PyObject *kernel = kernel_new(((PyUFuncObject *)ufunc)->name, call, plan, release);
-    if (!divides) kernel = kernel_makes(kernel, result, true); /* else nothing is written before all is known to be good */
+    if (!divides)
+        kernel = kernel_makes(kernel, result, true); /* else nothing is written before all is known to be good */
     return kernel_with_operands(kernel, described, count);
 }
 
