@@ -242,6 +242,9 @@ def reshape(a: Tensor, shape: SupportsIndex | Sequence[SupportsIndex], /, *, ord
     ([1, 3, 2, 4], [1, 2, 3, 4])
     """
     form, _ = unwrap("reshape", a)
+    if order == "C" and type(shape) is int and shape == -1:  # a line
+        turned = a if form.rank < 2 else transpose(a)
+        return _reshaped_or_copied(turned, (form.size,))
     target = completed_shape("reshape", form.shape, shape)
     if order == "C":  # row-major is column-major with the axes reversed, on both sides
         return transpose_view(_reshaped_or_copied(transpose_view(a), target[::-1]))
