@@ -27,7 +27,7 @@ NATIVE = pytest.mark.skipif(
     not AVAILABLE or CHECKED, reason="no native calls: the extension was not built, or every call is checked"
 )
 NAMES = ["reversed_axes", "transposed", "reshape", "item", "getitem", "setitem", "bool", "int", "float", "complex"]
-NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full", "eye", "arange", "linspace"]
+NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full", "empty", "array_equal", "eye", "arange", "linspace"]
 NAMES += ["uniform", "normal", "integers"]
 NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into"]
 NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
@@ -508,3 +508,42 @@ def test_long_lines_are_written_as_numpy_writes_them(dtype: str) -> None:
             x.mutable_view()[index] = written
             expected[index] = written.to_numpy() if isinstance(written, Tensor) else written
             np.testing.assert_array_equal(x.to_numpy(), expected)
+
+
+@NATIVE
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64", "I32", "I64", "Bool"])
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (4096,), (9_000,)])
+def test_equal_tensors_are_told_from_others_wherever_they_differ(dtype: str, shape: tuple[int, ...]) -> None:
+    x = tr.full(shape, True if dtype == "Bool" else 7, dtype=dtype)
+    size = x.size
+    assert tr.array_equal(x, tr.copy(x))
+    for place in {0, size // 2, min(size, 4096) - 1, size - 1}:
+        changed = tr.to_numpy(x).copy(order="F")
+        changed[np.unravel_index(place, shape)] = 0
+        other = tr.asarray(changed)
+        assert not tr.array_equal(x, other) and tr.array_equal(other, tr.copy(other))
+        assert not tr.array_equal(other.T, x.T)
+
+
+@NATIVE
+def test_nan_equals_nothing_and_zeros_of_both_signs_are_equal() -> None:
+    for dtype in ("F32", "F64", "C32", "C64"):
+        x = tr.cast(tr.tensor([1.0, np.nan]), dtype)
+        assert not tr.array_equal(x, x)
+        assert tr.array_equal(tr.cast(tr.tensor([0.0]), dtype), tr.cast(tr.tensor([-0.0]), dtype))
+    odd = tr.asarray(np.array([0, 2, 255], np.uint8).view(bool))
+    assert tr.array_equal(odd, tr.tensor([False, True, True]))
+
+
+@NATIVE
+def test_numbers_and_empty_tensors_are_made_as_python_makes_them() -> None:
+    for number in (True, 3, 2.5, 1j):
+        for _ in range(2):
+            made = tr.asarray(number)
+            assert made.shape == () and made.item() == number and made.dtype is tr.tensor(number).dtype
+    for shape in (3, (2, 3), [0, 4], ()):
+        for _ in range(2):
+            made = tr.empty(shape, dtype="I32")
+            assert made.shape == tr.zeros(shape).shape and made.dtype is tr.I32 and made.is_compact
+    with pytest.raises(tr.TensorError):
+        tr.empty((2, -1))

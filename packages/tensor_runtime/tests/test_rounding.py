@@ -122,3 +122,20 @@ def test_rounded_numbers_go_where_they_are_told_and_wrong_decimals_are_named() -
         tr.round(x, 999)
     with pytest.raises(ArgumentError, match=r"tensor_runtime.round\(x, decimals\) rounds all"):
         round(x, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("decimals", [1, 2, 5, -1, -3, 308])
+def test_many_elements_are_rounded_to_decimals_with_the_bits_of_numpy(dtype: Any, decimals: int) -> None:
+    random = np.random.default_rng(3)
+    x = ((random.random(10_000) - 0.5) * 10.0 ** random.integers(-3, 6, 10_000)).astype(dtype)
+    x[:6] = [np.nan, np.inf, -np.inf, -0.0, 0.125, 1e30]
+    with np.errstate(all="ignore"):
+        wanted = np.round(x, decimals)
+
+    mine, out = tr.asarray(x.copy()), tr.zeros(x.shape, dtype=tr.asarray(x[:1].copy()).dtype)
+
+    np.testing.assert_array_equal(tr.to_numpy(tr.round(mine, decimals)), wanted)
+    np.testing.assert_array_equal(tr.to_numpy(tr.round(mine[::-1], decimals, out)), wanted[::-1])
+    with pytest.raises(tr.TensorError, match="^round: "):
+        tr.round(mine, decimals, tr.zeros((3,)))

@@ -13,7 +13,7 @@ import tensor_runtime as tr
 from numpy_agreement import layouts, numbers, same
 from tensor_core import F32, F64, I32, I64, Bool
 from tensor_core.dtypes import COMPLEX, DTYPES
-from tensor_core.errors import CastRangeError, DTypeError, ShapeError
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError
 
 THREE_SHAPES = [
     ((2, 3), (2, 3), (2, 3)),
@@ -184,3 +184,8 @@ def test_clip_without_bounds_writes_where_the_caller_says() -> None:
 def test_quotients_by_not_a_number_are_not_numbers(count: int) -> None:
     divisor = np.full(count, complex(np.nan, 0))
     assert np.isnan((tr.asarray(np.full(count, 1 + 2j)) / tr.asarray(divisor)).to_numpy()).all()
+
+
+def test_where_of_a_condition_alone_says_what_gives_its_places() -> None:
+    with pytest.raises(ArgumentError, match=r"accepted: where\(condition, a, b\); nonzero\(condition\)"):
+        tr.where(tr.tensor([True, False]))  # type: ignore[call-overload]

@@ -14,6 +14,7 @@ static const struct {
     {"transposed", call_transposed},
     {"reshape", call_reshape},
     {"item", call_item},
+    {"array_equal", call_array_equal},
     {"float", call_float},
     {"int", call_int},
     {"complex", call_complex},
@@ -25,6 +26,7 @@ static const struct {
     {"uniform", call_uniform},
     {"normal", call_normal},
     {"integers", call_integers},
+    {"empty", call_empty},
     {"eye", call_eye},
     {"arange", call_arange},
     {"linspace", call_linspace},
@@ -46,7 +48,7 @@ static const struct {
     {"execute_many", call_results_of_several},
 };
 
-PyObject *call_find(const Call *self, const Key *key) {
+HOT PyObject *call_find(const Call *self, const Key *key) {
     PyObject *bytes = PyBytes_FromStringAndSize((const char *)key->words, key->count * (Py_ssize_t)sizeof(Index));
     PyObject *entry = bytes ? PyDict_GetItemWithError(self->found, bytes) : NULL; /* runs nobody's code: bytes */
     PyObject *form = entry ? Py_NewRef(PyTuple_GET_ITEM(entry, 1)) : NULL;
@@ -55,7 +57,7 @@ PyObject *call_find(const Call *self, const Key *key) {
     return form;
 }
 
-PyObject *call_wrap(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array) {
+HOT PyObject *call_wrap(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array) {
     PyObject *tensor = array ? type->tp_alloc(type, 0) : NULL;
     if (!tensor) {
         Py_DECREF(form);

@@ -32,7 +32,7 @@ typedef struct {
 /* Gives a module the type Call and the names of its kinds, CALLS; -1 with an error set. */
 int calls_add_to(PyObject *module);
 
-enum { KEY_WORDS = 3 + 2 * MAX_RANK, MOST_NESTED = 8 };
+enum { KEY_WORDS = 4 + 2 * MAX_RANK, MOST_NESTED = 8 };
 
 /* What is looked up: words that tell a call and its arguments from all others. Pointers among them are those of objects
  * that the entry keeps alive. */
@@ -49,7 +49,8 @@ typedef enum {
     KEY_MADE,
     KEY_LENT,
     KEY_CHOSEN,
-    KEY_TAKEN
+    KEY_TAKEN,
+    KEY_PICKED
 } KeyKind;
 
 static inline void key_begin(Key *key, KeyKind kind, const void *object) {
@@ -117,6 +118,13 @@ PyObject *call_masked(const Call *self, PyObject *const *arguments, size_t flagg
 PyObject *call_taken(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *form,
                      PyObject *array);
 
+/* What getitem() gives where lists, lines of I64 and Bool, and masks name few elements beside slices; NULL, without an
+ * exception, for any other index. */
+PyObject *call_picked(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *form,
+                      PyObject *array);
+/* Whether a number, or so many elements of the array's type, were written where such an index names elements of it. */
+bool call_put(const Call *self, PyObject *array, PyObject *index, PyObject *value);
+
 /* Whether nobody records transfers. */
 bool call_untraced(const Call *self);
 
@@ -153,6 +161,7 @@ CALL(call_transposed);
 CALL(call_reshape);
 CALL(call_to_numpy);
 CALL(call_item);
+CALL(call_array_equal);
 CALL(call_float);
 CALL(call_int);
 CALL(call_complex);
@@ -160,6 +169,7 @@ CALL(call_bool);
 CALL(call_zeros);
 CALL(call_ones);
 CALL(call_full);
+CALL(call_empty);
 CALL(call_eye);
 CALL(call_arange);
 CALL(call_linspace);

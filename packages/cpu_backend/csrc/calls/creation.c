@@ -71,6 +71,19 @@ CALL(call_zeros) { return repeat((Call *)object, 0, arguments, flagged_count, na
 /* ones(shape, dtype, placement) */
 CALL(call_ones) { return repeat((Call *)object, 1, arguments, flagged_count, names); }
 
+/* empty(shape, dtype, placement) */
+CALL(call_empty) {
+    const Call *self = (Call *)object;
+    Made made;
+    if (PyVectorcall_NARGS(flagged_count) != 3 || names ||
+        !made_read(self, arguments[0], made_type(self, arguments[1]), arguments[2], &made))
+        return call_function(self, arguments, flagged_count, names);
+    PyObject *form = call_find(self, &made.key);
+    if (form) return made_wrapped(self, form, array_new(&made.array), arguments, flagged_count);
+    return call_learned(self, &made.key, PyTuple_GET_ITEM(self->dtypes, made.array.type),
+                        call_function(self, arguments, flagged_count, NULL));
+}
+
 /* The type of which a Python number is an element by nature; -1 for no number and for ints beyond 64 bits. */
 static int number_type(PyObject *number) {
     Index value;
@@ -244,12 +257,13 @@ static PyObject *copied(const Call *self, PyObject *const *arguments, size_t fla
     return call_wrap(self, self->tensor, form, own);
 }
 
-/* asarray(x, dtype, copy): an array of NumPy whose memory can be shared or which is small, or nested lists */
+/* asarray(x, dtype, copy): an array of NumPy whose memory can be shared or which is small, nested lists, or a number */
 CALL(call_asarray) {
     const Call *self = (Call *)object;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[1] != Py_None)
         return call_function(self, arguments, flagged_count, names);
-    if (arguments[2] == Py_None && is_row(arguments[0])) return nested_or_function(self, arguments, flagged_count);
+    if (arguments[2] == Py_None && (is_row(arguments[0]) || number_type(arguments[0]) >= 0))
+        return nested_or_function(self, arguments, flagged_count);
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     const int type = Py_IS_TYPE(arguments[0], array_type) ? array_element_type(arguments[0]) : -1;
     if (type < 0 || (arguments[2] != Py_None && !PyBool_Check(arguments[2])))

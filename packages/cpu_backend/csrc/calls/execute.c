@@ -19,7 +19,7 @@ typedef struct {
     int count;
 } Given;
 
-bool call_may_write(const Call *self, PyObject *tensor, PyObject *array) {
+HOT bool call_may_write(const Call *self, PyObject *tensor, PyObject *array) {
     return array_is_writable(array) && (Py_IS_TYPE(tensor, self->writable) || array_is_owned(array));
 }
 
@@ -28,7 +28,7 @@ static inline bool is_number(PyObject *object) {
            PyBool_Check(object);
 }
 
-static bool read_operands(const Call *self, PyObject *const *operands, int count, Given *given) {
+HOT static bool read_operands(const Call *self, PyObject *const *operands, int count, Given *given) {
     given->count = count;
     for (int i = 0; i < count; i++) {
         PyObject *form, *array;
@@ -44,14 +44,14 @@ static bool read_operands(const Call *self, PyObject *const *operands, int count
     return true;
 }
 
-PyObject *call_entry(PyObject *dictionary, PyObject *key) {
+HOT PyObject *call_entry(PyObject *dictionary, PyObject *key) {
     PyObject *entry = dictionary && PyDict_CheckExact(dictionary) ? PyDict_GetItemWithError(dictionary, key) : NULL;
     if (!entry) PyErr_Clear();
     return entry;
 }
 
 /* The binding, a new reference; NULL, without an exception, where there is none. */
-static PyObject *find_binding(const Call *self, PyObject *spec, const Given *given, LookUp look_up) {
+HOT static PyObject *find_binding(const Call *self, PyObject *spec, const Given *given, LookUp look_up) {
     PyObject *found = *call_slot(spec, self->bindings_at), *binding;
     if (look_up == BY_FORM) {
         binding = call_entry(found, given->keys[0]);
@@ -79,8 +79,8 @@ static inline bool is_plain(PyObject *number) {
 }
 
 /* Whether the kernel may write its result to an array of its result's form while these operands are read. */
-static bool is_apart(PyObject *const *keys, PyObject *const *operands, Py_ssize_t count, const Kernel *kernel,
-                     PyObject *form, PyObject *array) {
+HOT static bool is_apart(PyObject *const *keys, PyObject *const *operands, Py_ssize_t count, const Kernel *kernel,
+                         PyObject *form, PyObject *array) {
     Index low, end;
     array_bounds(array, &low, &end);
     const char *target = array_data(array);
@@ -103,8 +103,8 @@ static bool is_apart(PyObject *const *keys, PyObject *const *operands, Py_ssize_
 
 /* The result of a binding in the array given; false, perhaps with an exception set, where it did not get there. The
  * operands, of so many forms or types of numbers, stay the caller's; the place before them is for who is called. */
-static bool compute_into(PyObject *const *keys, PyObject **operands, Py_ssize_t count, PyObject *binding,
-                         PyObject *form, PyObject *array) {
+HOT static bool compute_into(PyObject *const *keys, PyObject **operands, Py_ssize_t count, PyObject *binding,
+                             PyObject *form, PyObject *array) {
     if (!PyTuple_CheckExact(binding) || PyTuple_GET_SIZE(binding) != 2 || PyTuple_GET_ITEM(binding, 1) != form)
         return false;
     PyObject *callable = PyTuple_GET_ITEM(binding, 0);
@@ -113,7 +113,7 @@ static bool compute_into(PyObject *const *keys, PyObject **operands, Py_ssize_t 
         return false;
     for (Py_ssize_t i = 0; i < count; i++) Py_INCREF(operands[i]);
     (void)array_target(kernel->result, array);
-    PyObject *result = PyObject_Vectorcall(callable, operands, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    PyObject *result = kernel->call(callable, operands, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     if (array_target(NULL, NULL)) PyErr_Clear(); /* it did something else, and Python will find out what */
     for (Py_ssize_t i = 0; i < count; i++) Py_DECREF(operands[i]);
     const bool there = result == array;
@@ -148,12 +148,17 @@ void call_translate(const Call *self, PyObject *spec, PyObject *form) {
     Py_DECREF(error);
 }
 
+/* Calls a kernel with a free place before its arguments; a native one without a step between. */
+static inline PyObject *call_kernel(PyObject *kernel, PyObject *const *arguments, size_t count) {
+    const vectorcallfunc call = Py_IS_TYPE(kernel, &Kernel_Type) ? ((Kernel *)kernel)->call : PyObject_Vectorcall;
+    return call(kernel, arguments, count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+}
+
 /* The tensor that a binding makes, which is owned by nobody meanwhile but the caller; NULL with an exception set. */
-static PyObject *compute(const Call *self, PyObject *spec, PyObject *binding, const Given *given) {
+HOT static PyObject *compute(const Call *self, PyObject *spec, PyObject *binding, const Given *given) {
     PyObject *arrays[1 + MOST_GIVEN], *form = PyTuple_GET_ITEM(binding, 1);
     for (int i = 1; i <= given->count; i++) arrays[i] = Py_NewRef(given->arrays[i]);
-    PyObject *array = PyObject_Vectorcall(PyTuple_GET_ITEM(binding, 0), arrays + 1,
-                                          (size_t)given->count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    PyObject *array = call_kernel(PyTuple_GET_ITEM(binding, 0), arrays + 1, (size_t)given->count);
     for (int i = 1; i <= given->count; i++) Py_DECREF(arrays[i]);
     if (array) return call_wrap(self, self->tensor, Py_NewRef(form), array);
     call_translate(self, spec, form);
@@ -161,8 +166,8 @@ static PyObject *compute(const Call *self, PyObject *spec, PyObject *binding, co
 }
 
 /* name(spec, *operands, out=None), of so many operands, or name(spec, *operands, params, out=None) */
-static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
-                         LookUp look_up, int operands) {
+HOT static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
+                             LookUp look_up, int operands) {
     const Call *self = (Call *)object;
     const Py_ssize_t count = PyVectorcall_NARGS(flagged_count), least = 1 + operands + (look_up == BY_PARAMS);
     Given given;
@@ -260,23 +265,23 @@ CALL(call_several_into) {
 }
 
 /* execute_unary(spec, a, out=None) */
-CALL(call_unary) { return execute(object, arguments, flagged_count, names, BY_FORM, 1); }
+HOT CALL(call_unary) { return execute(object, arguments, flagged_count, names, BY_FORM, 1); }
 
 /* execute_binary(spec, a, b, out=None); execute_mixed(spec, a, b) */
-CALL(call_binary) { return execute(object, arguments, flagged_count, names, BY_ROW, 2); }
+HOT CALL(call_binary) { return execute(object, arguments, flagged_count, names, BY_ROW, 2); }
 
 /* execute_ternary(spec, a, b, c, out=None) */
-CALL(call_ternary) { return execute(object, arguments, flagged_count, names, BY_FORMS, 3); }
+HOT CALL(call_ternary) { return execute(object, arguments, flagged_count, names, BY_FORMS, 3); }
 
 /* execute_with_params(spec, a, params, out=None) */
-CALL(call_with_params) { return execute(object, arguments, flagged_count, names, BY_PARAMS, 1); }
+HOT CALL(call_with_params) { return execute(object, arguments, flagged_count, names, BY_PARAMS, 1); }
 
 /* execute_pair(spec, a, b, params, out=None) */
-CALL(call_pair) { return execute(object, arguments, flagged_count, names, BY_PARAMS, 2); }
+HOT CALL(call_pair) { return execute(object, arguments, flagged_count, names, BY_PARAMS, 2); }
 
 /* name(spec, out, *operands), or name(spec, out, params, *operands) */
-static PyObject *into(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
-                      LookUp look_up, Py_ssize_t least, Py_ssize_t most) {
+HOT static PyObject *into(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
+                          LookUp look_up, Py_ssize_t least, Py_ssize_t most) {
     const Call *self = (Call *)object;
     const Py_ssize_t first = look_up == BY_PARAMS ? 3 : 2, count = PyVectorcall_NARGS(flagged_count) - first;
     Given given;
@@ -299,13 +304,13 @@ static PyObject *into(PyObject *object, PyObject *const *arguments, size_t flagg
 }
 
 /* unary_into(spec, out, a) */
-CALL(call_unary_into) { return into(object, arguments, flagged_count, names, BY_FORM, 1, 1); }
+HOT CALL(call_unary_into) { return into(object, arguments, flagged_count, names, BY_FORM, 1, 1); }
 
 /* binary_into(spec, out, a, b) */
-CALL(call_binary_into) { return into(object, arguments, flagged_count, names, BY_ROW, 2, 2); }
+HOT CALL(call_binary_into) { return into(object, arguments, flagged_count, names, BY_ROW, 2, 2); }
 
 /* ternary_into(spec, out, a, b, c) */
-CALL(call_ternary_into) { return into(object, arguments, flagged_count, names, BY_FORMS, 3, 3); }
+HOT CALL(call_ternary_into) { return into(object, arguments, flagged_count, names, BY_FORMS, 3, 3); }
 
 /* params_into(spec, out, params, *operands), one of them or two */
-CALL(call_params_into) { return into(object, arguments, flagged_count, names, BY_PARAMS, 1, 2); }
+HOT CALL(call_params_into) { return into(object, arguments, flagged_count, names, BY_PARAMS, 1, 2); }

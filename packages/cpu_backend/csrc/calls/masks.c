@@ -5,7 +5,7 @@
 
 enum { WORTH_RELEASING_THE_GIL = 1 << 14 }; /* elements */
 
-static bool is_line(PyObject *array) {
+HOT static bool is_line(PyObject *array) {
     return PyArray_NDIM((PyArrayObject *)array) == 1 && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array) &&
            array_element_type(array) >= 0;
 }
@@ -15,7 +15,7 @@ static void select_elements(PyObject *array, const uint8_t *mask, PyObject *resu
     select(array_size(array), mask, array_data(array), array_size(result), array_data(result));
 }
 
-bool call_is_masked(const Call *self, PyObject *array, PyObject *index, PyObject **mask) {
+HOT bool call_is_masked(const Call *self, PyObject *array, PyObject *index, PyObject **mask) {
     PyObject *form;
     return call_parts(self, index, &form, mask) && is_line(array) && is_line(*mask) &&
            array_element_type(*mask) == BOOL && array_size(array) == array_size(*mask);

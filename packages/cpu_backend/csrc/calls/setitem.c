@@ -1,5 +1,5 @@
-/* view[index] = value: a number, or elements of the same dtype and shape, at integers and slices; a number where a tensor
- * of I64 names places along one axis, and all others are written whole.
+/* view[index] = value: a number, or elements of the same dtype and shape, at integers and slices; what lists and lines
+ * name is written by call_put().
  *
  * What one thread writes in some ten microseconds; what is long, broadcasts or converts is left to Python, and so are many
  * elements that lie in another order than those that are read.
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_WRITTEN = 1 << 17, MOST_IN_ANY_ORDER = 1 << 12, PLACES_AT_ONCE = 256 }; /* elements */
+enum { MOST_WRITTEN = 1 << 17, MOST_IN_ANY_ORDER = 1 << 12 }; /* elements */
 
 bool call_element_of(PyObject *number, ElementType type, void *written) {
     Element *element = written;
@@ -55,15 +55,6 @@ static Index few(const Indexed *indexed) {
     return size;
 }
 
-/* For constants, which make moves of registers of memcpy(). */
-#define OF_SIZE(LINE)                                                                                                  \
-    switch (bytes) {                                                                                                   \
-    case 1: LINE(1) break;                                                                                             \
-    case 4: LINE(4) break;                                                                                             \
-    case 8: LINE(8) break;                                                                                             \
-    default: LINE(16)                                                                                                  \
-    }
-
 static void fill_line(char *target, npy_intp extent, npy_intp stride, const Element *element, size_t bytes) {
     if (stride == (npy_intp)bytes) {
         call_fill(target, (size_t)extent, element, bytes);
@@ -71,7 +62,7 @@ static void fill_line(char *target, npy_intp extent, npy_intp stride, const Elem
     }
 #define LINE(size)                                                                                                     \
     for (npy_intp i = 0; i < extent; i++) memcpy(target + i * stride, element, size);
-    OF_SIZE(LINE)
+    OF_ELEMENT_BYTES(LINE)
 #undef LINE
 }
 
@@ -83,7 +74,7 @@ static void copy_line(char *restrict target, npy_intp extent, npy_intp stride, c
     }
 #define LINE(size)                                                                                                     \
     for (npy_intp i = 0; i < extent; i++) memcpy(target + i * stride, source + i * step, size);
-    OF_SIZE(LINE)
+    OF_ELEMENT_BYTES(LINE)
 #undef LINE
 }
 
@@ -138,80 +129,6 @@ static bool copy_array(char *target, const Indexed *indexed, PyObject *written, 
     return true;
 }
 
-/* Places along one axis, and the other axes. */
-typedef struct {
-    const int64_t *numbers; /* negative ones count from the end */
-    npy_intp count, extent, stride;
-    Indexed others;
-} Named;
-
-/* Whether that is what the index is, and every place is there: of the axis of the tensor, and where it is alone the first. */
-static bool read_named(const Call *self, PyObject *index, PyObject *array, Named *named) {
-    PyArrayObject *target = (PyArrayObject *)array;
-    const int rank = PyArray_NDIM(target);
-    PyObject *const *items = PyTuple_CheckExact(index) ? &PyTuple_GET_ITEM(index, 0) : &index;
-    const Py_ssize_t given = PyTuple_CheckExact(index) ? PyTuple_GET_SIZE(index) : 1;
-    PyObject *form, *indices = NULL;
-    if (given > rank) return false;
-    named->others = (Indexed){.rank = 0};
-    for (int axis = 0; axis < rank; axis++) {
-        const npy_intp extent = PyArray_DIM(target, rank - 1 - axis), stride = PyArray_STRIDE(target, rank - 1 - axis);
-        if (axis < given && !PySlice_Check(items[axis])) {
-            if (indices != NULL || !call_parts(self, items[axis], &form, &indices)) return false;
-            named->extent = extent, named->stride = stride;
-            continue;
-        }
-        const PySliceObject *slice = axis < given ? (const PySliceObject *)items[axis] : NULL;
-        if (slice != NULL && (slice->start != Py_None || slice->stop != Py_None || slice->step != Py_None)) return false;
-        named->others.shape[named->others.rank] = extent;
-        named->others.strides[named->others.rank++] = stride;
-    }
-    if (indices == NULL || array_element_type(indices) != I64 || !array_is_gapless(indices)) return false;
-    named->numbers = (const int64_t *)(const void *)array_data(indices);
-    named->count = array_size(indices);
-    bool inside = true;
-    for (npy_intp i = 0; i < named->count; i++)
-        inside = inside && named->numbers[i] >= -named->extent && named->numbers[i] < named->extent;
-    Index low, end, from, to;
-    array_bounds(array, &low, &end);
-    array_bounds(indices, &from, &to);
-    const bool apart = array_data(array) + end <= array_data(indices) + from ||
-                       array_data(indices) + to <= array_data(array) + low;
-    return inside && apart; /* else an index could be written over before it is read */
-}
-
-/* So many places, gone through for each position on the other axes. */
-static void fill_places(char *target, const npy_intp *places, npy_intp count, const Indexed *others, int axes,
-                        const Element *element, size_t bytes) {
-    if (axes == 0) {
-#define LINE(size)                                                                                                     \
-    for (npy_intp i = 0; i < count; i++) memcpy(target + places[i], element, size);
-        OF_SIZE(LINE)
-#undef LINE
-        return;
-    }
-    const npy_intp extent = others->shape[axes - 1], stride = others->strides[axes - 1];
-    for (npy_intp i = 0; i < extent; i++)
-        fill_places(target + i * stride, places, count, others, axes - 1, element, bytes);
-}
-
-/* The fastest axis is written innermost, be it that of the places or another one. */
-static void fill_named(char *target, const Named *named, const Element *element, size_t bytes) {
-    const Indexed *others = &named->others;
-    const bool places_inside = others->rank == 0 || magnitude(named->stride) < magnitude(others->strides[0]);
-    npy_intp places[PLACES_AT_ONCE];
-    for (npy_intp first = 0; first < named->count; first += PLACES_AT_ONCE) {
-        const npy_intp count = smaller(named->count - first, PLACES_AT_ONCE);
-        for (npy_intp i = 0; i < count; i++) {
-            const int64_t number = named->numbers[first + i];
-            places[i] = (npy_intp)(number < 0 ? number + named->extent : number) * named->stride;
-        }
-        if (places_inside) fill_places(target, places, count, others, others->rank, element, bytes);
-        else
-            for (npy_intp i = 0; i < count; i++) fill(target + places[i], others, others->rank, element, bytes);
-    }
-}
-
 /* setitem(view, index, value) */
 CALL(call_setitem) {
     const Call *self = (Call *)object;
@@ -222,19 +139,14 @@ CALL(call_setitem) {
     const int type = array_element_type(array);
     Key key;
     Indexed indexed;
-    key_begin(&key, KEY_INDEX, form);
-    Named named;
-    Index written;
     Element element;
-    if (type >= 0 && read_named(self, arguments[1], array, &named) &&
-        !__builtin_mul_overflow(few(&named.others), named.count, &written) && written <= MOST_WRITTEN &&
-        call_element_of(arguments[2], (ElementType)type, &element)) {
-        fill_named(array_data(array), &named, &element, (size_t)ELEMENT_BYTES[type]);
-        Py_RETURN_NONE;
-    }
-    if (type < 0 || !call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key) ||
-        few(&indexed) > MOST_WRITTEN)
+    key_begin(&key, KEY_INDEX, form);
+    if (type < 0) return call_function(self, arguments, flagged_count, names);
+    if (!call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key)) {
+        if (call_put(self, array, arguments[1], arguments[2])) Py_RETURN_NONE;
         return call_function(self, arguments, flagged_count, names);
+    }
+    if (few(&indexed) > MOST_WRITTEN) return call_function(self, arguments, flagged_count, names);
     char *target = array_data(array) + indexed.offset_bytes;
     if (call_element_of(arguments[2], (ElementType)type, &element)) {
         fill(target, &indexed, indexed.rank, &element, (size_t)ELEMENT_BYTES[type]);

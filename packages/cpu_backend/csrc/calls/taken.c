@@ -33,8 +33,8 @@ static void take_some(void *context, Index begin, Index end) {
 }
 
 /* Whether the index is one tensor for each axis of the array, all of the same form, which is then *form, borrowed. */
-static bool read_index(const Call *self, PyObject *array, PyObject *index, Job *job, PyObject **indices,
-                       PyObject **form) {
+HOT static bool read_index(const Call *self, PyObject *array, PyObject *index, Job *job, PyObject **indices,
+                           PyObject **form) {
     PyObject *const one[] = {index}, *const *items = one;
     const int rank = PyArray_NDIM((PyArrayObject *)array);
     if (rank < 1 || rank > MOST_NAMED || array_element_type(array) < 0) return false;
@@ -81,8 +81,8 @@ static PyObject *take(Job *job, PyObject *array, PyObject *indices) {
     return NULL;
 }
 
-PyObject *call_taken(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *form,
-                     PyObject *array) {
+HOT PyObject *call_taken(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *form,
+                         PyObject *array) {
     Job job = {.named = 0};
     PyObject *indices[MOST_NAMED] = {NULL}, *named = NULL;
     if (!read_index(self, array, arguments[1], &job, indices, &named)) return NULL;

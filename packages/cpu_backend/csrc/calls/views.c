@@ -8,7 +8,7 @@
 enum { LARGEST_STEP = 1 << 30 };                 /* of a slice */
 static const Index AN_INT = -1, A_NEW_AXIS = -2; /* in keys, where a slice has its extent */
 
-static bool keep(Indexed *indexed, npy_intp extent, npy_intp stride) {
+HOT static bool keep(Indexed *indexed, npy_intp extent, npy_intp stride) {
     if (indexed->rank == MAX_RANK) return false;
     indexed->shape[indexed->rank] = extent;
     indexed->strides[indexed->rank++] = stride;
@@ -17,7 +17,7 @@ static bool keep(Indexed *indexed, npy_intp extent, npy_intp stride) {
 
 static inline bool is_bound(PyObject *bound) { return bound == Py_None || PyLong_CheckExact(bound); }
 
-static bool read_slice(PyObject *item, npy_intp extent, npy_intp stride, Indexed *indexed, Key *key) {
+HOT static bool read_slice(PyObject *item, npy_intp extent, npy_intp stride, Indexed *indexed, Key *key) {
     PySliceObject *slice = (PySliceObject *)item;
     if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return false;
     Py_ssize_t start, stop, step;
@@ -35,7 +35,7 @@ static bool read_slice(PyObject *item, npy_intp extent, npy_intp stride, Indexed
 }
 
 /* One item of an index, for the axis at *axis, which goes on; false, without an exception, for what is not basic. */
-static bool read_item(PyObject *item, PyArrayObject *array, int *axis, Indexed *indexed, Key *key) {
+HOT static bool read_item(PyObject *item, PyArrayObject *array, int *axis, Indexed *indexed, Key *key) {
     if (item == Py_None) {
         key_add(key, A_NEW_AXIS);
         return keep(indexed, 1, array_item_bytes((PyObject *)array));
@@ -53,7 +53,7 @@ static bool read_item(PyObject *item, PyArrayObject *array, int *axis, Indexed *
     return true;
 }
 
-static bool keep_axes(PyArrayObject *array, int *axis, int end, Indexed *indexed, Key *key) {
+HOT static bool keep_axes(PyArrayObject *array, int *axis, int end, Indexed *indexed, Key *key) {
     for (; *axis < end; ++*axis) {
         const int place = PyArray_NDIM(array) - 1 - *axis;
         const npy_intp extent = PyArray_DIM(array, place);
@@ -64,7 +64,7 @@ static bool keep_axes(PyArrayObject *array, int *axis, int end, Indexed *indexed
     return true;
 }
 
-bool call_read_index(PyObject *index, PyArrayObject *array, Indexed *indexed, Key *key) {
+HOT bool call_read_index(PyObject *index, PyArrayObject *array, Indexed *indexed, Key *key) {
     indexed->rank = 0;
     indexed->offset_bytes = 0;
     PyObject *const one[] = {index}, *const *items = one;
@@ -91,7 +91,7 @@ bool call_read_index(PyObject *index, PyArrayObject *array, Indexed *indexed, Ke
     return keep_axes(array, &axis, PyArray_NDIM(array), indexed, key);
 }
 
-PyObject *call_indexed_array(PyObject *array, const Indexed *indexed) {
+HOT PyObject *call_indexed_array(PyObject *array, const Indexed *indexed) {
     npy_intp shape[MAX_RANK], strides[MAX_RANK];
     for (int axis = 0; axis < indexed->rank; axis++) {
         shape[axis] = indexed->shape[indexed->rank - 1 - axis];
@@ -101,7 +101,7 @@ PyObject *call_indexed_array(PyObject *array, const Indexed *indexed) {
 }
 
 /* getitem(tensor, index) */
-CALL(call_getitem) {
+HOT CALL(call_getitem) {
     const Call *self = (Call *)object;
     PyObject *form, *array, *mask;
     if (PyVectorcall_NARGS(flagged_count) != 2 || names || !call_parts(self, arguments[0], &form, &array))
@@ -113,8 +113,10 @@ CALL(call_getitem) {
     Key key;
     Indexed indexed;
     key_begin(&key, KEY_INDEX, form);
-    if (!call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key))
-        return call_function(self, arguments, flagged_count, names);
+    if (!call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key)) {
+        PyObject *picked = call_picked(self, arguments, flagged_count, form, array);
+        return picked || PyErr_Occurred() ? picked : call_function(self, arguments, flagged_count, names);
+    }
     PyObject *view = call_find(self, &key);
     if (view) return call_wrap(self, Py_TYPE(arguments[0]), view, call_indexed_array(array, &indexed));
     Py_INCREF(form);
@@ -124,7 +126,7 @@ CALL(call_getitem) {
 }
 
 /* reversed_axes(tensor) */
-CALL(call_reversed_axes) {
+HOT CALL(call_reversed_axes) {
     const Call *self = (Call *)object;
     PyObject *form, *array;
     if (PyVectorcall_NARGS(flagged_count) != 1 || names || !call_parts(self, arguments[0], &form, &array))
@@ -157,7 +159,7 @@ static bool read_order(PyObject *axes, int rank, int *order, Key *key) {
 }
 
 /* transposed(tensor, axes) */
-CALL(call_transposed) {
+HOT CALL(call_transposed) {
     const Call *self = (Call *)object;
     PyObject *form, *array;
     if (PyVectorcall_NARGS(flagged_count) != 2 || names || !call_parts(self, arguments[0], &form, &array))

@@ -34,7 +34,7 @@ bool array_is_of(PyObject *object, ElementType type) {
 
 bool array_is_aligned(PyObject *array) { return PyArray_ISALIGNED((PyArrayObject *)array); }
 
-void array_bounds(PyObject *object, Index *low, Index *end) {
+HOT void array_bounds(PyObject *object, Index *low, Index *end) {
     PyArrayObject *array = (PyArrayObject *)object;
     *low = 0;
     *end = PyArray_SIZE(array) > 0 ? PyArray_ITEMSIZE(array) : 0;
@@ -78,19 +78,26 @@ PyObject *array_in_buffer(const ArrayForm *form, void *buffer) {
     return array;
 }
 
-static _Thread_local struct {
+/* Every small call looks here. A library that is loaded late has room for a few such words where glibc is the C library; then
+ * their address is known, and else a function is asked for it. */
+#if defined(__GLIBC__)
+#define AT_A_KNOWN_PLACE __attribute__((tls_model("initial-exec")))
+#else
+#define AT_A_KNOWN_PLACE
+#endif
+static _Thread_local AT_A_KNOWN_PLACE struct {
     const ArrayForm *form;
     PyObject *array;
 } target;
 
-bool array_target(const ArrayForm *form, PyObject *array) {
+HOT bool array_target(const ArrayForm *form, PyObject *array) {
     const bool waiting = target.form != NULL;
     target.form = form;
     target.array = array;
     return waiting;
 }
 
-PyObject *array_new(const ArrayForm *form) {
+HOT PyObject *array_new(const ArrayForm *form) {
     if (target.form == form) {
         target.form = NULL;
         return Py_NewRef(target.array);
@@ -101,7 +108,7 @@ PyObject *array_new(const ArrayForm *form) {
     return PyArray_NewFromDescr(&PyArray_Type, type, form->rank, (const npy_intp *)form->shape, NULL, NULL, 0, NULL);
 }
 
-bool array_is_owned(PyObject *array) {
+HOT bool array_is_owned(PyObject *array) {
     PyObject *root = array, *base = array;
     for (; base && PyArray_Check(base); base = PyArray_BASE((PyArrayObject *)root)) root = base;
     const char *memory = array_data(root);
@@ -113,7 +120,7 @@ bool array_is_owned(PyObject *array) {
 
 Index array_item_bytes(PyObject *array) { return PyArray_ITEMSIZE((PyArrayObject *)array); }
 
-int array_element_type(PyObject *object) {
+HOT int array_element_type(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
     if (!PyArray_ISBEHAVED_RO(array)) return -1;
     switch (PyArray_TYPE(array)) {
@@ -129,7 +136,8 @@ int array_element_type(PyObject *object) {
     }
 }
 
-PyObject *array_view(PyObject *object, int rank, const npy_intp *shape, const npy_intp *strides, Index offset_bytes) {
+HOT PyObject *array_view(PyObject *object, int rank, const npy_intp *shape, const npy_intp *strides,
+                         Index offset_bytes) {
     PyArrayObject *array = (PyArrayObject *)object;
     PyArray_Descr *type = PyArray_DESCR(array);
     Py_INCREF(type);

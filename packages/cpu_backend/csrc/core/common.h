@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* On functions that run in every small call: the linker puts them side by side, wherever else it puts the others. Spread
+ * over megabytes, calls of 170 nanoseconds took ten to thirty more or less with each file that was added anywhere. */
+#define HOT __attribute__((hot))
+
 typedef int64_t Index;
 _Static_assert(sizeof(void *) == 8, "lengths and offsets of 64 bits are used as sizes and addresses");
 

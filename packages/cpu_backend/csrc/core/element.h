@@ -14,4 +14,13 @@ typedef union {
     bool truth;
 } Element;
 
+/* A line of code for each number of bytes that an element may have: constants, which make moves of registers of memcpy(). */
+#define OF_ELEMENT_BYTES(LINE)                                                                                         \
+    switch (bytes) {                                                                                                   \
+    case 1: LINE(1) break;                                                                                             \
+    case 4: LINE(4) break;                                                                                             \
+    case 8: LINE(8) break;                                                                                             \
+    default: LINE(16)                                                                                                  \
+    }
+
 #endif

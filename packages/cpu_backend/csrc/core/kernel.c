@@ -54,7 +54,7 @@ PyObject *kernel_shared_from(PyObject *object, double nanoseconds) {
     return object;
 }
 
-PyObject *kernel_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+HOT PyObject *kernel_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const Kernel *kernel = (Kernel *)self;
     if (!kernel_takes_arrays(self, flagged_count, names, arguments, kernel->operand_count)) return NULL;
     PyObject *result = array_new(kernel->result);
@@ -116,7 +116,7 @@ static bool fits(const Kernel *kernel, PyObject *argument, int place) {
     return true;
 }
 
-bool kernel_takes_array(PyObject *self, PyObject *argument, int place) {
+HOT bool kernel_takes_array(PyObject *self, PyObject *argument, int place) {
     if (!is_array(argument)) {
         PyErr_Format(PyExc_TypeError, "a native kernel takes arrays, found %s", Py_TYPE(argument)->tp_name);
         return false;
@@ -124,15 +124,15 @@ bool kernel_takes_array(PyObject *self, PyObject *argument, int place) {
     return !atomic_load_explicit(&checking, memory_order_relaxed) || fits((Kernel *)self, argument, place);
 }
 
-bool kernel_takes_arrays(PyObject *self, size_t flagged_count, PyObject *names, PyObject *const *arguments,
-                         Py_ssize_t expected) {
+HOT bool kernel_takes_arrays(PyObject *self, size_t flagged_count, PyObject *names, PyObject *const *arguments,
+                             Py_ssize_t expected) {
     if (!kernel_takes(self, flagged_count, names, expected)) return false;
     for (int i = 0; i < expected; i++)
         if (!kernel_takes_array(self, arguments[i], i)) return false;
     return true;
 }
 
-bool kernel_takes(PyObject *self, size_t flagged_count, PyObject *names, Py_ssize_t expected) {
+HOT bool kernel_takes(PyObject *self, size_t flagged_count, PyObject *names, Py_ssize_t expected) {
     Py_ssize_t count = PyVectorcall_NARGS(flagged_count);
     if (count == expected && (names == NULL || PyTuple_GET_SIZE(names) == 0)) return true;
     PyErr_Format(PyExc_TypeError, "the native kernel %s takes %zd positional arguments", ((Kernel *)self)->name,

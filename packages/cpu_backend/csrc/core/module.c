@@ -23,6 +23,7 @@ static PyMethodDef *const TOPICS[] = {
     triangle_functions,
     lapack_functions,
     lines_functions,
+    loop_functions,
     memory_functions,
     order_functions,
     pair_functions,

@@ -29,6 +29,7 @@ extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];
 extern PyMethodDef sequence_functions[];
 extern PyMethodDef lines_functions[];
+extern PyMethodDef loop_functions[];
 extern PyMethodDef order_functions[];
 extern PyMethodDef search_functions[];
 extern PyMethodDef sorting_functions[];

@@ -40,7 +40,7 @@ static void fill(const BlockKernels *kernels, char *space, const void *element, 
     kernels->copy[__builtin_ctz((unsigned)bytes)](space, element, 1, count, 0, 0);
 }
 
-static void prepare(State *state, const Run *run, char *workspace) {
+HOT static void prepare(State *state, const Run *run, char *workspace) {
     const ElementwisePlan *plan = run->plan;
     const BlockPlan *blocks = &plan->blocks;
     state->run = run;
@@ -86,7 +86,7 @@ static void read_operands(State *state, const BlockWalk *walk) {
 }
 
 /* Computes n elements of the result from those that the registers hold in one row of a block. */
-static void run_program(State *state, Index n, char *result, Index row) {
+HOT static void run_program(State *state, Index n, char *result, Index row) {
     const ElementwisePlan *plan = state->run->plan;
     int last = plan->instruction_count - 1;
     for (int k = 0; k <= last; k++) {
@@ -108,7 +108,7 @@ static void run_program(State *state, Index n, char *result, Index row) {
 }
 
 /* Blocks of operands that lie as the result does: nothing to walk along but memory. */
-static void run_flat(State *state, Index begin, Index end) {
+HOT static void run_flat(State *state, Index begin, Index end) {
     const Run *run = state->run;
     const ElementwisePlan *plan = run->plan;
     const BlockPlan *blocks = &plan->blocks;
@@ -212,7 +212,7 @@ static void run_rows(const Run *run, Index begin, Index end) {
     }
 }
 
-static void run_blocks(void *context, Index begin, Index end) {
+HOT static void run_blocks(void *context, Index begin, Index end) {
     const Run *run = context;
     if (run->plan->by_rows != NULL || run->plan->by_steps != NULL || run->plan->by_tiles != NULL) {
         run_rows(run, begin, end);
@@ -233,7 +233,7 @@ static void run_blocks(void *context, Index begin, Index end) {
 }
 
 /* Where the operands are; 1, or 0 for numbers that are left to the fallback, or -1 with an exception set. */
-static int find_operands(PyObject *self, PyObject *const *arguments, Run *run, Element *numbers) {
+HOT static int find_operands(PyObject *self, PyObject *const *arguments, Run *run, Element *numbers) {
     const ElementwisePlan *plan = run->plan;
     for (int k = 0; k < plan->blocks.operand_count; k++) {
         PyObject *argument = arguments[plan->argument_of[k]];
@@ -248,7 +248,7 @@ static int find_operands(PyObject *self, PyObject *const *arguments, Run *run, E
     return 1;
 }
 
-PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+HOT PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const ElementwisePlan *plan = kernel_plan(self);
     Element numbers[MOST_OPERANDS];
     atomic_bool out_of_memory = false;

@@ -4,7 +4,7 @@
 static const int64_t EXACT_F32 = 1 << 24,
                      EXACT_F64 = (int64_t)1 << 53; /* integers up to these are numbers of the type */
 
-bool element_from_number(PyObject *number, ElementType type, Element *element) {
+HOT bool element_from_number(PyObject *number, ElementType type, Element *element) {
     double value;
     if (PyLong_CheckExact(number)) {
         int overflow;

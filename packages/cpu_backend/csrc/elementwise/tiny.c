@@ -28,7 +28,7 @@ static void release(void *plan) {
     free(plan);
 }
 
-static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+HOT static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const TinyPlan *plan = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, 2)) return NULL;
     Element numbers[2];
@@ -46,7 +46,7 @@ static PyObject *call_binary(PyObject *self, PyObject *const *arguments, size_t 
     return result;
 }
 
-static PyObject *call_unary(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+HOT static PyObject *call_unary(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const TinyPlan *plan = kernel_plan(self);
     if (!kernel_takes_arrays(self, flagged_count, names, arguments, 1)) return NULL;
     PyObject *result = array_new(&plan->result);

@@ -38,7 +38,7 @@ enum { INNER = 3, FREE_FIRST = 5, FREE_SECOND = 6, BATCH = 7, GROUPS = 8 };
 
 typedef enum { FITS, DOES_NOT_FIT, FAILED } Fit;
 
-static bool compute_product(const void *tiny, const char *const *operands, char *result) {
+HOT static bool compute_product(const void *tiny, const char *const *operands, char *result) {
     const ProductPlan *plan = tiny;
     plan->multiply(&plan->product, operands[plan->swapped], operands[!plan->swapped], result);
     return true;

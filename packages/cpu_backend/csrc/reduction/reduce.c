@@ -203,7 +203,7 @@ static void fold_everything(const ReductionPlan *plan, Run *run) {
             plan->loops.join(plan->results, run->partial + chunk * bytes, run->partial + (chunk + step) * bytes);
 }
 
-static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
+HOT static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const ReductionPlan *plan = kernel_plan(self);
     const int count = plan->centred ? 2 : 1;
     if (!kernel_takes_arrays(self, flagged_count, names, arguments, count)) return NULL;

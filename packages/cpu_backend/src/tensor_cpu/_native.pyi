@@ -275,6 +275,16 @@ def bind_elementwise(
     fallback: Callable[..., Any] = ...,
     /,
 ) -> Kernel: ...
+def bind_loop(
+    ufunc: Any,
+    shape: tuple[int, ...],
+    dtype: str,
+    operands: tuple[tuple[str, int, bool], ...],
+    nanoseconds: float,
+    divides: bool,
+    fallback: Callable[..., Any],
+    /,
+) -> Kernel | None: ...
 def elementwise_operations() -> dict[str, list[str]]: ...
 def bind_reduce(
     operation: str,

@@ -24,6 +24,7 @@ _IN_WORDS: Final = {
     "copy.native": "native copy",
     "creation.native": "native fill",
     "diagonals.native": "native copy",
+    "elementwise.loops": "NumPy's loop without its call",
     "elementwise.native": "native loops in blocks",
     "elementwise.tiny": "native loop for tiny tensors",
     "gather_scatter.native": "native loop over indices",

@@ -69,8 +69,9 @@ class Row(NamedTuple):
 MOST_TINY_TERMS: Final = 512  # multiplications: ``contraction.loops.stack`` catches up with ``contraction.tiny`` there
 
 _UFUNC: Final = "elementwise.numpy"
-_PROGRAM: Final = "elementwise.native"
-_TINY: Final = ("elementwise.tiny", _PROGRAM)
+_PROGRAM: Final = ("elementwise.native",)
+_LOOPS: Final = (*_PROGRAM, "elementwise.loops")
+_TINY: Final = ("elementwise.tiny", *_LOOPS)
 _FACTORIZATION: Final = ("linalg.factorization",)
 _LINALG: Final = Row("linalg.numpy", ("linalg.batched_simd", "linalg.lapack"))
 
@@ -83,10 +84,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "arithmetic": {
         **dict.fromkeys(("add", "subtract", "multiply", "divide", "negative", "abs"), Row(_UFUNC, _TINY)),
-        "pow": Row("elementwise.arithmetic", (_PROGRAM,)),
+        "pow": Row("elementwise.arithmetic", _LOOPS),
     },
     "comparison": dict.fromkeys(("equal", "not_equal", "less", "less_equal"), Row(_UFUNC, _TINY)),
-    "complex_parts": dict.fromkeys(("complex", "real", "imag"), Row("elementwise.complex_parts", (_PROGRAM,))),
+    "complex_parts": dict.fromkeys(("complex", "real", "imag"), Row("elementwise.complex_parts", _PROGRAM)),
     "contraction": {
         "contract": Row(
             "contraction.choice",
@@ -116,15 +117,15 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
             (
                 "floor_divide", "remainder", "fmod", "floor_divide_unchecked", "remainder_unchecked", "fmod_unchecked",
             ),
-            Row("elementwise.division", (_PROGRAM,)),
+            Row("elementwise.division", _LOOPS),
         ),
         **dict.fromkeys(("trunc_divide", "trunc_divide_unchecked", "div", "rem"), Row("elementwise.division")),
     },
     "exponential": {
         "sqrt": Row(_UFUNC, _TINY),
-        **dict.fromkeys(("rsqrt", "expm1", "log1p", "erf", "erfc"), Row("elementwise.exponential", (_PROGRAM,))),
+        **dict.fromkeys(("rsqrt", "expm1", "log1p", "erf", "erfc"), Row("elementwise.exponential", _PROGRAM)),
     },
-    "fusion": {"elementwise_program": Row("elementwise.fused", (_PROGRAM,))},
+    "fusion": {"elementwise_program": Row("elementwise.fused", _PROGRAM)},
     "gather_scatter": {
         **dict.fromkeys(("take", "put_along_axis"), Row("gather_scatter.gather", ("gather_scatter.places",))),
         **dict.fromkeys(("nonzero", "take_along_axis"), Row("gather_scatter.gather", ("gather_scatter.native",))),
@@ -169,10 +170,10 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     "pooling": dict.fromkeys(("max_pool", "mean_pool"), Row("pooling")),
     "random": dict.fromkeys(("uniform", "integers", "normal"), Row("random.numpy", ("random.native",))),
     "reduction": dict.fromkeys(elementwise.REDUCTIONS, Row("reduction.numpy", ("reduction.native",))),
-    "rounding": dict.fromkeys(("floor", "ceil", "trunc", "round"), Row("elementwise.rounding", (_PROGRAM,))),
+    "rounding": dict.fromkeys(("floor", "ceil", "trunc", "round"), Row("elementwise.rounding", _PROGRAM)),
     "scan": dict.fromkeys(("cumsum", "cumprod"), Row("scan.numpy", ("scan.native",))),
     "selection": {
-        **dict.fromkeys(("where", "clip"), Row("elementwise.selection", (_PROGRAM,))),
+        **dict.fromkeys(("where", "clip"), Row("elementwise.selection", _PROGRAM)),
         **dict.fromkeys(("maximum", "minimum"), Row(_UFUNC, _TINY)),
     },
     "slicing": dict.fromkeys(("dynamic_slice", "dynamic_update_slice"), Row("slicing")),
@@ -195,7 +196,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
 """Rows by the families of ``tensor_runtime.ops``; what is not here is bound by its row of the array namespace alone."""
 
 ROWS: Final[Mapping[str, Row]] = {
-    **dict.fromkeys((*elementwise.BINARY, *elementwise.UNARY), Row(_UFUNC, (_PROGRAM,))),
+    **dict.fromkeys((*elementwise.BINARY, *elementwise.UNARY), Row(_UFUNC, _LOOPS)),
     **{name: row for rows in FAMILIES.values() for name, row in rows.items()},
 }
 """Every kernel of this backend."""

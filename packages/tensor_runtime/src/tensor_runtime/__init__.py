@@ -32,6 +32,7 @@ from tensor_runtime.dispatch.conversion import cast, convert, typed
 from tensor_runtime.dispatch.infer import infer
 from tensor_runtime.explain import explain
 from tensor_runtime.fusion.closeness import allclose, isclose
+from tensor_runtime.fusion.decimals import round
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.io.files import load, load_all, load_raw, save, save_raw
 from tensor_runtime.operations import einsum
@@ -104,7 +105,7 @@ from tensor_runtime.ops.products import dot, kron, outer, vecdot
 from tensor_runtime.ops.random import fold_in, integers, normal, uniform
 from tensor_runtime.ops.ranges import arange, linspace
 from tensor_runtime.ops.reduction import all, any, max, min, prod, sum
-from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, round, trunc
+from tensor_runtime.ops.rounding import ceil, floor, isfinite, isinf, isnan, trunc
 from tensor_runtime.ops.scan import cumprod, cumsum, fold, scan
 from tensor_runtime.ops.selecting import array_equal, count_nonzero, delete, diff, isin
 from tensor_runtime.ops.selection import clip, maximum, minimum, where

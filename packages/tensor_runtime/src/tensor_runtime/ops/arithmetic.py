@@ -149,7 +149,7 @@ def square(a: Tensor, /, out: Out = None) -> Tensor:
     Tensor(I64, (2,), column-major, cpu)
       9  16
     """
-    form, _ = unwrap("square", a)
+    form = a._form if type(a) is Tensor else unwrap("square", a)[0]
     if form.dtype is Bool:
         raise DTypeError("square: operand is Bool; accepted: C32, C64, F32, F64, I32, I64", operation="square")
     return execute_binary(MULTIPLY, a, a, out)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import SupportsIndex
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, SupportsIndex
 
 from tensor_core.dtypes import F64, DTypeLike, as_dtype
 from tensor_core.errors import UnsupportedOperationError
@@ -14,6 +15,7 @@ from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.conversion import as_dtype_or
 from tensor_runtime.form import Form, form_of
+from tensor_runtime.ops import native_calls
 from tensor_runtime.ops.creation import full, ones, zeros
 from tensor_runtime.placement import CPU, Placement, as_placement
 from tensor_runtime.static_types.creation import typed_full_like, typed_zeros, typed_zeros_like
@@ -40,12 +42,20 @@ def empty(
     >>> empty((2, 3), dtype="I32").shape
     (2, 3)
     """
+    return _empty_call(shape, dtype, placement)
+
+
+def _empty(shape: Any, dtype: Any, placement: Any) -> Tensor:
     place = as_placement(placement)
     try:
         kernel, form = _EMPTY[form_of(as_dtype(dtype), as_shape(shape), place)]
     except UnsupportedOperationError:
         return zeros(shape, dtype=dtype, placement=place)
     return wrap(form, call_translated("empty", form, kernel))
+
+
+_empty_call: Callable[[Any, Any, Any], Tensor] = _empty  # or a native one (``ops.native_calls``)
+native_calls.place("empty", _empty, partial(globals().__setitem__, "_empty_call"))
 
 
 @typed_zeros_like

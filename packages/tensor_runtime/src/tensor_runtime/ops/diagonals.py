@@ -24,6 +24,8 @@ from tensor_runtime.static_types.creation import typed_eye
 from tensor_runtime.static_types.results import accumulator_dtype, same_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
+_FIRST_TWO: Final = (0, 1)
+
 Pair = tuple[int, int]
 Embedding = tuple[int, Pair]  # (offset, axes of the result)
 Triangle = tuple[int, Pair]  # (k, axes of rows and columns)
@@ -97,7 +99,7 @@ def eye(
 
 
 @same_dtype
-def extract_diagonal(x: Tensor, /, offset: SupportsIndex = 0, axes: Sequence[SupportsIndex] = (0, 1)) -> Tensor:
+def extract_diagonal(x: Tensor, /, offset: SupportsIndex = 0, axes: Sequence[SupportsIndex] = _FIRST_TWO) -> Tensor:
     """View of the elements (i, i + offset) on two axes; the diagonal comes last.
 
     Args:
@@ -117,6 +119,8 @@ def extract_diagonal(x: Tensor, /, offset: SupportsIndex = 0, axes: Sequence[Sup
     ([1, 5], [2, 6])
     """
     name = "extract_diagonal"
+    if axes is _FIRST_TWO and type(offset) is int and offset == 0 and type(x) is Tensor and _is_square(x._form.shape):
+        return execute_with_params(views.DIAGONAL_VIEW, x, _FIRST_TWO)
     form, _ = unwrap(name, x)
     ints = type(offset) is int and type(axes) is tuple and [type(axis) for axis in axes] == [int, int]
     if ints and offset == 0 and axes == (0, 1) and _is_square(form.shape):
@@ -187,7 +191,7 @@ def trace(
     >>> trace(tensor([[1, 2], [3, 4]])).item()
     5
     """
-    form, _ = unwrap("trace", x)
+    form = x._form if type(x) is Tensor else unwrap("trace", x)[0]
     main = type(offset) is type(axis1) is type(axis2) is int and (offset, axis1, axis2) == (0, 0, 1)
     if main and _is_square(form.shape):
         diagonal = execute_with_params(views.DIAGONAL_VIEW, x, (0, 1))

@@ -176,7 +176,7 @@ def _swapped(x: Tensor, /) -> Tensor:
 
 
 def _matrices_transposed(x: Tensor, /) -> Tensor:
-    return _swapped(x)
+    return x.T if len(x._form.shape) == 2 else _swapped(x)
 
 
 def _reshape(x: Tensor, /, *shape: int | Sequence[int], order: str = "F") -> Tensor:

@@ -69,24 +69,10 @@ def trunc(a: Tensor, /, out: Out = None) -> Tensor:
 
 @same_dtype_out
 def round(a: Tensor, /, decimals: int = 0, out: Out = None) -> Tensor:
-    """The nearest number of so many decimals, of two the even one; of complex operands, of each part.
+    """The nearest number of so many decimals, step by step; see ``tensor_runtime.round``.
 
-    Args:
-        a: any dtype.
-        decimals: of the result; with 0, the nearest whole number. Below 0, the nearest multiple of a power of ten.
-            As NumPy's: the element is scaled by the power of ten, rounded, and scaled back. Integers are scaled in F64,
-            so that beyond 2**53 the last digits are F64's.
-        out: where the result is written; see ``tensor_runtime.add``.
-
-    Raises:
-        CastRangeError: an integer's nearest multiple is beyond its dtype.
-        DTypeError: Bool with decimals below 0.
-
-    >>> round(tensor([0.5, 1.5, -2.6]))
-    Tensor(F64, (3,), column-major, cpu)
-      0.0   2.0  -3.0
-    >>> round(tensor([0.125, 1.26]), 2).tolist(), round(tensor([125, 1260]), -2).tolist()
-    ([0.12, 1.26], [100, 1300])
+    >>> round(tensor([0.5, 1.5, -2.6])).tolist(), round(tensor([0.125, 1.26]), 2).tolist()
+    ([0.0, 2.0, -3.0], [0.12, 1.26])
     """
     places = whole("round", "decimals", decimals)
     dtype = unwrap("round", a)[0].dtype if places else None
@@ -103,7 +89,7 @@ def round(a: Tensor, /, decimals: int = 0, out: Out = None) -> Tensor:
 
 def _to(places: int, a: Tensor) -> Tensor:
     """Rounded to decimals other than 0, of the same dtype."""
-    scale = _power_of_ten(abs(places))
+    scale = power_of_ten(abs(places))
     there, back = (multiply, divide) if places > 0 else (divide, multiply)
     found = back(execute_unary(ROUND, there(a, scale)), scale)
     return found if found.dtype is a.dtype else _as_integers(found, a.dtype)
@@ -121,8 +107,12 @@ def _as_integers(found: Tensor, dtype: DType) -> Tensor:
         ) from None
 
 
-def _power_of_ten(places: int) -> float:
-    """As a product of tens, which is what NumPy scales by; refused where it is beyond any float."""
+def power_of_ten(places: int) -> float:
+    """As a product of tens, which is what NumPy scales by; refused where it is beyond any float.
+
+    >>> power_of_ten(2)
+    100.0
+    """
     if places > float_info.max_10_exp:
         raise ArgumentError(
             f"round: decimals are {places} away from 0; accepted: -{float_info.max_10_exp} to {float_info.max_10_exp}",

@@ -8,13 +8,14 @@ binds them to backends.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, Final, SupportsIndex
 
 from tensor_core import views
 from tensor_core.errors import ArgumentError, ShapeError, ViewRequiresCopyError
 from tensor_core.layout import TensorLayout
-from tensor_core.shapes import as_permutation, as_shape, normalize_axes
+from tensor_core.shapes import as_permutation, as_shape, normalize_axes, normalize_axis
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import axes_key, completed_shape, whole
@@ -179,6 +180,8 @@ def move_axes(
     >>> move_axes(zeros((2, 3, 4)), 0, -1).shape, move_axes(zeros((2, 3, 4)), (0, 1), (1, 2)).shape
     ((3, 4, 2), (4, 2, 3))
     """
+    if type(source) is type(destination) is int and type(a) is Tensor:
+        return transpose(a, _moved(a._form.rank, source, destination))
     form, _ = unwrap("move_axes", a)
     of = normalize_axes(axes_key("move_axes", source), form.rank, "move_axes")
     to = normalize_axes(axes_key("move_axes", destination), form.rank, "move_axes")
@@ -190,6 +193,13 @@ def move_axes(
     for place, axis in sorted(zip(to, of, strict=True)):
         order.insert(place, axis)
     return transpose_view(a, tuple(order))
+
+
+@lru_cache(1 << 10)
+def _moved(rank: int, source: int, destination: int) -> tuple[int, ...]:
+    of, to = (normalize_axis(axis, rank, "move_axes") for axis in (source, destination))
+    order = [axis for axis in range(rank) if axis != of]
+    return (*order[:to], of, *order[to:])
 
 
 @same_dtype
@@ -232,6 +242,9 @@ def reshape(a: Tensor, shape: SupportsIndex | Sequence[SupportsIndex], /, *, ord
     ([1, 3, 2, 4], [1, 2, 3, 4])
     """
     form, _ = unwrap("reshape", a)
+    if order == "C" and type(shape) is int and shape == -1:  # a line
+        turned = a if form.rank < 2 else transpose(a)
+        return _reshaped_or_copied(turned, (form.size,))
     target = completed_shape("reshape", form.shape, shape)
     if order == "C":  # row-major is column-major with the axes reversed, on both sides
         return transpose_view(_reshaped_or_copied(transpose_view(a), target[::-1]))
@@ -241,10 +254,20 @@ def reshape(a: Tensor, shape: SupportsIndex | Sequence[SupportsIndex], /, *, ord
 
 
 def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
+    if len(shape) == 1 and not _is_line(a._form):  # known in a twentieth of the time of being refused
+        return execute_with_params(RESHAPE_VIEW, copy(a), shape)
     try:
         return execute_with_params(RESHAPE_VIEW, a, shape)
     except ViewRequiresCopyError:
         return execute_with_params(RESHAPE_VIEW, copy(a), shape)
+
+
+def _is_line(form: Form) -> bool:
+    """Whether each axis goes on where the one before it ends."""
+    if form.is_compact:
+        return True
+    axes = [axis for axis in zip(form.shape, form.strides, strict=True) if axis[0] != 1]
+    return all(after[1] == extent * stride for (extent, stride), after in pairwise(axes))
 
 
 @same_dtype
