@@ -63,15 +63,24 @@ def test_systems_of_any_size_with_few_sides_are_solved_column_by_column(dtype: D
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
-@pytest.mark.parametrize(("size", "columns"), [(3, 2), (8, 1), (12, 2), (16, 1), (17, 2), (40, 1), (70, 1)])
+@pytest.mark.parametrize(
+    ("size", "columns"), [(3, 2), (6, 1), (7, 19), (8, 1), (8, 2), (12, 2), (16, 1), (16, 3), (17, 2), (40, 1), (70, 1)]
+)
 def test_a_matrix_has_the_same_bits_wherever_it_stands_in_a_batch(dtype: DType, size: int, columns: int) -> None:
     a, b = arrays(dtype, size, columns, 50)
-    params = TriangularSolveParams(True, False, False, False)
-    whole = kernels(dtype, size, columns, 50, params)[0](a, b)
-    for k, few in ((0, 1), (7, 1), (49, 1), (20, 5)):
-        alone = kernels(dtype, size, columns, few, params)[0]
-        part = slice(k, k + few)
-        assert alone(a[part], b[part]).tobytes() == whole[part].tobytes()
+    for lower, transpose in product((True, False), repeat=2):
+        params = TriangularSolveParams(lower, transpose, False, False)
+        if (whole := kernels(dtype, size, columns, 50, params)[0]) is None:
+            assert size > 64 and transpose
+            continue
+        expected = whole(a, b)
+        for k, few in ((0, 1), (7, 1), (49, 1), (20, 5), (3, 8), (9, 16), (23, 24)):
+            alone = kernels(dtype, size, columns, few, params)[0]
+            if alone is None:  # too few to fill the lanes
+                assert few < 8 and (transpose or columns > 2 or (size <= 16 and dtype in (F32, C32)))
+                continue
+            part = slice(k, k + few)
+            assert alone(a[part], b[part]).tobytes() == expected[part].tobytes()
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
@@ -97,6 +106,19 @@ def test_zeros_on_a_diagonal_give_infinities_and_the_other_triangle_may_hold_any
     found = kernels(F64, 2, 1, 6, TriangularSolveParams(True, False, False, False))[0](a, b)
     assert np.isinf(found[3, 0, 1])
     assert np.isfinite(np.delete(found, 3, 0)).all()
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
+@pytest.mark.parametrize("size", [2, 4, 5, 6, 8, 12, 13, 16, 24])
+def test_the_triangle_that_is_not_read_changes_nothing(dtype: DType, size: int) -> None:
+    a, b = arrays(dtype, size, 1, 41)
+    for lower, transpose in product((True, False), repeat=2):
+        lanes = kernels(dtype, size, 1, 41, TriangularSolveParams(lower, transpose, False, False))[0]
+        expected = lanes(a, b)
+        spoilt = a.copy()
+        unread = np.tril_indices(size, -1) if lower else np.triu_indices(size, 1)  # of the transposed arrays
+        spoilt[:, *unread] = np.nan
+        assert lanes(spoilt, b).tobytes() == expected.tobytes()
 
 
 def test_few_or_large_matrices_and_unread_diagonals_of_larger_ones_are_left_to_others() -> None:

@@ -54,7 +54,7 @@ enum { LARGEST_CONSTANT_SIDE = 4 };
 enum { LARGEST_MASKED_SIDE = 16 };
 
 /* Rows up to which, from LARGEST_CONSTANT_SIDE on, two groups of Cholesky factors are found side by side. */
-enum { LARGEST_PAIRED_SIDE = 8 };
+enum { LARGEST_PAIRED_SIDE = 8, AT_ONCE = 2 };
 
 static inline bool is_substitution(Routine routine) {
     return routine == FORWARD || routine == BACKWARD || routine == FORWARD_TRANSPOSED || routine == BACKWARD_TRANSPOSED;
@@ -92,17 +92,19 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     case FORWARD:
     case BACKWARD:
     case FORWARD_TRANSPOSED:
-    case BACKWARD_TRANSPOSED: return SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
+    case BACKWARD_TRANSPOSED:
+        return (side > LARGEST_MASKED_SIDE ? 1 : AT_ONCE) *
+               SUBSTITUTION_ROOM(side, smaller(problem->right, RIGHT_AT_ONCE));
     case INV: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, side) : INV_ROOM(side);
     case DET:
     case SLOGDET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
-    case QR: return QR_ROOM(side);
+    case QR: return (side > LARGEST_PAIRED_SIDE ? 1 : AT_ONCE) * QR_ROOM(side);
     case EIGVALSH:
     case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side) + PLACES_ROOM(side);
     case SVDVALS:
     case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side) + PLACES_ROOM(side);
     case LSTSQ: return LSTSQ_ROOM(side, shorter, problem->right) + PLACES_ROOM(shorter);
-    default: return (side > LARGEST_PAIRED_SIDE ? 1 : 2) * CHOLESKY_ROOM(side);
+    default: return (side > LARGEST_PAIRED_SIDE ? 1 : AT_ONCE) * CHOLESKY_ROOM(side);
     }
 }
 

@@ -99,6 +99,34 @@ INLINE void store_as(char *group, const Lane *lanes, Index row_bytes, int count,
         }
 }
 
+/* The same of rows of four numbers without gaps: whole registers are loaded, and all is put into its place at once. */
+INLINE void load_fours(Lane *lanes, const char *group, bool narrow) {
+#if LANES == 8
+    if (narrow) {
+        const __m512i first = _mm512_set_epi32(29, 25, 21, 17, 13, 9, 5, 1, 28, 24, 20, 16, 12, 8, 4, 0);
+        const __m512i second = _mm512_set_epi32(31, 27, 23, 19, 15, 11, 7, 3, 30, 26, 22, 18, 14, 10, 6, 2);
+        const __m512 x = _mm512_loadu_ps(group), y = _mm512_loadu_ps(group + 64);
+        const __m512 pairs[] = {_mm512_permutex2var_ps(x, first, y), _mm512_permutex2var_ps(x, second, y)};
+        for (int i = 0; i < 2; i++) {
+            lanes[2 * i] = _mm512_cvtps_pd(_mm512_castps512_ps256(pairs[i]));
+            lanes[2 * i + 1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(pairs[i], 1));
+        }
+        return;
+    }
+    const __m512i low = _mm512_set_epi64(13, 9, 12, 8, 5, 1, 4, 0), high = _mm512_set_epi64(15, 11, 14, 10, 7, 3, 6, 2);
+    __m512d rows[4];
+    for (int i = 0; i < 4; i++) rows[i] = _mm512_loadu_pd(group + 64 * i);
+    const __m512d even01 = _mm512_unpacklo_pd(rows[0], rows[1]), odd01 = _mm512_unpackhi_pd(rows[0], rows[1]);
+    const __m512d even23 = _mm512_unpacklo_pd(rows[2], rows[3]), odd23 = _mm512_unpackhi_pd(rows[2], rows[3]);
+    lanes[0] = _mm512_permutex2var_pd(even01, low, even23);
+    lanes[1] = _mm512_permutex2var_pd(odd01, low, odd23);
+    lanes[2] = _mm512_permutex2var_pd(even01, high, even23);
+    lanes[3] = _mm512_permutex2var_pd(odd01, high, odd23);
+#else
+    load_as(lanes, group, 4 * (Index)(narrow ? sizeof(float) : sizeof(double)), 4, narrow);
+#endif
+}
+
 /* Loads so many numbers from each row of a group. */
 static __attribute__((noinline)) void load_lanes(Lane *lanes, const char *group, Index row_bytes, int count,
                                                  bool narrow) {

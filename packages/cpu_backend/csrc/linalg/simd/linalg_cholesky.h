@@ -1,7 +1,5 @@
 /* Cholesky decomposition A = L Lᴴ, column by column (Golub and Van Loan, Matrix Computations, 4th ed., §4.2.5). */
 
-enum { CHOLESKY_AT_ONCE = 2 }; /* groups of matrices of up to LARGEST_PAIRED_SIDE rows */
-
 /* Replaces a by its factor; reads the lower triangle alone and clears the upper one. Answers which matrices are not
  * positive definite. */
 INLINE Mask cholesky_group(Number *a, int n) {
@@ -40,8 +38,8 @@ INLINE Mask cholesky_tiled(Number *groups, Index stride, int n, int many) {
                                   (TileFactor){above.at + c, 1, stride}, true, first);
         }
         for (int j = first; j < end; j++) {
-            Lane side[CHOLESKY_AT_ONCE];
-            Quotient by_side[CHOLESKY_AT_ONCE];
+            Lane side[AT_ONCE];
+            Quotient by_side[AT_ONCE];
             for (int g = 0; g < many; g++) {
                 const Lane pivot = real_part(groups[g * n * stride + j + j * stride]);
                 side[g] = root(pivot);
@@ -63,13 +61,46 @@ INLINE Mask cholesky_tiled(Number *groups, Index stride, int n, int many) {
     return bad;
 }
 
+/* The same with the number of rows as a constant, so that nothing is left of loops. */
+INLINE Mask cholesky_whole(Number *groups, int n, int many) {
+    Mask bad = no_lane();
+#pragma GCC unroll 8
+    for (int j = 0; j < n; j++) {
+        Lane side[AT_ONCE];
+        Quotient by_side[AT_ONCE];
+#pragma GCC unroll 2
+        for (int g = 0; g < many; g++) {
+            const Lane pivot = real_part(groups[g * n * n + j + j * n]);
+            side[g] = root(pivot);
+            by_side[g] = quotient_by(side[g]);
+            bad |= complement(greater(pivot, broadcast(0.0)));
+        }
+#pragma GCC unroll 2
+        for (int g = 0; g < many; g++) {
+            Number *const a = groups + g * n * n, *const column = a + j * n;
+#pragma GCC unroll 8
+            for (int i = 0; i < j; i++) column[i] = number(broadcast(0.0));
+            column[j] = number(side[g]);
+#pragma GCC unroll 8
+            for (int i = j + 1; i < n; i++) column[i] = divide_by(column[i], by_side[g]);
+#pragma GCC unroll 8
+            for (int c = j + 1; c < n; c++)
+#pragma GCC unroll 8
+                for (int i = c; i < n; i++)
+                    a[i + c * n] = subtract_product(a[i + c * n], column[i], conjugate(column[c]));
+        }
+    }
+    return bad;
+}
+
 /* So many groups side by side, from one on. */
 INLINE Mask cholesky_side_by_side(const LaneProblem *problem, const char *from, char *to, Number *a, int n, int many) {
-    const Index bytes = matrix_bytes(problem, n, n), stride = n | 1;
+    const bool whole = __builtin_constant_p(n) && n <= LARGEST_PAIRED_SIDE;
+    const Index bytes = matrix_bytes(problem, n, n), stride = whole ? n : n | 1;
     Mask bad = no_lane();
     for (int g = 0; g < many; g++)
         bad |= load_padded(problem, from + g * LANES * bytes, bytes, a + g * n * stride, stride, n, n);
-    bad |= cholesky_tiled(a, stride, n, many);
+    bad |= whole ? cholesky_whole(a, n, many) : cholesky_tiled(a, stride, n, many);
     for (int g = 0; g < many; g++)
         store_padded(problem, to + g * LANES * bytes, bytes, a + g * n * stride, stride, n, n);
     return bad;
@@ -82,7 +113,7 @@ INLINE bool cholesky_groups(const LaneProblem *problem, const char *const *opera
     Index group = 0;
     for (; n > LARGEST_CONSTANT_SIDE && n <= LARGEST_PAIRED_SIDE && group + 2 <= groups; group += 2)
         bad |= cholesky_side_by_side(problem, operands[0] + group * LANES * bytes, results[0] + group * LANES * bytes,
-                                     room, n, CHOLESKY_AT_ONCE);
+                                     room, n, AT_ONCE);
     for (; group < groups; group++) {
         const char *const from = operands[0] + group * LANES * bytes;
         char *const to = results[0] + group * LANES * bytes;

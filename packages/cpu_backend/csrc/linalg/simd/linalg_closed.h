@@ -43,7 +43,7 @@ INLINE ProductSum with_product(ProductSum so_far, Lane x, Lane y, bool narrow, b
 
 typedef struct {
     Number value;
-    Lane size; /* of its terms */
+    Lane size; /* of its terms; of floats, which leave no range, its own */
 } Determinant;
 
 /* a d - b c; a rough one of floats adds exact products, each sum rounded. */
@@ -68,7 +68,11 @@ INLINE Determinant minor_of(Number a, Number b, Number c, Number d, bool narrow,
 
 INLINE Determinant closed_determinant(const Number *a, int n, bool narrow) {
     const bool rough = narrow && (PARTS == 1 || n == 2); /* two exact products; or enough for floats */
-    if (n == 2) return minor_of(a[0], a[2], a[1], a[3], narrow, rough);
+    if (n == 2) {
+        Determinant minor = minor_of(a[0], a[2], a[1], a[3], narrow, rough);
+        if (narrow) minor.size = rough_size(minor.value);
+        return minor;
+    }
     const Determinant first = minor_of(a[4], a[7], a[5], a[8], narrow, rough);
     const Determinant second = minor_of(a[3], a[6], a[5], a[8], narrow, rough);
     const Determinant third = minor_of(a[3], a[6], a[4], a[7], narrow, rough);
@@ -76,7 +80,8 @@ INLINE Determinant closed_determinant(const Number *a, int n, bool narrow) {
     const Lane sizes[] = {rough_size(a[0]), rough_size(a[1]), rough_size(a[2])};
     const Lane size = sizes[0] * first.size + sizes[1] * second.size + sizes[2] * third.size;
     const Mask large = greater(sizes[0] + sizes[1] + sizes[2], broadcast(0x1p300));
-    return (Determinant){add_product(sum, a[2], third.value), narrow ? size : pick(large, broadcast(INFINITY), size)};
+    const Number value = add_product(sum, a[2], third.value);
+    return (Determinant){value, narrow ? rough_size(value) : pick(large, broadcast(INFINITY), size)};
 }
 
 /* The matrices whose products are so large or small that some, or what they lose, may have left the range, or which are
@@ -106,7 +111,8 @@ INLINE bool closed_groups(const LaneProblem *problem, const char *const *operand
     for (Index group = 0; group < groups; group++) {
         const char *const from = operands[0] + group * LANES * bytes;
         Number a[LARGEST_CLOSED_SIDE * LARGEST_CLOSED_SIDE];
-        load_as((Lane *)a, from, bytes, n * n * PARTS, narrow);
+        if (n * n * PARTS == 4) load_fours((Lane *)a, from, narrow);
+        else load_as((Lane *)a, from, bytes, n * n * PARTS, narrow);
         Determinant found = closed_determinant(a, n, narrow);
         const Mask doubtful = are_doubtful(found.size, narrow);
         if (any(doubtful) && !eliminate_doubtful(problem, from, doubtful, &found.value)) return false;

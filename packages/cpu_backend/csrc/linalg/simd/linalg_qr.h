@@ -17,28 +17,112 @@ INLINE void qr_reflect_group(Number *a, Index stride, Lane *diagonal, Number *ta
     }
 }
 
-INLINE bool qr_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
-                      Number *room, int m, int n) {
+/* The same for up to 8 rows, where a column stays in registers: the number of rows is a constant of each step. */
+INLINE void qr_reflect_column(const Number *v, Number tau, Number *column, int rows) {
+    Number x[LARGEST_PAIRED_SIDE], sum = number(broadcast(0.0));
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++) {
+        x[i] = column[i];
+        sum = add_product(sum, conjugate(v[i]), x[i]);
+    }
+    sum = times(sum, tau);
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++) column[i] = subtract_product(x[i], v[i], sum);
+}
+
+#define QR_STEP(rows)                                                                                                  \
+    static __attribute__((noinline)) void qr_reflect_##rows(const Number *v, Number tau, Number *columns,              \
+                                                            Index stride, int count) {                                 \
+        for (int c = 0; c < count; c++) qr_reflect_column(v, tau, columns + c * stride, rows);                         \
+    }
+#define QR_REFLECT_AT(rows) [rows] = qr_reflect_##rows,
+#define EACH_QR_STEP(DO) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8)
+EACH_QR_STEP(QR_STEP)
+static void (*const QR_REFLECT[])(const Number *, Number, Number *, Index, int) = {EACH_QR_STEP(QR_REFLECT_AT)};
+
+/* The first column that a reflection leaves, of a unit matrix; zeros above it, and in its row behind it before. */
+INLINE void qr_first_column(const Number *v, Number tau, Number *column, int rows, int above) {
+    for (int i = -above; i < 0; i++) column[i] = number(broadcast(0.0));
+    for (int i = 0; i < rows; i++) column[i] = subtract_product(number(broadcast(i == 0)), v[i], tau);
+}
+
+/* Where a group has what. */
+typedef struct {
+    Number *a, *q, *tau;
+    Lane *scales, *diagonal;
+} QrPlaces;
+
+INLINE QrPlaces qr_places(Number *room, Index area, int k, int n) {
+    Number *const q = room + area, *const tau = q + area;
+    return (QrPlaces){room, q, tau, (Lane *)(tau + k), (Lane *)(tau + k) + n};
+}
+
+/* Q into q, and R's diagonal, for so many groups of few rows side by side: each reflection waits for a root and two
+ * quotients. */
+INLINE void qr_side_by_side(const QrPlaces *at, int m, int n, int many) {
+    const int k = m < n ? m : n;
+    for (int j = 0; j < k; j++) {
+        const int rows = m - j;
+        for (int g = 0; g < many; g++) at[g].diagonal[j] = reflection(at[g].a + j + j * m, rows, at[g].tau + j);
+        for (int g = 0; g < many; g++) {
+            Number *const v = at[g].a + j + j * m;
+            if (PARTS == 1) QR_REFLECT[rows](v, at[g].tau[j], v + m, m, n - j - 1);
+            else reflect_columns(v, conjugate(at[g].tau[j]), v + m, m, rows, n - j - 1);
+        }
+    }
+    for (int g = 0; g < many; g++)
+        for (int j = k - 1; j >= 0; j--) {
+            Number *const column = at[g].q + j + j * m;
+            const Number *const v = at[g].a + j + j * m;
+            if (PARTS == 1) QR_REFLECT[m - j](v, at[g].tau[j], column + m, m, k - j - 1);
+            else reflect_columns(v, at[g].tau[j], column + m, m, m - j, k - j - 1);
+            qr_first_column(v, at[g].tau[j], column, m - j, j);
+        }
+}
+
+/* So many groups, from one on, of which each has so much room. */
+INLINE Mask qr_some(const LaneProblem *problem, const char *const *operands, char *const *results, Index group,
+                    Number *room, int m, int n, int many, bool few_rows) {
     const int k = m < n ? m : n;
     const Index bytes = matrix_bytes(problem, m, n), q_bytes = matrix_bytes(problem, m, k);
     const Index r_bytes = matrix_bytes(problem, k, n);
-    Mask bad = no_lane();
     const Index stride = padded(m), r_stride = padded(k), area = stride * padded(n);
-    for (Index group = 0; group < groups; group++) {
-        Number *const a = room, *const q = a + area, *const tau = q + area;
-        Lane *const scales = (Lane *)(tau + k), *const diagonal = scales + n;
-        bad |= load_padded(problem, operands[0] + group * LANES * bytes, bytes, a, stride, m, n);
-        for (int c = 0; c < n; c++) scales[c] = scale_numbers(a + c * stride, m, 0.0);
-        qr_reflect_group(a, stride, diagonal, tau, m, n);
-        expand_reflections(a, tau, k, 0, q, stride, m, k);
-        store_padded(problem, results[0] + group * LANES * q_bytes, q_bytes, q, stride, m, k);
+    QrPlaces at[AT_ONCE];
+    Mask bad = no_lane();
+    for (int g = 0; g < many; g++) {
+        at[g] = qr_places(room + g * QR_ROOM(m > n ? m : n), area, k, n);
+        bad |= load_padded(problem, operands[0] + (group + g) * LANES * bytes, bytes, at[g].a, stride, m, n);
+        for (int c = 0; c < n; c++) at[g].scales[c] = scale_numbers(at[g].a + c * stride, m, 0.0);
+    }
+    if (few_rows) qr_side_by_side(at, m, n, many);
+    else {
+        qr_reflect_group(at[0].a, stride, at[0].diagonal, at[0].tau, m, n);
+        expand_reflections(at[0].a, at[0].tau, k, 0, at[0].q, stride, m, k);
+    }
+    for (int g = 0; g < many; g++) {
+        Number *const a = at[g].a, *const q = at[g].q;
+        store_padded(problem, results[0] + (group + g) * LANES * q_bytes, q_bytes, q, stride, m, k);
         for (int c = 0; c < n; c++) {
-            const Lane back = inverse_power(scales[c]);
+            const Lane back = inverse_power(at[g].scales[c]);
             for (int i = 0; i < k; i++)
                 q[i + c * r_stride] = i < c ? scaled(a[i + c * stride], back) : number(broadcast(0.0));
-            if (c < k) q[c + c * r_stride] = number(diagonal[c] * back);
+            if (c < k) q[c + c * r_stride] = number(at[g].diagonal[c] * back);
         }
-        store_padded(problem, results[1] + group * LANES * r_bytes, r_bytes, q, r_stride, k, n);
+        store_padded(problem, results[1] + (group + g) * LANES * r_bytes, r_bytes, q, r_stride, k, n);
+    }
+    return bad;
+}
+
+INLINE bool qr_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
+                      Number *room, int m, int n) {
+    const bool few_rows = n > LARGEST_CONSTANT_SIDE && m <= LARGEST_PAIRED_SIDE && n <= LARGEST_PAIRED_SIDE;
+    Mask bad = no_lane();
+    Index group = 0;
+    for (; few_rows && group + AT_ONCE <= groups; group += AT_ONCE)
+        bad |= qr_some(problem, operands, results, group, room, m, n, AT_ONCE, true);
+    for (; group < groups; group++) {
+        if (few_rows) bad |= qr_some(problem, operands, results, group, room, m, n, 1, true);
+        else bad |= qr_some(problem, operands, results, group, room, m, n, 1, false);
     }
     return !any(bad);
 }

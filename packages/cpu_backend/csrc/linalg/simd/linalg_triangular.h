@@ -52,41 +52,118 @@ INLINE bool substitute_large(const LaneProblem *problem, const char *const *oper
     return !(problem->check && any(bad));
 }
 
-INLINE bool substitute_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
-                              Index groups, Number *room, int n, bool forward, bool transposed) {
-    if (!transposed && goes_along_columns(FORWARD, problem))
-        return substitute_columns(problem, operands, results, groups * LANES, room, n, forward);
-    if (n > LARGEST_CONSTANT_SIDE && n != 6 && n != 8) /* no constant of SQUARE_ROUTINE */
-        return substitute_large(problem, operands, results, groups, room, n, forward, transposed);
+/* Loads of each matrix of a group the lower or the upper triangle, with what stands beside it in the same registers: n
+ * columns of so many parts of numbers each. */
+INLINE void load_triangle_as(Lane *lanes, const char *group, Index row_bytes, int n, int parts, bool lower,
+                             bool narrow) {
+    const int count = n * parts;
+    for (int j = 0; j < n; j++) {
+        Lane *const column = lanes + j * count;
+        const int first = lower ? j * parts : 0, end = lower ? count : (j + 1) * parts;
+#if LANES > 2
+        for (int done = 0; done < end - first; done += 4) {
+            int at = lower ? count - 4 - done : done;
+            at = at < 0 ? 0 : at > count - 4 ? count - 4 : at;
+            load_four_columns(column + at, group, row_bytes, j * count + at, narrow);
+        }
+#else
+        load_as(column + first, group + (j * count + first) * (Index)(narrow ? sizeof(float) : sizeof(double)),
+                row_bytes, end - first, narrow);
+#endif
+    }
+}
+
+static __attribute__((noinline)) void load_triangle_lanes(Lane *lanes, const char *group, Index row_bytes, int n,
+                                                          int parts, bool lower, bool narrow) {
+    if (narrow) load_triangle_as(lanes, group, row_bytes, n, parts, lower, true);
+    else load_triangle_as(lanes, group, row_bytes, n, parts, lower, false);
+}
+
+/* An unknown of so many columns of so many groups, whose right-hand sides are so many numbers apart, and what it is
+ * multiplied by in the equations that are left. */
+INLINE void substitute_step(const Number *all, Number *rights, Index apart, int n, int step, int columns, bool forward,
+                            bool transposed, int many) {
+    const int down = transposed ? n : 1, along = transposed ? 1 : n; /* from one row or column to the next */
+    const int j = forward ? step : n - 1 - step, from = forward ? j + 1 : 0, to = forward ? n : j;
+#pragma GCC unroll 2
+    for (int g = 0; g < many; g++) {
+        const Number *const a = all + g * n * n;
+        const Divisor pivot = divisor(a[j + j * n]);
+        for (int c = 0; c < columns; c++) {
+            Number *const right = rights + g * apart + c * n;
+            const Number found = right[j] = divide(right[j], pivot);
+#pragma GCC unroll 8
+            for (int i = from; i < to; i++) right[i] = subtract_product(right[i], a[i * down + j * along], found);
+        }
+    }
+}
+
+/* So many groups, a constant, side by side, as each step waits for the quotient of the one before. The room is for so
+ * many. */
+INLINE bool substitute_some(const LaneProblem *problem, const char *const *operands, char *const *results, Index group,
+                            Number *room, int n, bool forward, bool transposed, int many) {
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;
-    const int down = transposed ? n : 1, along = transposed ? 1 : n; /* from one row or column to the next */
+    const int at_once = (int)(problem->right < RIGHT_AT_ONCE ? problem->right : RIGHT_AT_ONCE);
+    Number *const all = room, *const rights = all + many * n * n;
     Mask bad = no_lane();
-    for (Index group = 0; group < groups; group++) {
-        Number *const a = room, *const x = a + n * n;
-        (void)load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
-        bad |= bad_on_diagonal(a, n, n);
-        for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
-            const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
-            const Index offset = group * LANES * right_bytes + first * column_bytes;
-            (void)load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
+    for (int g = 0; g < many; g++) {
+        const char *const from = operands[0] + (group + g) * LANES * bytes;
+        if (n > LARGEST_CONSTANT_SIDE)
+            load_triangle_lanes((Lane *)(all + g * n * n), from, bytes, n, PARTS, forward != transposed,
+                                problem->narrow);
+        else (void)load_numbers(problem, from, bytes, all + g * n * n, n * n);
+        bad |= bad_on_diagonal(all + g * n * n, n, n);
+    }
+    for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
+        const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
+        const Index offset = first * column_bytes;
+        for (int g = 0; g < many; g++)
+            (void)load_numbers(problem, operands[1] + (group + g) * LANES * right_bytes + offset, right_bytes,
+                               rights + g * n * at_once, n * columns);
+        const Index apart = n * at_once;
+        if (__builtin_constant_p(n)) {
+#pragma GCC unroll 16
+            for (int step = 0; step < n; step++)
+                substitute_step(all, rights, apart, n, step, columns, forward, transposed, many);
+        } else {
 #pragma GCC unroll 8
-            for (int step = 0; step < n; step++) {
-                const int j = forward ? step : n - 1 - step, from = forward ? j + 1 : 0, to = forward ? n : j;
-                const Divisor pivot = divisor(a[j + j * n]);
-                for (int c = 0; c < columns; c++) {
-                    Number *const right = x + c * n;
-                    const Number found = right[j] = divide(right[j], pivot);
-#pragma GCC unroll 8
-                    for (int i = from; i < to; i++)
-                        right[i] = subtract_product(right[i], a[i * down + j * along], found);
-                }
-            }
-            store_numbers(problem, results[0] + offset, right_bytes, x, n * columns);
+            for (int step = 0; step < n; step++)
+                substitute_step(all, rights, apart, n, step, columns, forward, transposed, many);
+        }
+        for (int g = 0; g < many; g++) {
+            const Number *const x = rights + g * n * at_once;
+            store_numbers(problem, results[0] + (group + g) * LANES * right_bytes + offset, right_bytes, x,
+                          n * columns);
             bad |= not_finite((const Lane *)x, n * columns * PARTS);
         }
     }
     return !(problem->check && any(bad));
+}
+
+INLINE bool substitute_lanes(const LaneProblem *problem, const char *const *operands, char *const *results,
+                             Index groups, Number *room, int n, bool forward, bool transposed) {
+    const bool paired = __builtin_constant_p(n) && n > LARGEST_CONSTANT_SIDE;
+    bool good = true;
+    Index group = 0;
+    for (; paired && group + AT_ONCE <= groups; group += AT_ONCE)
+        good &= substitute_some(problem, operands, results, group, room, n, forward, transposed, AT_ONCE);
+    for (; group < groups; group++)
+        good &= substitute_some(problem, operands, results, group, room, n, forward, transposed, 1);
+    return good;
+}
+
+INLINE bool substitute_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
+                              Index groups, Number *room, int n, bool forward, bool transposed) {
+    if (!transposed && goes_along_columns(FORWARD, problem))
+        return substitute_columns(problem, operands, results, groups * LANES, room, n, forward);
+    if (n > LARGEST_MASKED_SIDE)
+        return substitute_large(problem, operands, results, groups, room, n, forward, transposed);
+    if (PARTS == 1 && !transposed) { /* complex numbers of so many rows are too many for the registers */
+        if (n == 12) return substitute_lanes(problem, operands, results, groups, room, 12, forward, false);
+        if (n == 16) return substitute_lanes(problem, operands, results, groups, room, 16, forward, false);
+    }
+    return substitute_lanes(problem, operands, results, groups, room, n, forward, transposed);
 }
 
 #define SUBSTITUTION(name, forward, transposed)                                                                        \
