@@ -14,6 +14,7 @@ from tensor_core import F64
 from tensor_core.errors import ArgumentError
 from tensor_einsum import Plan, plan
 from tensor_einsum.search.options import DEFAULT
+from tensor_einsum.steps.scalings import decided
 from tensor_runtime.algebras import MAX_PLUS
 
 
@@ -113,11 +114,10 @@ def test_a_number_of_steps_that_is_none_is_refused() -> None:
 
 def test_steps_are_built_when_they_are_first_read(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
-    decide = plan_module.decided
 
     def noted(*arguments: Any) -> Any:
         built.append(0)
-        return decide(*arguments)
+        return decided(*arguments)
 
     monkeypatch.setattr(plan_module, "decided", noted)
     made = plan_module.make_plan("plan", "ij,jk,kl", ((2, 3), (3, 4), (4, 5)), [F64] * 3, DEFAULT)

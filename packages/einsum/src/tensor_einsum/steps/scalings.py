@@ -26,8 +26,10 @@ WORTH_A_LOOK: Final = 1 << 18
 """Bytes at the peak; below, a whole contraction takes about as long as looking."""
 _VISIBLE: Final = 4096
 """Of so many parts of what all contractions write a move saves at least one."""
-_TRIED: Final = 16
-"""Scalings that are moved one by one where all together take more memory."""
+_LOOKED_AT: Final = 1 << 16
+"""Scalings, the dearest ones, times contractions: some hundred milliseconds with all that is tried."""
+_TRIED: Final = 8
+"""Moves that are tried one by one where all together take more memory."""
 
 
 class Decided(NamedTuple):
@@ -91,23 +93,25 @@ def with_scalings_moved(path: Path, network: Network, times: Sequence[int], make
     if given.peak_bytes < WORTH_A_LOOK or 0 in network.extents:
         return given
     tree = _Tree(network, path, times)
-    scalings = tree.scalings()
-    moves: list[Move] = []
+    scalings = tree.scalings()[: 1 + _LOOKED_AT // (1 + len(path))]
     for scaling in scalings:
-        moves += islice(tree.moves(scaling, moves), 1)
-    if not moves:
+        for move in islice(tree.moves(scaling), 1):
+            tree.take(move)
+    if not tree.gone:
         return given
-    found = _better(given, make(tree.path_with(moves)))
+    found = _better(given, make(tree.path_with_moves()))
     if found is not given:
         return found
-    kept: list[Move] = []
-    for scaling in scalings[:_TRIED]:
-        for move in tree.moves(scaling, kept):
-            tried = _better(given, make(tree.path_with([*kept, move])))
+    tree, left = _Tree(network, path, times), _TRIED
+    for scaling in scalings:
+        for move in islice(tree.moves(scaling), left):
+            left -= 1
+            tree.take(move)
+            tried = _better(given, make(tree.path_with_moves()))
             if tried is not given:
-                kept.append(move)
                 found = tried
                 break
+            tree.put_back(move)
     return found
 
 
@@ -118,7 +122,7 @@ def _better(given: Decided, found: Decided) -> Decided:
 
 
 class _Tree:
-    """Operands and contractions by id: labels, elements over all times, and who reads each."""
+    """Operands and contractions by id: labels, elements over all times, and who reads each; and the moves so far."""
 
     def __init__(self, network: Network, path: Path, times: Sequence[int]) -> None:
         self.path, self.first = path, len(network.terms)
@@ -126,6 +130,8 @@ class _Tree:
         sizes = [prod([network.extents[label] for label in term]) for term in self.labels]
         self.cost = [size * often for size, often in zip(sizes, times, strict=True)] if times else sizes
         self.visible = sum(self.cost[self.first :]) // _VISIBLE + 1
+        self.gone: dict[int, int] = {}  # scalings that go -> what they scaled
+        self.factors: dict[int, list[int]] = {}  # by what they multiply instead
         self.reader = [-1] * len(self.labels)
         for made, entry in enumerate(path, self.first):
             for one in entry:
@@ -146,39 +152,37 @@ class _Tree:
                     found.append(one)
         return sorted(found, key=lambda one: -self.cost[one])
 
-    def moves(self, scaling: int, before: Sequence[Move]) -> Iterator[Move]:
+    def moves(self, scaling: int) -> Iterator[Move]:
         """Where the factor of a scaling pays more, the cheapest first; not where it would wait for itself."""
         factor, scaled = sorted(self.children(scaling), key=lambda one: len(self.labels[one]))
         most = min(self.cost[scaling] // 2, self.cost[scaling] - self.visible)
-        for onto in sorted(self._places(scaling, factor, scaled), key=self.cost.__getitem__):
-            if self.cost[onto] > most:
-                return
-            if not self._waits(factor, onto, before):
+        for onto in sorted(self._places(scaling, factor, scaled, most), key=self.cost.__getitem__):
+            if not self._waits(factor, onto):
                 yield Move(scaling, factor, scaled, onto)
 
-    def _places(self, scaling: int, factor: int, scaled: int) -> list[int]:
-        """All that the factor may multiply instead: what has its labels, up to where one of them is summed."""
-        asked, found = self.labels[factor], []
-        below, one = [scaled], scaling
+    def _places(self, scaling: int, factor: int, scaled: int, most: int) -> list[int]:
+        """All of so many elements that have the factor's labels, up to where one of those is summed."""
+        asked, labels = self.labels[factor], self.labels
+        found, below, one = [], [scaled], scaling
         while (reader := self.reader[one]) >= 0:
-            below += [other for other in self.children(reader) if other != one]
-            if not asked <= self.labels[reader]:
+            below += [other for other in self.children(reader) if other != one and asked <= labels[other]]
+            if not asked <= labels[reader]:
                 break
-            found.append(reader)
             one = reader
+            if self.cost[one] <= most:
+                found.append(one)
         while below:
             one = below.pop()
-            if asked <= self.labels[one]:
+            if self.cost[one] <= most:
                 found.append(one)
-                below += self.children(one)
+            below += [other for other in self.children(one) if asked <= labels[other]]
         return found
 
-    def _waits(self, factor: int, onto: int, before: Sequence[Move]) -> bool:
+    def _waits(self, factor: int, onto: int) -> bool:
         """Whether the factor is made from what it would multiply, itself or a factor that was moved there."""
-        needs, seen = self._needs(before), {factor}
-        asked = [factor]
+        asked, seen = [factor], {factor}
         while asked:
-            for one in needs(asked.pop()):
+            for one in self._needs(asked.pop()):
                 if one == onto:
                     return True
                 if one not in seen:
@@ -186,50 +190,50 @@ class _Tree:
                     asked.append(one)
         return False
 
-    def _needs(self, moves: Sequence[Move]) -> Callable[[int], list[int]]:
-        """What each waits for: its operands, or of a scaling that goes what was scaled, and the factors put there."""
-        gone = {move.scaling: (move.scaled,) for move in moves}
-        factors = _factors(moves)
-        return lambda one: [*gone.get(one, self.children(one)), *factors.get(one, ())]
+    def _needs(self, one: int) -> Sequence[int]:
+        """What it waits for: its operands, or of a scaling that goes what was scaled, and the factors put there."""
+        own = (self.gone[one],) if one in self.gone else self.children(one)
+        return (*own, *self.factors[one]) if one in self.factors else own
 
-    def path_with(self, moves: Sequence[Move]) -> Path:
+    def take(self, move: Move) -> None:
+        """Move a factor."""
+        self.gone[move.scaling] = move.scaled
+        self.factors.setdefault(move.onto, []).append(move.factor)
+
+    def put_back(self, move: Move) -> None:
+        """Undo the last move."""
+        del self.gone[move.scaling]
+        self.factors[move.onto].pop()
+
+    def path_with_moves(self) -> Path:
         """The path with factors moved, in its own order as far as they let it."""
-        gone, factors = {move.scaling: move.scaled for move in moves}, _factors(moves)
         made: dict[int, int] = {}  # ids of the path -> ids of the new one
         path: list[tuple[int, ...]] = []
-        for one in self._order(self._needs(moves)):
+        for one in self._order():
             found = one
-            if one in gone:
-                found = made[gone[one]]
+            if one in self.gone:
+                found = made[self.gone[one]]
             elif one >= self.first:
                 path.append(tuple([made[other] for other in self.children(one)]))
                 found = self.first + len(path) - 1
-            for factor in factors.get(one, ()):
+            for factor in self.factors.get(one, ()):
                 path.append((made[factor], found))
                 found = self.first + len(path) - 1
             made[one] = found
         return tuple(path)
 
-    def _order(self, needs: Callable[[int], list[int]]) -> list[int]:
+    def _order(self) -> list[int]:
         """All ids, each behind what it waits for; contractions as in the path, where that is so already."""
         order: dict[int, None] = {}
         for wanted in range(self.first, len(self.labels)):
             asked = [wanted]
             while asked:
-                missing = [other for other in needs(asked[-1]) if other not in order]
+                missing = [other for other in self._needs(asked[-1]) if other not in order]
                 if missing:
                     asked += missing
                 else:
                     order[asked.pop()] = None
         return list(order)
-
-
-def _factors(moves: Sequence[Move]) -> dict[int, list[int]]:
-    """The factors that are put onto each."""
-    found: dict[int, list[int]] = {}
-    for move in moves:
-        found.setdefault(move.onto, []).append(move.factor)
-    return found
 
 
 def _labels(network: Network, path: Path) -> list[frozenset[int]]:
