@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,133 +10,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contraction_cases import (
+    DTYPES,
+    Array,
+    Case,
+    Kernel,
+    letters,
+    named_case,
+    pair,
+    random_case,
+    scatter,
+)
 from tensor_cpu.kernels import costs as cost
-from tensor_cpu.kernels.contraction.choice import plan_contraction
-from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
-    ScatterProduct,
-    bind_pair,
     bind_scatter,
     plan_native,
     plan_pair,
     plan_scatter,
 )
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.shared.axes import Labels, Operand, extent_of, join, row_major
-from tensor_runtime.backends.shared.products import MatrixProduct
+from tensor_runtime.backends.shared.axes import extent_of, join, row_major
 
 if not AVAILABLE:
     pytest.skip("the extension is absent", allow_module_level=True)
 
-Array = np.ndarray[Any, Any]
-Kernel = Callable[[Any, Any], Any]
-DTYPES = ["float32", "float64", "complex64", "complex128", "int32", "int64", "bool"]
 pytestmark = pytest.mark.usefixtures("restored")
-
 
 _EVERY = ["plain", "avx2", "avx512"]
 INSTRUCTION_SETS = _EVERY[: _EVERY.index(LIBRARY.instruction_set()) + 1]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A contraction: arrays in reversed order of axes, and the labels of their axes."""
-
-    x: Array
-    y: Array
-    x_labels: Labels
-    y_labels: Labels
-    labels: Labels
-
-    @property
-    def operands(self) -> tuple[Operand, Operand, Operand]:
-        first, second = (
-            Operand(labels, array.shape, tuple(s // array.itemsize for s in array.strides), array.dtype.name)
-            for labels, array in ((self.x_labels, self.x), (self.y_labels, self.y))
-        )
-        extents = dict(zip((*first.labels, *second.labels), (*first.shape, *second.shape), strict=True))
-        shape = tuple(extents[label] for label in self.labels)
-        return first, second, row_major(self.labels, shape, self.x.dtype.name)
-
-    def expected(self) -> Array:
-        """By NumPy's broadcasting; of Bool, any of ands."""
-        every = (*self.labels, *sorted({*self.x_labels, *self.y_labels} - {*self.labels}))
-
-        def spread(array: Array, labels: Labels) -> Array:
-            order = sorted(range(len(labels)), key=lambda place: every.index(labels[place]))
-            view = array.transpose(order)
-            return view[tuple(slice(None) if label in labels else None for label in every)]
-
-        terms = spread(self.x, self.x_labels) * spread(self.y, self.y_labels)
-        summed = tuple(range(len(self.labels), len(every)))
-        return np.asarray(terms.any(summed) if terms.dtype == bool else terms.sum(summed, dtype=terms.dtype))
-
-
-def pair(case: Case, large: tuple[int, ...] = ()) -> Kernel:
-    x, y, result = case.operands
-    return bind_pair(plan_pair(join(x, y, result), result.dtype, large), result)
-
-
-def scatter(case: Case, large: tuple[int, ...] = ()) -> Kernel:
-    x, y, result = case.operands
-    return bind_scatter(plan_scatter(join(x, y, result), x, y, large), result)
-
-
-def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    """Small, so that sums of products are exact in every type; of Bool, true is any byte but 0."""
-    if dtype == "bool":
-        return rng.choice(np.array([0, 0, 0, 0, 1, 2, 4, 255], np.uint8), shape).view(bool)
-    values = rng.integers(-4, 5, shape)
-    if dtype.startswith("complex"):
-        return (values + 1j * rng.integers(-4, 5, shape)).astype(dtype)
-    return values.astype(dtype)
-
-
-def strided(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    """An array of this shape whose axes lie in any order, reversed, spread out or repeated."""
-    order = rng.permutation(len(shape))
-    steps = [int(rng.choice([1, 1, 1, 2, -1, -2, 0])) for _ in shape]
-    stored = whole_numbers(
-        rng, tuple(1 if steps[axis] == 0 else shape[axis] * abs(steps[axis]) for axis in order), dtype
-    )
-    array = stored.transpose(np.argsort(order))
-    array = array[tuple(slice(None, None, step) if step else slice(None) for step in steps)]
-    return np.broadcast_to(array, shape)
-
-
-def random_case(seed: int, dtype: str, *, most: int = 9) -> Case:
-    """Up to six labels, each in any two or more of the three places; extents from 1 on."""
-    rng = np.random.default_rng(seed)
-    x_labels: list[int] = []
-    y_labels: list[int] = []
-    labels: list[int] = []
-    count = int(rng.integers(0, 7))
-    room = 4000.0
-    extents = []
-    for label in range(count):
-        extents.append(int(rng.integers(1, 1 + max(1, min(most, room)))))
-        room /= extents[-1]
-        places = rng.choice([3, 5, 6, 7])  # bits: first, second, result
-        for bit, group in ((1, x_labels), (2, y_labels), (4, labels)):
-            if places & bit:
-                group.append(label)
-    for group in (x_labels, y_labels, labels):
-        rng.shuffle(group)
-    x, y = (strided(rng, tuple(extents[label] for label in group), dtype) for group in (x_labels, y_labels))
-    return Case(x, y, tuple(x_labels), tuple(y_labels), tuple(labels))
-
-
-def letters(term: str) -> Labels:
-    return tuple(map(ord, term))
-
-
-def named_case(subscripts: str, dtype: str, seed: int = 0, **extents: int) -> Case:
-    inputs, output = subscripts.split("->")
-    first, second = inputs.split(",")
-    rng = np.random.default_rng(seed)
-    x, y = (whole_numbers(rng, tuple(extents[label] for label in term), dtype) for term in (first, second))
-    return Case(x, y, letters(first), letters(second), letters(output))
 
 
 @pytest.mark.parametrize("bind", [pair, scatter])
@@ -288,69 +189,6 @@ def test_no_estimate_lies_below_the_least_by_which_they_are_passed_over(
     assert least <= plan_scatter(axes, x, y).cost
 
 
-calibrated = pytest.mark.skipif(
-    not AVAILABLE or LIBRARY.instruction_set() != "avx512",
-    reason="the estimates were measured with AVX-512; narrower vectors choose BLAS earlier",
-)
-
-
-def planned(subscripts: str, dtype: str = "float64", **extents: int) -> Any:
-    x, y, result = named_case(subscripts, dtype, **extents).operands
-    return plan_contraction(x, y, result)
-
-
-@calibrated
-def test_hyper_edges_and_outer_products_go_to_the_pair_kernel() -> None:
-    assert isinstance(planned("bi,bj->bij", b=100, i=30, j=30), PairProduct)
-    assert isinstance(planned("i,j->ij", i=1000, j=1000), PairProduct)
-
-
-@calibrated
-def test_windows_that_overlap_are_not_taken_for_memory_beyond_the_cache() -> None:
-    windows, filters = Operand((1, 2), (9, 9992), (1, 1), "float64"), Operand((1,), (9,), (1,), "float64")
-    assert isinstance(plan_contraction(windows, filters, row_major((2,), (9992,), "float64")), PairProduct)
-
-
-@calibrated
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
-def test_a_stack_of_dot_products_along_memory_goes_to_the_pair_kernel(dtype: str) -> None:
-    assert isinstance(planned("bk,bk->b", dtype, b=1000, k=100), PairProduct)
-
-
-@calibrated
-def test_what_blas_would_need_a_permuted_copy_for_goes_to_the_scatter_gemm() -> None:
-    assert isinstance(planned("abcd,dbef->aecf", **dict.fromkeys("abcdef", 9)), ScatterProduct)
-
-
-@calibrated
-@pytest.mark.parametrize(
-    ("subscripts", "kind"),
-    [
-        ("rqponmlkjihgfedcba,uqehdofnatmjlkgs->tupcrsbi", ScatterProduct),
-        ("rqponmlkjihgfedcba,kbldgafpnehmicjo->qr", MatrixProduct),  # whose panels would be full of zeros
-    ],
-)
-def test_a_long_sum_over_short_axes_in_two_orders_is_packed_where_it_fills_panels(subscripts: str, kind: type) -> None:
-    extents = {label: 2 for label in subscripts if label.isalpha()}
-    assert isinstance(planned(subscripts, **extents), kind)
-    case = named_case(subscripts, "float64", **extents)
-    np.testing.assert_array_equal(scatter(case)(case.x, case.y), np.einsum(subscripts, case.x, case.y, optimize=True))
-
-
-@calibrated
-def test_a_large_product_that_reads_every_third_element_is_not_left_to_numpy() -> None:
-    subscripts, extents = "ba,acb->bac", {"a": 3, "b": 3, "c": 3**12}
-    assert isinstance(planned(subscripts, **extents), PairProduct | ScatterProduct | TurnedProduct)
-    case = named_case(subscripts, "float64", **extents)
-    np.testing.assert_array_equal(pair(case)(case.x, case.y), np.einsum(subscripts, case.x, case.y))
-
-
-@calibrated
-@pytest.mark.parametrize("subscripts", ["ki,jk->ji", "ik,jk->ji", "ik,kj->ij"])
-def test_a_large_matrix_by_few_columns_is_read_as_it_lies(subscripts: str) -> None:
-    assert isinstance(planned(subscripts, i=800, k=700, j=16), ScatterProduct)
-
-
 @pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("subscripts", ["ki,jk->ji", "ik,jk->ji", "ik,kj->ij", "ki,kj->ij", "bik,bkj->ibj"])
@@ -362,61 +200,6 @@ def test_skinny_products_that_read_a_factor_as_it_lies_give_what_numpy_gives(
     for few, many in (("j", "i"), ("i", "j")):
         case = named_case(subscripts, dtype, **{**extents, few: extents["j"], many: extents["i"]})
         np.testing.assert_array_equal(scatter(case)(case.x, case.y), case.expected())
-
-
-@calibrated
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_large_result_of_short_sums_is_not_written_tile_by_tile_across_columns(dtype: str) -> None:
-    assert isinstance(planned("ij,jk->ik", dtype, i=1000, j=5, k=1000), PairProduct | ScatterProduct)
-
-
-@calibrated
-def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost, "blas_slowness", lambda dtype: 1.0)
-    assert isinstance(planned("ij,jk->ik", i=700, j=700, k=700), MatrixProduct)
-    assert isinstance(planned("ij,jk->ik", "int64", i=700, j=700, k=700), ScatterProduct)
-
-
-@calibrated
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-def test_a_blas_of_narrower_vectors_leaves_large_matrix_products_to_the_packed_one(
-    dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cost.blas_slowness.cache_clear()
-    monkeypatch.setattr(cost, "asked_vector_bytes", lambda: 32)
-    try:
-        assert isinstance(planned("ij,jk->ik", dtype, i=700, j=700, k=700), ScatterProduct)
-    finally:
-        cost.blas_slowness.cache_clear()
-
-
-@pytest.mark.skipif(not AVAILABLE, reason="without the extension BLAS alone takes products")
-def test_what_was_measured_of_openblas_on_a_processor_of_amd_is_not_said_of_mkl(
-    output: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code = (
-        "from types import SimpleNamespace; from tensor_cpu.kernels import costs\n"
-        "costs.LIBRARY = SimpleNamespace(instruction_set=lambda: 'avx512', is_amd=lambda: True)\n"
-        "print(costs.blas_slowness('float64'))"
-    )
-    assert output(code, TENSOR_CPU_BLAS="mkl") == "1.0"
-    assert float(output(code, TENSOR_CPU_BLAS="own", OPENBLAS_CORETYPE="")) > 1.0
-
-
-@pytest.mark.parametrize(
-    ("core", "width"), [("Haswell", 32), ("SKYLAKEX", 64), ("nehalem", 16), ("", None), ("no such processor", None)]
-)
-def test_the_vectors_of_the_kernels_that_openblas_is_asked_for_are_known(
-    core: str, width: int | None, output: Callable[..., str]
-) -> None:
-    code = "from tensor_cpu.system.blas import asked_vector_bytes; print(asked_vector_bytes())"
-    assert output(code, OPENBLAS_CORETYPE=core) == str(width)
-    assert output(code, OPENBLAS_CORETYPE=core, TENSOR_CPU_BLAS="mkl") == "None"
-
-
-def test_operands_to_be_converted_stay_with_numpy() -> None:
-    x, y, result = named_case("i,j->ij", "float64", i=1000, j=1000).operands
-    assert not isinstance(plan_contraction(x._replace(dtype="int64"), y, result), PairProduct | ScatterProduct)
 
 
 def test_a_kernel_refuses_what_is_no_pair_of_arrays() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contraction_cases import whole_numbers
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct
@@ -24,12 +25,6 @@ DTYPES = ["float32", "float64", "complex64", "complex128"]
 _EVERY = ["plain", "avx2", "avx512"]
 INSTRUCTION_SETS = _EVERY[: _EVERY.index(LIBRARY.instruction_set()) + 1]
 pytestmark = pytest.mark.usefixtures("restored")
-
-
-def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    """Small, so that sums of products are exact in every type."""
-    values = rng.integers(-4, 5, shape)
-    return (values + 1j * rng.integers(-4, 5, shape) if dtype.startswith("complex") else values).astype(dtype)
 
 
 def strided(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:

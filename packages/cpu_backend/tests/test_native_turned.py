@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contraction_cases import whole_numbers
 from tensor_cpu.kernels.contraction.choice import bind_contract, plan_contraction
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
@@ -23,11 +24,6 @@ DTYPES = ["float32", "float64", "complex64", "complex128", "int32", "int64", "bo
 _EVERY = ["plain", "avx2", "avx512"]
 INSTRUCTION_SETS = _EVERY[: _EVERY.index(LIBRARY.instruction_set()) + 1]
 pytestmark = pytest.mark.usefixtures("restored")
-
-
-def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    values = rng.integers(0, 2, shape) if dtype == "bool" else rng.integers(-4, 5, shape)
-    return (values + 1j * rng.integers(-4, 5, shape) if dtype.startswith("complex") else values).astype(dtype)
 
 
 def operand(labels: tuple[int, ...], array: Array) -> Operand:

@@ -8,7 +8,8 @@
  * and whole; and while it is multiplied, the runs of the next one are asked for.
  *
  * Each axis has a part that blocks take of it: all, one element, or some, and then the last block begins early enough to
- * be as large as the others; what two blocks share is written twice, the same both times.
+ * be as large as the others. What it shares with the block before it is written twice, by the same thread, as the two are
+ * one step of the walk: four where two axes end so.
  *
  * The plan holds the offsets of the groups of rows in a block and of the runs to be asked for: less than 5 entries for
  * each element of a block, of which there are at most LONGEST_TABLE.
@@ -36,12 +37,12 @@ typedef struct {
     ArrayForm result;
     PairLoop *loop;
     PairTile tile;               /* rows that are evenly spaced */
-    Group walked;                /* from block to block */
-    Index back[MAX_RANK][ROLES]; /* by its axes: how far the last block begins before its place */
-    bool goes_back;
-    bool swapped;               /* the first operand of the tile is the second of the call */
-    CopyPlan *turns[OPERANDS];  /* of the tile's operands; NULL for one that is read as it lies */
-    Index block;                /* elements */
+    Group walked;                /* from block to block, without the last ones that begin early */
+    Index rest[MAX_RANK][ROLES]; /* by its axes: from the last step to the block that begins early, or 0 */
+    uint64_t uneven;             /* the axes that have one, a bit each */
+    bool swapped;                /* the first operand of the tile is the second of the call */
+    CopyPlan *turns[OPERANDS];   /* of the tile's operands; NULL for one that is read as it lies */
+    Index block;                 /* elements */
     Index groups, lanes, piece; /* groups of rows in a block, lanes of a row, and those that are multiplied at a time */
     Index lane_step[OPERANDS], run_of_result;
     Index *places[ROLES]; /* where groups begin, in the buffer of an operand that is turned */
@@ -56,12 +57,28 @@ typedef struct {
     atomic_bool failed; /* for want of memory */
 } Call;
 
-static void block_offsets(const TurnedPlan *plan, const StridedWalk *walk, Index offset[ROLES]) {
-    for (int role = 0; role < ROLES; role++) offset[role] = walk->offset[role];
-    if (!plan->goes_back) return;
-    for (int axis = 0; axis < plan->walked.rank; axis++)
-        if (walk->index[axis] == plan->walked.axes[axis].extent - 1)
-            for (int role = 0; role < ROLES; role++) offset[role] -= plan->back[axis][role];
+/* Where blocks lie. At the ends of uneven axes a step of the walk has a block for every choice among those axes. */
+typedef struct {
+    StridedWalk walk;
+    uint64_t early; /* the axes along which the block begins early */
+} BlockWalk;
+
+static void block_offsets(const TurnedPlan *plan, const BlockWalk *blocks, Index offset[ROLES]) {
+    for (int role = 0; role < ROLES; role++) offset[role] = blocks->walk.offset[role];
+    for (int axis = 0; blocks->early >> axis != 0; axis++)
+        if (blocks->early >> axis & 1)
+            for (int role = 0; role < ROLES; role++) offset[role] += plan->rest[axis][role];
+}
+
+/* Moves to the next block; whether that is one of the next step. */
+static bool next_block(const TurnedPlan *plan, BlockWalk *blocks) {
+    uint64_t ends = plan->uneven;
+    for (int axis = 0; ends >> axis != 0; axis++)
+        if (blocks->walk.index[axis] < plan->walked.axes[axis].extent - 1) ends &= ~((uint64_t)1 << axis);
+    blocks->early = (blocks->early - ends) & ends; /* the next subset */
+    if (blocks->early != 0) return false;
+    group_walk_step(&blocks->walk, &plan->walked);
+    return true;
 }
 
 /* From where an operand is read now, element `at` of a block in the order of the result, to what is asked for meanwhile:
@@ -112,21 +129,21 @@ static void compute(void *context, Index begin, Index end) {
         return;
     }
     char *const staged = work + OPERANDS * block_bytes;
-    StridedWalk walk;
-    group_walk_start(&walk, &plan->walked, begin);
+    BlockWalk blocks = {.early = 0};
+    group_walk_start(&blocks.walk, &plan->walked, begin);
     Index now[ROLES], next[ROLES];
-    block_offsets(plan, &walk, next);
+    block_offsets(plan, &blocks, next);
     PairTile tile = plan->tile;
     if (plan->stages) tile.row_result = plan->lanes;
-    for (Index part = begin; part < end; part++) {
+    for (Index step = begin; step < end;) {
         for (int role = 0; role < ROLES; role++) now[role] = next[role];
-        group_walk_step(&walk, &plan->walked);
-        block_offsets(plan, &walk, next);
+        step += next_block(plan, &blocks);
+        block_offsets(plan, &blocks, next);
         Block block = {.result = call->result + now[RESULT] * bytes};
         for (int role = 0; role < OPERANDS; role++) {
             const char *operand = call->operands[role];
             block.read[role] = operand + now[role] * bytes;
-            block.next[role] = plan->runs[role] > 0 && part + 1 < end ? operand + next[role] * bytes : NULL;
+            block.next[role] = plan->runs[role] > 0 && step < end ? operand + next[role] * bytes : NULL;
             if (plan->turns[role] == NULL) continue;
             copy_run(plan->turns[role], block.read[role], work + role * block_bytes);
             block.read[role] = work + role * block_bytes;
@@ -162,19 +179,16 @@ static Index nearness(const GroupAxis *axis) {
 }
 
 /* Adds an axis that is walked, those whose steps are short innermost. */
-static void walk_axis(TurnedPlan *plan, GroupAxis axis, const Index back[ROLES]) {
+static void walk_axis(TurnedPlan *plan, GroupAxis axis, const Index rest[ROLES]) {
     Group *walked = &plan->walked;
     int place = walked->rank;
     group_add(walked, axis);
     for (; place > 0 && nearness(&walked->axes[place - 1]) < nearness(&axis); place--) {
         walked->axes[place] = walked->axes[place - 1];
-        for (int role = 0; role < ROLES; role++) plan->back[place][role] = plan->back[place - 1][role];
+        for (int role = 0; role < ROLES; role++) plan->rest[place][role] = plan->rest[place - 1][role];
     }
     walked->axes[place] = axis;
-    for (int role = 0; role < ROLES; role++) {
-        plan->back[place][role] = back[role];
-        plan->goes_back |= back[role] != 0;
-    }
+    for (int role = 0; role < ROLES; role++) plan->rest[place][role] = rest[role];
 }
 
 /* Cuts axes into blocks and steps from block to block; those of a block stay in the order of the result. */
@@ -186,16 +200,19 @@ static bool cut(TurnedPlan *plan, const Group *axes, const Index *parts, Group *
             PyErr_SetString(PyExc_ValueError, "bind_turned: parts are no larger than their axes, and at least 1");
             return false;
         }
-        GroupAxis step = {pieces(axis.extent, parts[i]), {0}};
-        Index back[ROLES];
+        GroupAxis step = {axis.extent / parts[i], {0}};
+        Index rest[ROLES];
         for (int role = 0; role < ROLES; role++) {
             step.stride[role] = axis.stride[role] * parts[i];
-            back[role] = axis.stride[role] * (step.extent * parts[i] - axis.extent);
+            rest[role] = axis.stride[role] * (axis.extent % parts[i]);
         }
+        const bool walks = axis.extent > parts[i];
         axis.extent = parts[i];
         if (axis.extent > 1) group_add(block, axis);
-        if (step.extent > 1) walk_axis(plan, step, back);
+        if (walks) walk_axis(plan, step, rest);
     }
+    for (int axis = 0; axis < plan->walked.rank; axis++)
+        plan->uneven |= (uint64_t)(plan->rest[axis][RESULT] != 0) << axis;
     plan->block = block->size;
     if (plan->block <= LONGEST_TABLE) return true;
     PyErr_SetString(PyExc_ValueError, "bind_turned: blocks are too large");

@@ -1,0 +1,148 @@
+"""Which native kernel takes a contraction, and which are left to BLAS or NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from contraction_cases import (
+    named_case,
+    pair,
+    scatter,
+)
+from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels.contraction.choice import plan_contraction
+from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
+from tensor_cpu.kernels.contraction.native import (
+    PairProduct,
+    ScatterProduct,
+)
+from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.shared.axes import Operand, row_major
+from tensor_runtime.backends.shared.products import MatrixProduct
+
+if not AVAILABLE:
+    pytest.skip("the extension is absent", allow_module_level=True)
+
+pytestmark = pytest.mark.usefixtures("restored")
+
+
+calibrated = pytest.mark.skipif(
+    not AVAILABLE or LIBRARY.instruction_set() != "avx512",
+    reason="the estimates were measured with AVX-512; narrower vectors choose BLAS earlier",
+)
+
+
+def planned(subscripts: str, dtype: str = "float64", **extents: int) -> Any:
+    x, y, result = named_case(subscripts, dtype, **extents).operands
+    return plan_contraction(x, y, result)
+
+
+@calibrated
+def test_hyper_edges_and_outer_products_go_to_the_pair_kernel() -> None:
+    assert isinstance(planned("bi,bj->bij", b=100, i=30, j=30), PairProduct)
+    assert isinstance(planned("i,j->ij", i=1000, j=1000), PairProduct)
+
+
+@calibrated
+def test_windows_that_overlap_are_not_taken_for_memory_beyond_the_cache() -> None:
+    windows, filters = Operand((1, 2), (9, 9992), (1, 1), "float64"), Operand((1,), (9,), (1,), "float64")
+    assert isinstance(plan_contraction(windows, filters, row_major((2,), (9992,), "float64")), PairProduct)
+
+
+@calibrated
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
+def test_a_stack_of_dot_products_along_memory_goes_to_the_pair_kernel(dtype: str) -> None:
+    assert isinstance(planned("bk,bk->b", dtype, b=1000, k=100), PairProduct)
+
+
+@calibrated
+def test_what_blas_would_need_a_permuted_copy_for_goes_to_the_scatter_gemm() -> None:
+    assert isinstance(planned("abcd,dbef->aecf", **dict.fromkeys("abcdef", 9)), ScatterProduct)
+
+
+@calibrated
+@pytest.mark.parametrize(
+    ("subscripts", "kind"),
+    [
+        ("rqponmlkjihgfedcba,uqehdofnatmjlkgs->tupcrsbi", ScatterProduct),
+        ("rqponmlkjihgfedcba,kbldgafpnehmicjo->qr", MatrixProduct),  # whose panels would be full of zeros
+    ],
+)
+def test_a_long_sum_over_short_axes_in_two_orders_is_packed_where_it_fills_panels(subscripts: str, kind: type) -> None:
+    extents = {label: 2 for label in subscripts if label.isalpha()}
+    assert isinstance(planned(subscripts, **extents), kind)
+    case = named_case(subscripts, "float64", **extents)
+    np.testing.assert_array_equal(scatter(case)(case.x, case.y), np.einsum(subscripts, case.x, case.y, optimize=True))
+
+
+@calibrated
+def test_a_large_product_that_reads_every_third_element_is_not_left_to_numpy() -> None:
+    subscripts, extents = "ba,acb->bac", {"a": 3, "b": 3, "c": 3**12}
+    assert isinstance(planned(subscripts, **extents), PairProduct | ScatterProduct | TurnedProduct)
+    case = named_case(subscripts, "float64", **extents)
+    np.testing.assert_array_equal(pair(case)(case.x, case.y), np.einsum(subscripts, case.x, case.y))
+
+
+@calibrated
+@pytest.mark.parametrize("subscripts", ["ki,jk->ji", "ik,jk->ji", "ik,kj->ij"])
+def test_a_large_matrix_by_few_columns_is_read_as_it_lies(subscripts: str) -> None:
+    assert isinstance(planned(subscripts, i=800, k=700, j=16), ScatterProduct)
+
+
+@calibrated
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_large_result_of_short_sums_is_not_written_tile_by_tile_across_columns(dtype: str) -> None:
+    assert isinstance(planned("ij,jk->ik", dtype, i=1000, j=5, k=1000), PairProduct | ScatterProduct)
+
+
+@calibrated
+def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "blas_slowness", lambda dtype: 1.0)
+    assert isinstance(planned("ij,jk->ik", i=700, j=700, k=700), MatrixProduct)
+    assert isinstance(planned("ij,jk->ik", "int64", i=700, j=700, k=700), ScatterProduct)
+
+
+@calibrated
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_a_blas_of_narrower_vectors_leaves_large_matrix_products_to_the_packed_one(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cost.blas_slowness.cache_clear()
+    monkeypatch.setattr(cost, "asked_vector_bytes", lambda: 32)
+    try:
+        assert isinstance(planned("ij,jk->ik", dtype, i=700, j=700, k=700), ScatterProduct)
+    finally:
+        cost.blas_slowness.cache_clear()
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="without the extension BLAS alone takes products")
+def test_what_was_measured_of_openblas_on_a_processor_of_amd_is_not_said_of_mkl(
+    output: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "from types import SimpleNamespace; from tensor_cpu.kernels import costs\n"
+        "costs.LIBRARY = SimpleNamespace(instruction_set=lambda: 'avx512', is_amd=lambda: True)\n"
+        "print(costs.blas_slowness('float64'))"
+    )
+    assert output(code, TENSOR_CPU_BLAS="mkl") == "1.0"
+    assert float(output(code, TENSOR_CPU_BLAS="own", OPENBLAS_CORETYPE="")) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("core", "width"), [("Haswell", 32), ("SKYLAKEX", 64), ("nehalem", 16), ("", None), ("no such processor", None)]
+)
+def test_the_vectors_of_the_kernels_that_openblas_is_asked_for_are_known(
+    core: str, width: int | None, output: Callable[..., str]
+) -> None:
+    code = "from tensor_cpu.system.blas import asked_vector_bytes; print(asked_vector_bytes())"
+    assert output(code, OPENBLAS_CORETYPE=core) == str(width)
+    assert output(code, OPENBLAS_CORETYPE=core, TENSOR_CPU_BLAS="mkl") == "None"
+
+
+def test_operands_to_be_converted_stay_with_numpy() -> None:
+    x, y, result = named_case("i,j->ij", "float64", i=1000, j=1000).operands
+    assert not isinstance(plan_contraction(x._replace(dtype="int64"), y, result), PairProduct | ScatterProduct)
