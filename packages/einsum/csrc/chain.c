@@ -143,8 +143,8 @@ static void reslice(Chain *chain, double temperature) {
     Memory *memory = &chain->memory;
     Mark mark = memory_mark(memory);
     const Network *network = chain->network;
-    slices_add(memory, network, &chain->aim, chain->limit.size, temperature, &chain->random, &chain->tree,
-               &chain->slices);
+    slices_add(memory, network, &chain->aim, chain->limit.size, temperature, &chain->random, chain->limit.clock,
+               &chain->tree, &chain->slices);
     chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
     int count = 0, chosen = -1;
     Positions each = positions(chain->slices.labels, network->words);
@@ -156,7 +156,7 @@ static void reslice(Chain *chain, double temperature) {
         double cost = chain->cost;
         slices_take_out(memory, network, &chain->aim, &chain->tree, &chain->slices, chosen);
         bool fits = slices_add(memory, network, &chain->aim, chain->limit.size, temperature, &chain->random,
-                               &chain->tree, &chain->slices);
+                               chain->limit.clock, &chain->tree, &chain->slices);
         chain->cost = tree_cost(&chain->tree) + chain->slices.weight;
         if (!fits || chain->cost > cost - ONE * temperature * log(random_unit(&chain->random))) {
             take_back(chain, &before);

@@ -94,13 +94,13 @@ void slices_take_out(Memory *memory, const Network *network, const Aim *aim, Tre
     memory_release(memory, mark);
 }
 
-/* The label of the largest result that costs least to slice, for each bit; -1 where it has none. */
-static int cheapest(Memory *memory, const Network *network, const Tree *tree, double noise, Random *random) {
-    Mark mark = memory_mark(memory);
-    double *shares = ZEROS(memory, double, network->words * 64), least = INFINITY;
+/* The label of a result that costs least to slice, for each bit, by what contractions with each cost; -1 where it has
+   none. */
+static int cheapest(const Network *network, const Tree *tree, int node, const double *shares, double noise,
+                    Random *random) {
+    double least = INFINITY;
     int best = -1;
-    share_of_labels(network, tree, shares);
-    Positions each = positions(row(tree->legs, largest_node(tree), network->words), network->words);
+    Positions each = positions(row(tree->legs, node, network->words), network->words);
     for (int p; (p = next_position(&each)) >= 0;) {
         double bits = label_weight(network, p) / (double)ONE, share = fmin(shares[p], 1);
         double more = log2(share + (1 - share) * exp2(fmin(bits, 1000))) / bits + noise * random_unit(random);
@@ -109,18 +109,27 @@ static int cheapest(Memory *memory, const Network *network, const Tree *tree, do
             best = p;
         }
     }
-    memory_release(memory, mark);
     return best;
 }
 
 bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size, double noise, Random *random,
-                Tree *tree, Slices *slices) {
-    while (tree_size(tree) > size) {
-        int position = cheapest(memory, network, tree, noise, random);
-        if (position < 0) return false;
-        slices_cut(network, aim, tree, slices, position);
+                Clock *clock, Tree *tree, Slices *slices) {
+    Mark mark = memory_mark(memory);
+    bool fits = true;
+    double *shares = TAKE(memory, double, network->words * 64);
+    while (fits && tree_size(tree) > size) {
+        const int node = largest_node(tree);
+        memset(shares, 0, (size_t)network->words * 64 * sizeof *shares);
+        share_of_labels(network, tree, shares);
+        const bool hurry = clock && clock_over(clock); /* then all that this result needs, by the same prices */
+        do {
+            const int position = cheapest(network, tree, node, shares, noise, random);
+            fits = position >= 0;
+            if (fits) slices_cut(network, aim, tree, slices, position);
+        } while (hurry && fits && tree->size[node] > size);
     }
-    return true;
+    memory_release(memory, mark);
+    return fits;
 }
 
 bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tree *tree, const Slices *slices) {
@@ -131,11 +140,11 @@ bool slices_keep(Memory *memory, const Network *network, const Limit *limit, Tre
 
 bool slices_fit(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Random *random, Tree *tree,
                 Slices *slices) {
-    bool more =
-        slices_add(memory, network, aim, (Log)fmin(ONE * limit->largest, INT32_MAX / 2), 0, random, tree, slices);
+    const Log largest = (Log)fmin(ONE * limit->largest, INT32_MAX / 2);
+    bool more = slices_add(memory, network, aim, largest, 0, random, limit->clock, tree, slices);
     while (!slices_keep(memory, network, limit, tree, slices)) {
         if (!more || tree_size(tree) <= 0) return false;
-        more = slices_add(memory, network, aim, tree_size(tree) - 1, 0, random, tree, slices);
+        more = slices_add(memory, network, aim, tree_size(tree) - 1, 0, random, limit->clock, tree, slices);
     }
     return true;
 }

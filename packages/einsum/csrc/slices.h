@@ -13,7 +13,7 @@ typedef struct {
 typedef struct {
     double largest; /* log2 of the elements that may be live at the peak; INFINITY without a limit */
     Log size;       /* what a result may have, so that the peak is kept too: it is moved while searching */
-    Clock *clock;   /* no slice is tried without when it is over; may be NULL */
+    Clock *clock;   /* when it is over, slices are chosen in a hurry, and none is tried without; may be NULL */
 } Limit;
 
 Slices slices_take(Memory *memory, const Network *network);
@@ -21,9 +21,10 @@ void slices_copy(const Network *network, Slices *to, const Slices *from);
 void slices_clear(const Network *network, Slices *slices);
 
 /* Slices labels of the largest results, each time what costs least for each bit, until none is above the size. The
-   costs are compared with noise of that many bits. False where nothing is left to slice. */
+   costs are compared with noise of that many bits. When the clock is over, which may be NULL, costs are not counted anew
+   after every label. False where nothing is left to slice. */
 bool slices_add(Memory *memory, const Network *network, const Aim *aim, Log size, double noise, Random *random,
-                Tree *tree, Slices *slices);
+                Clock *clock, Tree *tree, Slices *slices);
 
 /* Slices until the peak is kept as well; false where that is impossible. */
 bool slices_fit(Memory *memory, const Network *network, const Aim *aim, const Limit *limit, Random *random, Tree *tree,

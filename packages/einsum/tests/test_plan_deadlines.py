@@ -32,6 +32,14 @@ def planned(network: Problem, **keywords: Any) -> Plan:
     return plan(*chain(*zip(shapes, network.inputs, strict=True)), network.output, **keywords)
 
 
+def in_time() -> bool:
+    return False
+
+
+def too_late() -> bool:
+    return True
+
+
 def model_of(whole: Plan) -> finder.Model:
     return finder.Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
 
@@ -59,9 +67,7 @@ def test_cuts_of_a_choice_that_is_late_keep_the_limit(share: int) -> None:
     whole = planned(regular_graph(60, 3, 4), optimize="greedy")
     limit = whole.intermediate_bytes // share
     model = model_of(whole)
-    late, unhurried = (
-        finder.find_cuts(model, limit, late=lambda is_late=is_late: is_late) for is_late in (True, False)
-    )
+    late, unhurried = finder.find_cuts(model, limit, late=too_late), finder.find_cuts(model, limit, late=in_time)
 
     assert late is not None and unhurried is not None
     assert model.peak(dict(late)) <= limit
@@ -70,13 +76,18 @@ def test_cuts_of_a_choice_that_is_late_keep_the_limit(share: int) -> None:
 
 def test_a_choice_that_is_late_tries_once(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = planned(lattice(6, 6), optimize="greedy")
-    tries: list[int] = []
+    tries = [0]
     descend = finder._descend
-    monkeypatch.setattr(finder, "_descend", lambda *given: (tries.append(1), descend(*given))[1])
-    for late, fewest, most in ((True, 1, 1), (False, 2, 6)):
-        tries.clear()
-        finder.find_cuts(model_of(whole), whole.intermediate_bytes // 4, late=lambda late=late: late)
-        assert fewest <= len(tries) <= most
+
+    def counted(*given: Any) -> Any:
+        tries[0] += 1
+        return descend(*given)
+
+    monkeypatch.setattr(finder, "_descend", counted)
+    for late, fewest, most in ((too_late, 1, 1), (in_time, 2, 6)):
+        tries[0] = 0
+        finder.find_cuts(model_of(whole), whole.intermediate_bytes // 4, late=late)
+        assert fewest <= tries[0] <= most
 
 
 def test_all_searches_before_a_refusal_share_the_time() -> None:
@@ -98,10 +109,13 @@ def test_all_searches_before_a_refusal_share_the_time() -> None:
 def test_without_a_time_searches_have_none() -> None:
     whole = planned(lattice(3, 3), optimize="greedy")
     asked: list[float | None] = []
+
+    def make(options: SearchOptions) -> Plan:
+        asked.append(options.seconds)
+        return whole
+
     with pytest.raises(MemoryLimitError):
-        plan_within(
-            lambda options: (asked.append(options.seconds), whole)[1], SearchOptions(limit=0), usual_forms(whole)
-        )
+        plan_within(make, SearchOptions(limit=0), usual_forms(whole))
     assert asked == [None, None, None]
 
 

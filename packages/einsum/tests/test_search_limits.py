@@ -145,3 +145,17 @@ def test_any_limit_ends_with_a_valid_answer() -> None:
 def test_a_limit_below_one_element_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one element"):
         search(drawn(0, 3), FLOPS, Budget(rotations=1), largest=0)
+
+
+@needs_native
+@pytest.mark.parametrize("seconds", [1e-9, 0.02])
+@pytest.mark.parametrize(
+    ("problem", "bits"), [(regular_graph(200, 3, 8), 14), (lattice(5, 5, 5), 12), (lattice(4, 4, extent=5), 9)]
+)
+def test_a_search_that_has_no_time_for_slices_keeps_the_limit_all_the_same(
+    problem: Problem, bits: int, seconds: float
+) -> None:
+    found = search(problem, FLOPS, Budget(seconds=seconds), largest=2**bits, threads=1)
+
+    assert found.sliced
+    assert measure(problem, found.path, found.sliced).peak <= bits + 1e-9

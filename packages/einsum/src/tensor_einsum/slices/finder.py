@@ -310,13 +310,11 @@ def _relax(model: Model, limit: int, parts: Parts, late: Callable[[], bool]) -> 
         if late():
             break
         larger = model.scaled(sizes, label, extents[label], parts[label])
-        if model.least(larger, model.written[label]) > limit:  # as a rule
-            continue
         rest = {one: part for one, part in parts.items() if one != label}
-        if max(model.lives(rest, larger, model.varies(rest))) <= limit:
+        if _keeps(model, limit, rest, larger, label):
             del parts[label]
             sizes = larger
-    uneven, varies = 0, model.varies(parts)
+    uneven = 0
     for label in sorted(parts, key=lambda label: -extents[label]):
         extent = extents[label]
         fewest, most = 2, extent  # slices along the label
@@ -324,7 +322,7 @@ def _relax(model: Model, limit: int, parts: Parts, late: Callable[[], bool]) -> 
         while fewest < most:
             middle = (fewest + most) // 2
             part = -(-extent // middle)
-            if max(model.lives({**parts, label: part}, model.scaled(uncut, label, part), varies)) <= limit:
+            if _keeps(model, limit, {**parts, label: part}, model.scaled(uncut, label, part), label):
                 most = middle
             else:
                 fewest = middle + 1
@@ -334,3 +332,10 @@ def _relax(model: Model, limit: int, parts: Parts, late: Callable[[], bool]) -> 
         uneven += extent % part > 0
         parts[label] = part
         sizes = model.scaled(uncut, label, part)
+
+
+def _keeps(model: Model, limit: int, parts: Parts, sizes: Sequence[int], grown: int) -> bool:
+    """Whether a limit is kept still by cuts and the sizes of what they leave, one label of which has longer parts."""
+    if model.least(sizes, model.written[grown]) > limit:  # as a rule
+        return False
+    return max(model.lives(parts, sizes, model.varies(parts))) <= limit
