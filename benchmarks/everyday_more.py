@@ -54,12 +54,27 @@ SMALL: Final = (
     More("zeros((300, 300)) F64", (_TEN,), "zeros((300, 300))", "", "zeros((300, 300), dtype=float64)"),
     More("arange(10)", (_TEN,), "arange(10)"),
     More("linspace(0, 1, 100)", (_TEN,), "linspace(0, 1, 100)", "", "linspace(0, 1, 100, dtype=float64)"),
+    More("exp2(x) F64 10", (_TEN,), "exp2(x)"),
+    More("x ** y F64 10", (_TEN, _TEN), "x ** y"),
+    More("x % y I64 1e3", (_WHOLE, _WHOLE), "x % y"),
+    More("x[[1, 3, 5]] F64 1e3", (_LITTLE,), "x[[1, 3, 5]]", "", "", "x[array([1, 3, 5])]"),
+    More(
+        "x[y] = 0 F64 five of 1e3",
+        (_LITTLE, _x(5, dtype="I64", kind="below 500")),
+        "(mutable_view(x).__setitem__(y, 0.0), x)[1]",
+        "(x.__setitem__(y, 0.0), x)[1]",
+        "",
+        "x.at[y].set(0.0)",
+    ),
+    More("x[x > 0.5] F64 10×10", (_x(10, 10),), "x.T[x.T > 0.5]", "x[x > 0.5]"),
+    More("swapaxes(x, 0, 1) F64 10×10", (_x(10, 10),), "swapaxes(x, 0, 1)"),
     More("eye(10)", (_TEN,), "eye(10)", "", "eye(10, dtype=float64)"),
 )
 """Where the call is most of the time."""
 
 OTHERS: Final = (
     More("rsqrt(x) F64 1e5", (_LINE,), "rsqrt(x)", "1 / sqrt(x)", "rsqrt(x)", "jax.lax.rsqrt(x)"),
+    More("log2(x) F64 1e5", (_LINE,), "log2(x)"),
     More("round(x, 2) F64 1e5", (_LINE,), "round(x, 2)", "", "round(x, decimals=2)"),
     More("cast Bool to C64 1e5", (_x(100_000, dtype="Bool"),), "cast(x, C64)", "x.astype(complex128)",
          "x.to(complex128)"),

@@ -137,5 +137,5 @@ def test_many_elements_are_rounded_to_decimals_with_the_bits_of_numpy(dtype: Any
 
     np.testing.assert_array_equal(tr.to_numpy(tr.round(mine, decimals)), wanted)
     np.testing.assert_array_equal(tr.to_numpy(tr.round(mine[::-1], decimals, out)), wanted[::-1])
-    with pytest.raises(tr.TensorError, match="^round: "):
+    with pytest.raises(tr.TensorError, match=r"^round: "):
         tr.round(mine, decimals, tr.zeros((3,)))

@@ -5,7 +5,6 @@ Everything here shares its elements with the operands, and copies none.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, SupportsIndex
 
 from tensor_core.errors import AxisError, ShapeError
@@ -13,6 +12,7 @@ from tensor_core.shapes import broadcast_shapes, normalize_axis
 from tensor_runtime.dispatch.arguments import as_axes, choice, flag, whole
 from tensor_runtime.dispatch.dtype_rules import Axes
 from tensor_runtime.ops.joining import reverse
+from tensor_runtime.ops.orders import exchanged
 from tensor_runtime.ops.views import broadcast_to, reshape_view, transpose
 from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -29,19 +29,11 @@ def swapaxes(x: Tensor, /, axis1: SupportsIndex, axis2: SupportsIndex) -> Tensor
     (4, 3, 2)
     """
     if type(axis1) is type(axis2) is int and type(x) is Tensor:
-        return transpose(x, _exchanged(x._form.rank, axis1, axis2))
+        return transpose(x, exchanged(x._form.rank, axis1, axis2))
     form, _ = unwrap("swapaxes", x)
     first = normalize_axis(whole("swapaxes", "axis", axis1), form.rank, "swapaxes")
     second = normalize_axis(whole("swapaxes", "axis", axis2), form.rank, "swapaxes")
-    return transpose(x, _exchanged(form.rank, first, second))
-
-
-@lru_cache(1 << 10)
-def _exchanged(rank: int, axis1: int, axis2: int) -> tuple[int, ...]:
-    first, second = (normalize_axis(axis, rank, "swapaxes") for axis in (axis1, axis2))
-    order = [*range(rank)]
-    order[first], order[second] = second, first
-    return tuple(order)
+    return transpose(x, exchanged(form.rank, first, second))
 
 
 @same_dtype

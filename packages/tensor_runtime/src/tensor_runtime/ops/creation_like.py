@@ -50,7 +50,8 @@ def _empty(shape: Any, dtype: Any, placement: Any) -> Tensor:
     try:
         kernel, form = _EMPTY[form_of(as_dtype(dtype), as_shape(shape), place)]
     except UnsupportedOperationError:
-        return zeros(shape, dtype=dtype, placement=place)
+        filled: Tensor = zeros(shape, dtype=dtype, placement=place)
+        return filled
     return wrap(form, call_translated("empty", form, kernel))
 
 

@@ -8,14 +8,13 @@ binds them to backends.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
-from itertools import pairwise
+from functools import partial
 from typing import Any, Final, SupportsIndex
 
 from tensor_core import views
 from tensor_core.errors import ArgumentError, ShapeError, ViewRequiresCopyError
 from tensor_core.layout import TensorLayout
-from tensor_core.shapes import as_permutation, as_shape, normalize_axes, normalize_axis
+from tensor_core.shapes import as_permutation, as_shape, normalize_axes
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import axes_key, completed_shape, whole
@@ -23,6 +22,7 @@ from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.spec import ElementwiseSpec, ViewSpec
 from tensor_runtime.form import Form, Shape
 from tensor_runtime.ops import native_calls
+from tensor_runtime.ops.orders import is_line, moved
 from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -181,7 +181,7 @@ def move_axes(
     ((3, 4, 2), (4, 2, 3))
     """
     if type(source) is type(destination) is int and type(a) is Tensor:
-        return transpose(a, _moved(a._form.rank, source, destination))
+        return transpose(a, moved(a._form.rank, source, destination))
     form, _ = unwrap("move_axes", a)
     of = normalize_axes(axes_key("move_axes", source), form.rank, "move_axes")
     to = normalize_axes(axes_key("move_axes", destination), form.rank, "move_axes")
@@ -193,13 +193,6 @@ def move_axes(
     for place, axis in sorted(zip(to, of, strict=True)):
         order.insert(place, axis)
     return transpose_view(a, tuple(order))
-
-
-@lru_cache(1 << 10)
-def _moved(rank: int, source: int, destination: int) -> tuple[int, ...]:
-    of, to = (normalize_axis(axis, rank, "move_axes") for axis in (source, destination))
-    order = [axis for axis in range(rank) if axis != of]
-    return (*order[:to], of, *order[to:])
 
 
 @same_dtype
@@ -254,20 +247,12 @@ def reshape(a: Tensor, shape: SupportsIndex | Sequence[SupportsIndex], /, *, ord
 
 
 def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
-    if len(shape) == 1 and not _is_line(a._form):  # known in a twentieth of the time of being refused
+    if len(shape) == 1 and not is_line(a._form):  # known in a twentieth of the time of being refused
         return execute_with_params(RESHAPE_VIEW, copy(a), shape)
     try:
         return execute_with_params(RESHAPE_VIEW, a, shape)
     except ViewRequiresCopyError:
         return execute_with_params(RESHAPE_VIEW, copy(a), shape)
-
-
-def _is_line(form: Form) -> bool:
-    """Whether each axis goes on where the one before it ends."""
-    if form.is_compact:
-        return True
-    axes = [axis for axis in zip(form.shape, form.strides, strict=True) if axis[0] != 1]
-    return all(after[1] == extent * stride for (extent, stride), after in pairwise(axes))
 
 
 @same_dtype
