@@ -79,31 +79,13 @@ static __attribute__((noinline)) void load_triangle_lanes(Lane *lanes, const cha
     else load_triangle_as(lanes, group, row_bytes, n, parts, lower, false);
 }
 
-/* An unknown of so many columns of so many groups, whose right-hand sides are so many numbers apart, and what it is
- * multiplied by in the equations that are left. */
-INLINE void substitute_step(const Number *all, Number *rights, Index apart, int n, int step, int columns, bool forward,
-                            bool transposed, int many) {
-    const int down = transposed ? n : 1, along = transposed ? 1 : n; /* from one row or column to the next */
-    const int j = forward ? step : n - 1 - step, from = forward ? j + 1 : 0, to = forward ? n : j;
-#pragma GCC unroll 2
-    for (int g = 0; g < many; g++) {
-        const Number *const a = all + g * n * n;
-        const Divisor pivot = divisor(a[j + j * n]);
-        for (int c = 0; c < columns; c++) {
-            Number *const right = rights + g * apart + c * n;
-            const Number found = right[j] = divide(right[j], pivot);
-#pragma GCC unroll 8
-            for (int i = from; i < to; i++) right[i] = subtract_product(right[i], a[i * down + j * along], found);
-        }
-    }
-}
-
 /* So many groups, a constant, side by side, as each step waits for the quotient of the one before. The room is for so
  * many. */
 INLINE bool substitute_some(const LaneProblem *problem, const char *const *operands, char *const *results, Index group,
                             Number *room, int n, bool forward, bool transposed, int many) {
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;
+    const int down = transposed ? n : 1, along = transposed ? 1 : n; /* from one row or column to the next */
     const int at_once = (int)(problem->right < RIGHT_AT_ONCE ? problem->right : RIGHT_AT_ONCE);
     Number *const all = room, *const rights = all + many * n * n;
     Mask bad = no_lane();
@@ -121,15 +103,21 @@ INLINE bool substitute_some(const LaneProblem *problem, const char *const *opera
         for (int g = 0; g < many; g++)
             (void)load_numbers(problem, operands[1] + (group + g) * LANES * right_bytes + offset, right_bytes,
                                rights + g * n * at_once, n * columns);
-        const Index apart = n * at_once;
-        if (__builtin_constant_p(n)) {
 #pragma GCC unroll 16
-            for (int step = 0; step < n; step++)
-                substitute_step(all, rights, apart, n, step, columns, forward, transposed, many);
-        } else {
+        for (int step = 0; step < n; step++) {
+            const int j = forward ? step : n - 1 - step, from = forward ? j + 1 : 0, to = forward ? n : j;
+#pragma GCC unroll 2
+            for (int g = 0; g < many; g++) {
+                const Number *const a = all + g * n * n;
+                const Divisor pivot = divisor(a[j + j * n]);
+                for (int c = 0; c < columns; c++) {
+                    Number *const right = rights + g * n * at_once + c * n;
+                    const Number found = right[j] = divide(right[j], pivot);
 #pragma GCC unroll 8
-            for (int step = 0; step < n; step++)
-                substitute_step(all, rights, apart, n, step, columns, forward, transposed, many);
+                    for (int i = from; i < to; i++)
+                        right[i] = subtract_product(right[i], a[i * down + j * along], found);
+                }
+            }
         }
         for (int g = 0; g < many; g++) {
             const Number *const x = rights + g * n * at_once;
@@ -141,35 +129,38 @@ INLINE bool substitute_some(const LaneProblem *problem, const char *const *opera
     return !(problem->check && any(bad));
 }
 
+/* Two groups at a time of few rows, or of a constant number. */
 INLINE bool substitute_lanes(const LaneProblem *problem, const char *const *operands, char *const *results,
                              Index groups, Number *room, int n, bool forward, bool transposed) {
-    const bool paired = __builtin_constant_p(n) && n > LARGEST_CONSTANT_SIDE;
+    const bool few = n > LARGEST_CONSTANT_SIDE && n <= LARGEST_PAIRED_SIDE;
+    const int many = few || (__builtin_constant_p(n) && n > LARGEST_PAIRED_SIDE) ? AT_ONCE : 1;
     bool good = true;
     Index group = 0;
-    for (; paired && group + AT_ONCE <= groups; group += AT_ONCE)
+    for (; many > 1 && group + many <= groups; group += many)
         good &= substitute_some(problem, operands, results, group, room, n, forward, transposed, AT_ONCE);
     for (; group < groups; group++)
         good &= substitute_some(problem, operands, results, group, room, n, forward, transposed, 1);
     return good;
 }
 
-INLINE bool substitute_groups(const LaneProblem *problem, const char *const *operands, char *const *results,
-                              Index groups, Number *room, int n, bool forward, bool transposed) {
-    if (!transposed && goes_along_columns(FORWARD, problem))
-        return substitute_columns(problem, operands, results, groups * LANES, room, n, forward);
-    if (n > LARGEST_MASKED_SIDE)
-        return substitute_large(problem, operands, results, groups, room, n, forward, transposed);
-    if (PARTS == 1 && !transposed) { /* complex numbers of so many rows are too many for the registers */
-        if (n == 12) return substitute_lanes(problem, operands, results, groups, room, 12, forward, false);
-        if (n == 16) return substitute_lanes(problem, operands, results, groups, room, 16, forward, false);
+/* Some numbers of rows are constants, in functions of their own; complex numbers of so many are too many for registers. */
+#define SUBSTITUTION_OF(name, n, forward, transposed)                                                                  \
+    static __attribute__((noinline)) bool name##_of_##n(const LaneProblem *problem, const char *const *operands,       \
+                                                        char *const *results, Index groups, Number *room) {            \
+        return substitute_lanes(problem, operands, results, groups, room, n, forward, transposed);                     \
     }
-    return substitute_lanes(problem, operands, results, groups, room, n, forward, transposed);
-}
-
 #define SUBSTITUTION(name, forward, transposed)                                                                        \
+    SUBSTITUTION_OF(name, 12, forward, transposed)                                                                     \
+    SUBSTITUTION_OF(name, 16, forward, transposed)                                                                     \
     INLINE bool name##_groups(const LaneProblem *problem, const char *const *operands, char *const *results,           \
                               Index groups, Number *room, int n) {                                                     \
-        return substitute_groups(problem, operands, results, groups, room, n, forward, transposed);                    \
+        if (!transposed && goes_along_columns(FORWARD, problem))                                                       \
+            return substitute_columns(problem, operands, results, groups * LANES, room, n, forward);                   \
+        if (n > LARGEST_MASKED_SIDE)                                                                                   \
+            return substitute_large(problem, operands, results, groups, room, n, forward, transposed);                 \
+        if (PARTS == 1 && n == 12) return name##_of_12(problem, operands, results, groups, room);                      \
+        if (PARTS == 1 && n == 16) return name##_of_16(problem, operands, results, groups, room);                      \
+        return substitute_lanes(problem, operands, results, groups, room, n, forward, transposed);                     \
     }                                                                                                                  \
     SQUARE_ROUTINE(name, SUBSTITUTION_ROOM(LARGEST_CONSTANT_SIDE, RIGHT_AT_ONCE))
 SUBSTITUTION(forward, true, false)
