@@ -181,7 +181,8 @@ static void compute_rows(const Run *run, const BlockWalk *walk) {
     strided_walk_start(&plane, rank, axes, 2, 0);
     char *result = run->result + walk->result_offset * item;
     for (; planes > 0; planes--, result += rows * columns * item) {
-        const Index places[] = {walk->offsets[plan->number] + plane.offset[0], walk->offsets[plan->row] + plane.offset[1]};
+        const Index places[] = {walk->offsets[plan->number] + plane.offset[0],
+                                walk->offsets[plan->row] + plane.offset[1]};
         compute_plane(plan, rows, columns, result, run->operands[plan->number] + places[0] * read,
                       run->operands[plan->row] + places[1] * read);
         strided_walk_step(&plane, rank, axes, 2);

@@ -39,14 +39,14 @@ typedef void (*StepsLoop)(Index n, void *result, const void *first, Index first_
 /* Sets rows of so many elements, whose first elements are `result_pitch` apart, from an operand that is turned, of which
  * neighbours are one element of each row and rows are elements that are `pitch` apart, and from others, whose rows are
  * `other_pitch` and elements `step` apart, which is 0 or 1. The result lies apart from both. */
-typedef void (*TurnedLoop)(Index rows, Index columns, void *result, Index result_pitch, const void *operand, Index pitch,
-                           const void *others, Index other_pitch, Index step);
+typedef void (*TurnedLoop)(Index rows, Index columns, void *result, Index result_pitch, const void *operand,
+                           Index pitch, const void *others, Index other_pitch, Index step);
 
 typedef struct {
-    RowsLoop rows[OPERATIONS][ELEMENT_TYPES][2]; /* with the number as the first operand, as the second; or NULL */
+    RowsLoop rows[OPERATIONS][ELEMENT_TYPES][2];     /* with the number as the first operand, as the second; or NULL */
     TurnedLoop turned[OPERATIONS][ELEMENT_TYPES][2]; /* of the first operand, of the second; or NULL */
-    StepsLoop steps[OPERATIONS][ELEMENT_TYPES];                      /* or NULL */
-    Loop loops[OPERATIONS][ELEMENT_TYPES];       /* by the type of the operands (where(): of the last two) */
+    StepsLoop steps[OPERATIONS][ELEMENT_TYPES];      /* or NULL */
+    Loop loops[OPERATIONS][ELEMENT_TYPES];           /* by the type of the operands (where(): of the last two) */
 } ElementwiseKernels;
 
 SIMD_TABLE(ElementwiseKernels, elementwise_kernels);

@@ -12,10 +12,10 @@ enum { FAR_BLOCK_BYTES = 1 << 10 }; /* of a register, where data comes from main
 
 typedef struct {
     Loop loop;
-    const RowsLoop *rows; /* of rows with one number each, or NULL */
-    StepsLoop steps;      /* of elements apart, or NULL */
+    const RowsLoop *rows;     /* of rows with one number each, or NULL */
+    StepsLoop steps;          /* of elements apart, or NULL */
     const TurnedLoop *turned; /* of either operand that is turned, or NULL */
-    AnyFunction function; /* that the loop applies (vectormath.h), or NULL */
+    AnyFunction function;     /* that the loop applies (vectormath.h), or NULL */
     int target, operands[MOST_READ_AT_ONCE];
     bool widens;  /* its result may have wider elements than its operands */
     Index cost;   /* beside that of an addition */
@@ -36,8 +36,9 @@ typedef struct {
     RowsLoop by_rows;   /* in place of the only instruction, where one operand is one number along the innermost axis */
     StepsLoop by_steps; /* in its place, where elements along that axis are apart */
     TurnedLoop by_tiles; /* in its place, where one operand is turned */
-    int number, row;     /* which operand is one number, or turned, and which the other one; of steps the first and the second */
-    Index cost;         /* element operations per element */
+    int number,
+        row;    /* which operand is one number, or turned, and which the other one; of steps the first and the second */
+    Index cost; /* element operations per element */
     int argument_count; /* of a call; as many as operands where none is a number */
     int argument_of[MOST_OPERANDS];
     bool is_number[MOST_OPERANDS]; /* the argument is a Python number, which becomes an element of this type */

@@ -35,11 +35,12 @@ typedef struct {
     Index inner, column_place; /* extent of the columns, and their stride in the results */
     Index rows, row_stride;    /* in a line, a row is an element */
     bool lines;
-    void (*line_apart)(Index count, const void *source, Index step, void *fold); /* of lines of elements apart, or NULL */
-    CopyPlane pack;      /* makes neighbours of the elements of other such lines; NULL where they are */
-    size_t packed_bytes; /* of a thread: the place for so many of them */
-    Index widening;               /* rows that count as one; a power of 2 */
-    Index columns, column_blocks; /* of a block; how many blocks */
+    void (*line_apart)(Index count, const void *source, Index step,
+                       void *fold); /* of lines of elements apart, or NULL */
+    CopyPlane pack;                 /* makes neighbours of the elements of other such lines; NULL where they are */
+    size_t packed_bytes;            /* of a thread: the place for so many of them */
+    Index widening;                 /* rows that count as one; a power of 2 */
+    Index columns, column_blocks;   /* of a block; how many blocks */
     Index chunk_rows, chunk_bands, row_chunks, chunks;
     bool in_place;          /* one group of rows makes each block of results, which needs no other place */
     size_t workspace_bytes; /* of a thread */

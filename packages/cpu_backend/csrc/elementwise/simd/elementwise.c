@@ -248,36 +248,8 @@ static void roots_f32(Index n, void *result, const void *first, const void *seco
 #define SUFFIX f64
 #include "elementwise/simd/elementwise_rows.h"
 
-#define T float
-#define SUFFIX f32
-#define WRAPPING float
-#include "elementwise/simd/elementwise_steps.h"
-#define T double
-#define SUFFIX f64
-#define WRAPPING double
-#include "elementwise/simd/elementwise_steps.h"
-#define WHOLE
-#define T int32_t
-#define SUFFIX i32
-#define WRAPPING uint32_t
-#include "elementwise/simd/elementwise_steps.h"
-#define T int64_t
-#define SUFFIX i64
-#define WRAPPING uint64_t
-#include "elementwise/simd/elementwise_steps.h"
-#undef WHOLE
+#include "elementwise/simd/elementwise_strided.h"
 #define STEPS(name) {name##_steps_f32, name##_steps_f64, NULL, NULL, name##_steps_i32, name##_steps_i64}
-
-#define T float
-#define SUFFIX f32
-#define SIDE 16
-#define BLOCK block_4
-#include "elementwise/simd/elementwise_turned.h"
-#define T double
-#define SUFFIX f64
-#define SIDE 8
-#define BLOCK block_8
-#include "elementwise/simd/elementwise_turned.h"
 #define TURNED(first, second)                                                                                          \
     {first##_turned_f32, second##_turned_f32}, { first##_turned_f64, second##_turned_f64 }
 

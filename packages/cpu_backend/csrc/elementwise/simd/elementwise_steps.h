@@ -1,11 +1,10 @@
 /* Operations on elements that are equally far apart (StepsLoop in elementwise.h): T with the suffix SUFFIX, computed as
  * WRAPPING. Of the steps that are common compilers make loads and shuffles of vectors. */
 #define STEPS_LOOP(name, OPERATOR)                                                                                     \
-    static inline __attribute__((always_inline)) void NAME(name##_apart)(Index n, T *d, const T *a, Index first_step,  \
+    static inline __attribute__((always_inline)) void NAME(name##_apart)(Index n, T * d, const T *a, Index first_step, \
                                                                          const T *b, Index second_step) {              \
         INDEPENDENT                                                                                                    \
-        for (Index i = 0; i < n; i++)                                                                                  \
-            d[i] = (T)((WRAPPING)a[i * first_step] OPERATOR(WRAPPING) b[i * second_step]);                             \
+        for (Index i = 0; i < n; i++) d[i] = (T)((WRAPPING)a[i * first_step] OPERATOR(WRAPPING) b[i * second_step]);   \
     }                                                                                                                  \
     static void NAME(name##_steps)(Index n, void *result, const void *first, Index first_step, const void *second,     \
                                    Index second_step) {                                                                \

@@ -20,7 +20,7 @@ typedef T NAME(LooseLine) __attribute__((vector_size(CACHE_LINE), aligned(sizeof
     }                                                                                                                  \
     static void NAME(name)(Index rows, Index columns, void *result, Index result_pitch, const void *operand,           \
                            Index pitch, const void *others, Index other_pitch, Index step) {                           \
-        const bool blocks = rows >= SIDE && columns >= SIDE;                               \
+        const bool blocks = rows >= SIDE && columns >= SIDE;                                                           \
         const Index line = (-(intptr_t)operand & (CACHE_LINE - 1)) / (Index)sizeof(T);                                 \
         const Index first = rows >= 4 * SIDE ? line : 0;                                                               \
         const T *a = operand, *b = others;                                                                             \

@@ -139,48 +139,68 @@ LINE_OF_TRUTH(least, uint8_t, trues(count, source) == count)
 #undef VALUE
 #undef NAME
 
-const ReduceKernels SIMD_NAME(reduce_kernels) = {
-    .loops = {
-        [SUM] =
-            {
-                [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32, line_sum_f32,
-                         line_apart_sum_f32},
-                [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64, line_sum_f64,
-                         line_apart_sum_f64},
-                [I32] = {rows_sum_i32, join_sum_i32, parts_sum_i32, line_sum_i32},
-                [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64, line_sum_i64,
-                         line_apart_sum_i64},
-                [BOOL] = {rows_sum_truth, join_sum_truth, parts_sum_truth, line_sum_truth},
-            },
-        [PRODUCT] =
-            {
-                [F32] = {rows_product_f32, join_product_f32, parts_product_f32, line_product_f32,
-                         line_apart_product_f32},
-                [F64] = {rows_product_f64, join_product_f64, parts_product_f64, line_product_f64,
-                         line_apart_product_f64},
-                [C32] = {rows_product_c32, join_product_c32, parts_product_c32, line_product_c32,
-                         line_apart_product_c32},
-                [C64] = {rows_product_c64, join_product_c64, parts_product_c64, line_product_c64,
-                         line_apart_product_c64},
-                [I32] = {rows_product_i32, join_product_i32, parts_product_i32, line_product_i32},
-                [I64] = {rows_product_i64, join_product_i64, parts_product_i64, line_product_i64,
-                         line_apart_product_i64},
-                [BOOL] = {rows_product_truth, join_product_truth, parts_product_truth, line_product_truth},
-            },
-        [LARGEST] =
-            {
-                [F32] = {rows_largest_f32, join_largest_f32, parts_largest_f32, line_largest_f32},
-                [F64] = {rows_largest_f64, join_largest_f64, parts_largest_f64, line_largest_f64},
-                [I32] = {rows_largest_i32, join_largest_i32, parts_largest_i32, line_largest_i32},
-                [I64] = {rows_largest_i64, join_largest_i64, parts_largest_i64, line_largest_i64},
-                [BOOL] = {rows_largest_truth, join_largest_truth, parts_largest_truth, line_largest_truth},
-            },
-        [LEAST] =
-            {
-                [F32] = {rows_least_f32, join_least_f32, parts_least_f32, line_least_f32},
-                [F64] = {rows_least_f64, join_least_f64, parts_least_f64, line_least_f64},
-                [I32] = {rows_least_i32, join_least_i32, parts_least_i32, line_least_i32},
-                [I64] = {rows_least_i64, join_least_i64, parts_least_i64, line_least_i64},
-                [BOOL] = {rows_least_truth, join_least_truth, parts_least_truth, line_least_truth},
-            },
-    }};
+const ReduceKernels SIMD_NAME(reduce_kernels) = {.loops =
+                                                     {
+                                                         [SUM] =
+                                                             {
+                                                                 [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32,
+                                                                          line_sum_f32, line_apart_sum_f32},
+                                                                 [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64,
+                                                                          line_sum_f64, line_apart_sum_f64},
+                                                                 [I32] = {rows_sum_i32, join_sum_i32, parts_sum_i32,
+                                                                          line_sum_i32},
+                                                                 [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64,
+                                                                          line_sum_i64, line_apart_sum_i64},
+                                                                 [BOOL] = {rows_sum_truth, join_sum_truth,
+                                                                           parts_sum_truth, line_sum_truth},
+                                                             },
+                                                         [PRODUCT] =
+                                                             {
+                                                                 [F32] = {rows_product_f32, join_product_f32,
+                                                                          parts_product_f32, line_product_f32,
+                                                                          line_apart_product_f32},
+                                                                 [F64] = {rows_product_f64, join_product_f64,
+                                                                          parts_product_f64, line_product_f64,
+                                                                          line_apart_product_f64},
+                                                                 [C32] = {rows_product_c32, join_product_c32,
+                                                                          parts_product_c32, line_product_c32,
+                                                                          line_apart_product_c32},
+                                                                 [C64] = {rows_product_c64, join_product_c64,
+                                                                          parts_product_c64, line_product_c64,
+                                                                          line_apart_product_c64},
+                                                                 [I32] = {rows_product_i32, join_product_i32,
+                                                                          parts_product_i32, line_product_i32},
+                                                                 [I64] = {rows_product_i64, join_product_i64,
+                                                                          parts_product_i64, line_product_i64,
+                                                                          line_apart_product_i64},
+                                                                 [BOOL] =
+                                                                     {rows_product_truth, join_product_truth,
+                                                                      parts_product_truth, line_product_truth},
+                                                             },
+                                                         [LARGEST] =
+                                                             {
+                                                                 [F32] = {rows_largest_f32, join_largest_f32,
+                                                                          parts_largest_f32, line_largest_f32},
+                                                                 [F64] = {rows_largest_f64, join_largest_f64,
+                                                                          parts_largest_f64, line_largest_f64},
+                                                                 [I32] = {rows_largest_i32, join_largest_i32,
+                                                                          parts_largest_i32, line_largest_i32},
+                                                                 [I64] = {rows_largest_i64, join_largest_i64,
+                                                                          parts_largest_i64, line_largest_i64},
+                                                                 [BOOL] = {rows_largest_truth, join_largest_truth,
+                                                                           parts_largest_truth, line_largest_truth},
+                                                             },
+                                                         [LEAST] =
+                                                             {
+                                                                 [F32] = {rows_least_f32, join_least_f32,
+                                                                          parts_least_f32, line_least_f32},
+                                                                 [F64] = {rows_least_f64, join_least_f64,
+                                                                          parts_least_f64, line_least_f64},
+                                                                 [I32] = {rows_least_i32, join_least_i32,
+                                                                          parts_least_i32, line_least_i32},
+                                                                 [I64] = {rows_least_i64, join_least_i64,
+                                                                          parts_least_i64, line_least_i64},
+                                                                 [BOOL] = {rows_least_truth, join_least_truth,
+                                                                           parts_least_truth, line_least_truth},
+                                                             },
+                                                     }};
