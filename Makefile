@@ -176,7 +176,7 @@ $(CUPY_VENV)/.made: requirements/build.txt requirements/run.txt requirements/tes
 	@touch $@
 
 test-cupy: $(CUPY_VENV)/.made
-	$(CUPY_VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_cupy_wheel.py packages/gpu_backend/tests/test_cupy_api.py packages/gpu_backend/tests/test_cuda_report.py
+	$(CUPY_VENV)/bin/python -m pytest -q packages/gpu_backend/tests/test_cupy_wheel.py packages/gpu_backend/tests/test_cupy_api.py packages/gpu_backend/tests/test_cupy_memory.py packages/gpu_backend/tests/test_cuda_report.py
 
 # The index and the certificates that uv asks are the machine's own, chosen by its variables (UV_INDEX, SSL_CERT_FILE, ...).
 # Extras are kept: where `package[extra]` is asked for, older pip takes a pin of `package` alone for no pin of it.

@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+import tensor_runtime as tr
+from fake_cupy.driver import Machine
+from fake_cupy.libraries import modules
 from gpu_programs.building import compiler
 from tensor_core.errors import BackendUnavailableError
+from tensor_gpu.cuda.cupy_api import CupyApi
+from tensor_gpu.cuda.exchange import CudaBackend
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.placement import DeviceKind
+
+
+@pytest.fixture
+def machine() -> Machine:
+    """Two devices that stand for real ones (``tools/fake_cupy``)."""
+    return Machine(devices=2, memory_bytes=1 << 20, seed=3)
+
+
+@pytest.fixture
+def api(machine: Machine) -> CupyApi:
+    """What asks their libraries."""
+    return CupyApi(modules(machine))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Machine:
+    """The machine behind ``place``."""
+    return Machine(devices=2)
+
+
+@pytest.fixture(scope="module")
+def place(shared: Machine) -> Iterator[str]:
+    """The second device of a backend on ``shared``."""
+    tr.register_backend("fake", CudaBackend(CupyApi(modules(shared)), DeviceKind.other("fake"), device_type=99))
+    yield "fake:1"
+    registry.unregister("fake")
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,7 @@ _PLACES: Final[Mapping[str, int | None]] = {"eigh": 1, "svd": None}
 def bind(name: str, operands: tuple[Form, ...], result: Result, check: bool) -> Kernel:
     """The kernel ``name_overwriting`` for these forms.
 
+    >>> import tensor_linalg  # declares what parameters these kernels have
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
     >>> form = form_of(F64, (1, 1), CPU)
@@ -162,6 +163,7 @@ def _refused(name: str, batch: tuple[int, ...]) -> LinalgError:
 def bind_lu_factor(operands: tuple[Form], result: tuple[Form, Form], check: bool) -> Kernel:
     """The kernel that leaves both factors where the matrix was.
 
+    >>> import tensor_linalg  # declares what parameters these kernels have
     >>> from tensor_core import I64
     >>> from tensor_runtime.form import form_of
     >>> from tensor_runtime.placement import CPU
