@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { MOST_PICKED = 1000, MOST_READ = 1 << 14, MOST_WRITTEN = 1 << 17 }; /* of an index; elements */
-static const Index A_PICK = -3, A_MASK = -4;       /* in keys, where an axis has its extent */
+static const Index A_PICK = -3, A_MASK = -4;                              /* in keys, where an axis has its extent */
 
 typedef struct {
     npy_intp extents[MAX_RANK],
