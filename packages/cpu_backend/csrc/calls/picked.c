@@ -207,6 +207,10 @@ static char *read_axes(const Picked *picked, int axis, const char *source, char 
             result = read_axes(picked, axis - 1, source + (offsets ? offsets[i] : i * stride), result, bytes);
         return result;
     }
+    if (!offsets && stride == (npy_intp)bytes) {
+        memcpy(result, source, (size_t)extent * bytes);
+        return result + (size_t)extent * bytes;
+    }
 #define LINE(size)                                                                                                     \
     for (npy_intp i = 0; i < extent; i++) memcpy(result + i * size, source + (offsets ? offsets[i] : i * stride), size);
     OF_ELEMENT_BYTES(LINE)
@@ -223,6 +227,11 @@ static const char *write_axes(const Picked *picked, int axis, char *target, cons
         for (npy_intp i = 0; i < extent; i++)
             value = write_axes(picked, axis - 1, target + (offsets ? offsets[i] : i * stride), value, bytes, step);
         return value;
+    }
+    if (!offsets && stride == (npy_intp)bytes) {
+        if (step == 0) call_fill(target, (size_t)extent, value, bytes);
+        else memcpy(target, value, (size_t)extent * bytes);
+        return value + (size_t)extent * step;
     }
 #define LINE(size)                                                                                                     \
     for (npy_intp i = 0; i < extent; i++)                                                                              \
