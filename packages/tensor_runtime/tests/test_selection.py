@@ -184,8 +184,3 @@ def test_clip_without_bounds_writes_where_the_caller_says() -> None:
 def test_quotients_by_not_a_number_are_not_numbers(count: int) -> None:
     divisor = np.full(count, complex(np.nan, 0))
     assert np.isnan((tr.asarray(np.full(count, 1 + 2j)) / tr.asarray(divisor)).to_numpy()).all()
-
-
-def test_where_of_a_condition_alone_says_what_gives_its_places() -> None:
-    with pytest.raises(ArgumentError, match=r"accepted: where\(condition, a, b\); nonzero\(condition\)"):
-        tr.where(tr.tensor([True, False]))  # type: ignore[call-overload]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tensor_core.dtypes import REAL, Bool, DType, as_dtype
-from tensor_core.errors import ArgumentError, DTypeError
+from tensor_core.errors import DTypeError
 from tensor_core.promotion import promote
 from tensor_runtime.dispatch.call import execute_binary, execute_ternary
 from tensor_runtime.dispatch.dtype_rules import broadcast
@@ -52,9 +52,7 @@ _FROM_ABOVE: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=
 
 
 @selection_dtype
-def where(
-    condition: Tensor | bool, a: Tensor | Number | None = None, b: Tensor | Number | None = None, /, out: Out = None
-) -> Tensor:
+def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
     """Elements of ``a`` where the condition holds, of ``b`` elsewhere.
 
     Nothing is computed with the elements left out, so a NaN among them does not matter; but whoever made ``a`` has
@@ -69,7 +67,6 @@ def where(
         Common dtype of ``a`` and ``b``, broadcast shape of all three. Two Python numbers give Bool, I64, F64 or C64.
 
     Raises:
-        ArgumentError: only a condition: NumPy gives its places then, as ``nonzero`` does.
         DTypeError: the condition is not Bool, or an operand is no tensor and no Python number.
         ShapeError: the shapes do not broadcast.
         PlacementError: the operands live in different places.
@@ -78,12 +75,6 @@ def where(
     Tensor(F64, (2,), column-major, cpu)
      1.0  0.0
     """
-    if a is None or b is None:
-        raise ArgumentError(
-            "where: found a condition without both values; accepted: where(condition, a, b); nonzero(condition) gives "
-            "the places that are true",
-            operation="where",
-        )
     return execute_ternary(WHERE, condition, a, b, out)
 
 
