@@ -13,7 +13,7 @@ import tensor_runtime as tr
 from numpy_agreement import layouts, numbers, same
 from tensor_core import F32, F64, I32, I64, Bool
 from tensor_core.dtypes import COMPLEX, DTYPES
-from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, ShapeError
+from tensor_core.errors import CastRangeError, DTypeError, ShapeError
 
 THREE_SHAPES = [
     ((2, 3), (2, 3), (2, 3)),
