@@ -20,7 +20,7 @@ ROOT: Final = Path(__file__).parents[1]
 RUNTIME: Final = ROOT / "packages/tensor_runtime/src/tensor_runtime"
 HELPERS: Final = frozenset({
     "advanced_indexing", "advanced_writing", "device_data", "exchange", "host_data", "in_place", "item_assignment",
-    "methods", "names_elsewhere", "native_calls", "numpy_names", "operators", "philox", "slice_geometry", "windows",
+    "methods", "names_elsewhere", "native_calls", "numpy_names", "operators", "orders", "philox", "slice_geometry", "windows",
 })  # fmt: skip
 """Modules of ``ops`` that hold no operations of their own."""
 

@@ -63,6 +63,7 @@ def test_a_number_is_found_however_it_is_written() -> None:
         ("PAIR_TABLE", "tensor_cpu.kernels.contraction.native"),
         ("FEWEST_LANES", "tensor_cpu.kernels.contraction.native"),
         ("LONGEST_TABLE", "tensor_cpu.kernels.contraction.native"),
+        ("FARTHEST_NEXT", "tensor_cpu.kernels.reduction.native"),
     ],
 )
 def test_binders_read_limits_from_the_extension(name: str, module: str) -> None:

@@ -7,6 +7,7 @@
 #include "contraction/pair.h"
 #include "contraction/stack.h"
 #include "elementwise/elementwise_plan.h"
+#include "reduction/reduce.h"
 
 /* clang-format off */
 static PyMethodDef *const TOPICS[] = {
@@ -62,6 +63,7 @@ static const struct {
     {"MOST_REGISTERS", MOST_REGISTERS},
     {"MOST_INSTRUCTIONS", MOST_INSTRUCTIONS},
     {"MOST_PACKED_BYTES", MOST_PACKED_BYTES},
+    {"FARTHEST_NEXT", FARTHEST_NEXT},
 };
 
 static int fill(PyObject *module) {

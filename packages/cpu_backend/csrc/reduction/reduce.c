@@ -21,7 +21,6 @@
 enum {
     MOST_WORKSPACE = 1 << 17, /* bytes of a thread: the partial folds of all levels */
     MOST_FOLDED_COLUMNS = 4096,
-    LONGEST_STEP = 8,             /* elements from one to the next of a line, while what is fetched holds several */
     MOST_ROWS = 1 << 12,          /* of a chunk; wide ones where rows are widened */
     LEAST_WIDENED = 64,           /* elements of rows, to be widened */
     LEAST_WIDENED_BAND = 1 << 10, /* where there are several bands, each of which is then a chunk */
@@ -237,7 +236,7 @@ HOT static PyObject *call(PyObject *self, PyObject *const *arguments, size_t fla
 
 /* Blocks, chunks and levels; they depend on the extents alone. */
 static void cut(ReductionPlan *plan) {
-    const bool apart = plan->row_stride > 1 && plan->row_stride <= LONGEST_STEP;
+    const bool apart = plan->row_stride > 1 && plan->row_stride <= FARTHEST_NEXT;
     plan->lines = plan->inner == 1 && (plan->row_stride == 1 || apart);
     if (plan->lines && apart && !plan->is_wide) plan->line_apart = plan->loops.line_apart;
     if (plan->lines && apart && plan->line_apart == NULL) {

@@ -17,6 +17,7 @@
 #include "core/cpu.h"
 
 enum { LONG_ROW = 1 << 12 }; /* bytes of a row, from which several are read at once, one after the other */
+enum { FARTHEST_NEXT = 8 };  /* elements from one to the next of a line, while what is fetched holds several */
 enum { DISTANT = 1 << 14 };  /* bytes from row to row, from which loops take several rows at a time */
 
 typedef enum { SUM, PRODUCT, LARGEST, LEAST, FOLDS } Fold;

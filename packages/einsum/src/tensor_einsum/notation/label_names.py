@@ -107,6 +107,22 @@ def written(labels: Sequence[int], names: Sequence[str]) -> str:
     return "".join(["..." if label == ELLIPSIS else shown(names[label]) for label in labels])
 
 
+class Texts(dict[tuple[int, ...], str]):
+    """Labels as they are shown, by themselves; each is put together once.
+
+    >>> Texts(("i", "left bond"))[1, 0]
+    '[left bond]i'
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        plain = max(map(len, names), default=1) == 1 and RESERVED.isdisjoint(names)
+        self.shown = names if plain else tuple(map(shown, names))
+
+    def __missing__(self, labels: tuple[int, ...]) -> str:
+        text = self[labels] = "".join(map(self.shown.__getitem__, labels))
+        return text
+
+
 def single_characters(names: Sequence[str]) -> bool:
     """Whether no name is longer than a character."""
     return max(map(len, names), default=1) == 1

@@ -33,8 +33,7 @@ from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
 from tensor_einsum.steps.report import counted, plan_table, rounded
-from tensor_einsum.steps.scalings import Decided, decided
-from tensor_einsum.steps.steps import Step
+from tensor_einsum.steps.steps import Decided, Step, as_given
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
@@ -131,7 +130,12 @@ class Plan(PlanMethods, SliceMethods):
             elif name in _DERIVED:
                 _FILL[name](self, _DERIVED[name](self))
             elif name in _OF_THE_STEPS:
-                self._fill_steps(decided(self._network, self._ids, self.output_dtype.itemsize, self.conj))
+                found = as_given(self._network, self._ids, self.output_dtype.itemsize, self.conj)
+                if len(found.steps) > 1:
+                    from tensor_einsum.steps.scalings import decided
+
+                    found = decided(self._network, found, self.output_dtype.itemsize, self.conj)
+                self._fill_steps(found)
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             return object.__getattribute__(self, name)

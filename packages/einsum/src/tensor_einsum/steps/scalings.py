@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from tensor_einsum.notation.network import Network
 from tensor_einsum.search.path import Path
-from tensor_einsum.steps.steps import Step, in_best_orders, peak_bytes, plain_steps
+from tensor_einsum.steps.steps import Decided, as_given, in_best_orders
 
 WORTH_A_LOOK: Final = 1 << 18
 """Bytes at the peak; below, a whole contraction takes about as long as looking."""
@@ -32,16 +32,6 @@ _TRIED: Final = 8
 """Moves that are tried one by one where all together take more memory."""
 
 
-class Decided(NamedTuple):
-    """What is executed for a path, and its costs: those of all slices, where a plan has slices."""
-
-    path: Path  # ids, with scalings moved
-    steps: tuple[Step, ...]
-    flops: int
-    opt_einsum_flops: int  # of the path as it was given
-    peak_bytes: int
-
-
 class Move(NamedTuple):
     """A factor that is taken elsewhere. All are ids of the path."""
 
@@ -51,33 +41,31 @@ class Move(NamedTuple):
     onto: int  # what the factor multiplies instead, when that is made
 
 
-def decided(network: Network, path: Path, itemsize: int, conj: Sequence[int] = ()) -> Decided:
-    """Steps and costs of a path, without slices.
+def decided(network: Network, given: Decided, itemsize: int, conj: Sequence[int] = ()) -> Decided:
+    """Steps and costs of a path, without slices, where scalings and orders of labels are chosen.
+
+    Args:
+        network: labels and extents.
+        given: what the path makes as it is (``steps.as_given``).
+        itemsize: bytes per element of every result.
+        conj: operands that are taken conjugated.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk->k", (2, 3), (3, 4))
-    >>> decided(p._network, ((0, 1),), 8).flops == p.flops
+    >>> decided(p._network, as_given(p._network, ((0, 1),), 8), 8).flops == p.flops
     True
     """
-
-    def made(path: Path) -> Decided:
-        steps = plain_steps(network, path, itemsize, conj)
-        flops = opt_einsum_flops = 0
-        for step in steps:
-            flops += step.flops
-            opt_einsum_flops += step.opt_einsum_flops
-        peak = steps[0].bytes if len(steps) == 1 else peak_bytes(steps, len(network.inputs))
-        return Decided(path, steps, flops, opt_einsum_flops, peak)
-
-    found = with_scalings_moved(path, network, (), made)
-    return found if len(found.steps) == 1 else found._replace(steps=in_best_orders(network, found.steps))
+    found = with_scalings_moved(given, network, (), lambda path: as_given(network, path, itemsize, conj))
+    return found._replace(steps=in_best_orders(network, found.steps))
 
 
-def with_scalings_moved(path: Path, network: Network, times: Sequence[int], make: Callable[[Path], Decided]) -> Decided:
+def with_scalings_moved(
+    given: Decided, network: Network, times: Sequence[int], make: Callable[[Path], Decided]
+) -> Decided:
     """What a path makes with scalings where they cost least, or as it is, where nothing is gained.
 
     Args:
-        path: ids.
+        given: what the path makes as it is.
         network: labels and extents, of one slice where there are slices.
         times: how often each operand and each contraction is read or done; () for once.
         make: the steps of a path, and their costs.
@@ -89,7 +77,7 @@ def with_scalings_moved(path: Path, network: Network, times: Sequence[int], make
     >>> p.path
     ((0, 1), (0, 1))
     """
-    given = make(path)
+    path = given.path
     if given.peak_bytes < WORTH_A_LOOK or 0 in network.extents:
         return given
     tree = _Tree(network, path, times)

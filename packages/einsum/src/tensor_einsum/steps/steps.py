@@ -23,7 +23,7 @@ from math import prod
 from typing import Final, NamedTuple
 
 from tensor_einsum import native
-from tensor_einsum.notation.label_names import RESERVED, shown
+from tensor_einsum.notation.label_names import RESERVED, Texts
 from tensor_einsum.notation.network import Labels, Network, Shape
 from tensor_einsum.search.path import Path
 from tensor_einsum.steps.layouts import chosen_orders, reordered
@@ -59,6 +59,33 @@ class Step(NamedTuple):
     def size(self) -> int:
         """Elements of the result."""
         return prod(self.shape)
+
+
+class Decided(NamedTuple):
+    """What is executed for a path, and its costs: those of all slices, where a plan has slices."""
+
+    path: Path  # ids, with scalings moved
+    steps: tuple[Step, ...]
+    flops: int
+    opt_einsum_flops: int  # of the path as it was given
+    peak_bytes: int
+
+
+def as_given(network: Network, path: Path, itemsize: int, conj: Sequence[int] = ()) -> Decided:
+    """What a path makes as it is, with results in the usual orders of labels.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk->k", (2, 3), (3, 4))
+    >>> as_given(p._network, ((0, 1),), 8).flops == p.flops
+    True
+    """
+    steps = plain_steps(network, path, itemsize, conj)
+    flops = opt_einsum_flops = 0
+    for step in steps:
+        flops += step.flops
+        opt_einsum_flops += step.opt_einsum_flops
+    peak = steps[0].bytes if len(steps) == 1 else peak_bytes(steps, len(network.inputs))
+    return Decided(path, steps, flops, opt_einsum_flops, peak)
 
 
 def build_steps(
@@ -123,20 +150,7 @@ def in_orders(network: Network, steps: tuple[Step, ...], orders: Sequence[Labels
     >>> in_orders(p._network, p.steps, [p.output]) == p.steps
     True
     """
-    return reordered(steps, orders, network, _Texts(network).__getitem__)
-
-
-class _Texts(dict[Labels, str]):
-    """Labels as they are shown, by themselves."""
-
-    def __init__(self, network: Network) -> None:
-        names = network.names
-        plain = max(map(len, names), default=1) == 1 and RESERVED.isdisjoint(names)
-        self.shown = names if plain else tuple(map(shown, names))
-
-    def __missing__(self, term: Labels) -> str:
-        text = self[term] = "".join(map(self.shown.__getitem__, term))
-        return text
+    return reordered(steps, orders, network, Texts(network.names).__getitem__)
 
 
 class _Builder:
@@ -147,7 +161,7 @@ class _Builder:
         self.conjugated = {*conj}  # operands and steps whose elements stand for their conjugates
         self.itemsize = itemsize
         self.operands = len(network.inputs)
-        self.text = _Texts(network).__getitem__  # each term is asked for twice, as a result and as an operand
+        self.text = Texts(network.names).__getitem__  # each term is asked for twice, as a result and as an operand
         self.steps: list[Step] = []
         self.terms: list[Labels] = list(network.terms)  # by id of the path
         self.slots: list[int] = list(range(len(network.inputs)))  # id of the path -> operand or step

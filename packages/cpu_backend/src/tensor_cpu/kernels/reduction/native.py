@@ -30,7 +30,7 @@ MOST_COPIED: Final = 1 << 28
 """Bytes of an operand that may be copied to another order first, and of sums that may be kept on the way."""
 _SHORT_AXIS: Final = 32  # elements of a reduced axis
 _SHORT_ROW: Final = 8  # elements of a kept axis
-_LONGEST_STEP: Final = 8  # elements from one to the next of a line, which the kernel makes neighbours
+_FARTHEST_NEXT: Final = LIBRARY.FARTHEST_NEXT if AVAILABLE else 0  # elements from one to the next of a line
 _FEW: Final = 64  # elements that lie side by side
 _LONG: Final = 2048  # elements that lie side by side
 _MOST_COLUMNS: Final = 1 << 15  # elements of a row whose folds stay in the cache
@@ -130,7 +130,7 @@ def has_long_neighbours(axes: list[Axis], /) -> bool:
     """
     last = axes[-1]
     if last.stride != 1 or not last.place:
-        return last.extent >= _SHORT_AXIS and not last.place and 1 <= last.stride <= _LONGEST_STEP
+        return last.extent >= _SHORT_AXIS and not last.place and 1 <= last.stride <= _FARTHEST_NEXT
     rows = [axis for axis in axes if not axis.place][-1]
     together = rows.extent * last.extent if rows.stride == last.extent else last.extent
     return last.extent >= _SHORT_ROW or together >= _FEW
