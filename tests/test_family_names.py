@@ -20,7 +20,8 @@ ROOT: Final = Path(__file__).parents[1]
 RUNTIME: Final = ROOT / "packages/tensor_runtime/src/tensor_runtime"
 HELPERS: Final = frozenset({
     "advanced_indexing", "advanced_writing", "device_data", "exchange", "host_data", "in_place", "item_assignment",
-    "methods", "names_elsewhere", "native_calls", "numpy_names", "operators", "orders", "philox", "slice_geometry", "windows",
+    "methods", "names_elsewhere", "native_calls", "numpy_names", "operators", "orders", "philox", "slice_geometry",
+    "windows",
 })  # fmt: skip
 """Modules of ``ops`` that hold no operations of their own."""
 
@@ -95,7 +96,7 @@ def _modules(folder: Path) -> frozenset[str]:
 
 OPS: Final = _modules(RUNTIME / "ops") - HELPERS
 _KERNELS: Final = ROOT / "packages/cpu_backend/src/tensor_cpu/kernels"
-_MACHINERY: Final = frozenset({"blocks", "compiled", "fused", "native", "numpy", "registers", "tiny"})
+_MACHINERY: Final = frozenset({"blocks", "compiled", "fused", "loops", "native", "numpy", "registers", "tiny"})
 MIRRORS: Final[Mapping[str, frozenset[str]]] = {
     "primitives": _modules(RUNTIME / "primitives"),
     "cases": _modules(RUNTIME / "testing/cases"),
