@@ -78,12 +78,10 @@ static void compute_staged(const PairPlan *plan, PairTile *tile, const char *fir
         staged->bytes + tile->rows * row_bytes > plan->staged_bytes)
         flush(staged);
     if (staged->bytes == 0) staged->target = result;
+    if (!waits) ask_for_ends(result, plan->tile.row_result * item, tile->rows, row_bytes);
     plan->loop(tile, first, second, staged->buffer + staged->bytes);
-    if (waits) {
-        staged->bytes += tile->rows * row_bytes;
-        return;
-    }
-    for (Index row = 0; row < tile->rows; row++)
+    if (waits) staged->bytes += tile->rows * row_bytes;
+    for (Index row = 0; !waits && row < tile->rows; row++)
         SIMD_CHOICE(copy_kernels)
             ->stream_run(staged->buffer + row * row_bytes, result + row * plan->tile.row_result * item, row_bytes);
 }
