@@ -7,6 +7,7 @@ written in long runs.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, extent_of
@@ -63,5 +64,7 @@ def _part(extent: int, wanted: int, most: int) -> int:
     (9, 27, 25, 1)
     """
     most = min(most, extent)
-    candidates = (*range(wanted, most + 1), *range(min(wanted, most), 0, -1))
-    return next(part for part in candidates if extent % part == 0)
+    for part in chain(range(wanted, most + 1), range(min(wanted, most), 1, -1)):
+        if extent % part == 0:
+            return part
+    return 1
