@@ -27,7 +27,7 @@
 #include <string.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
-enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4, FOLLOWED_RUNS = 4, ROWS_TO_ALIGN = 4 };
+enum { SHORTEST_STAGED = 2 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4, FOLLOWED_RUNS = 4, ROWS_TO_ALIGN = 4 };
 
 typedef struct {
     ArrayForm result;
