@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
-from tensor_cpu.kernels.contraction.native import bind_pair, large_roles, plan_pair, plan_scatter
+from tensor_cpu.kernels.contraction.native import bind_pair, bind_scatter, large_roles, plan_pair, plan_scatter
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import Operand, join, row_major
 from tensor_runtime.backends.workspaces import workspace_of
@@ -109,7 +109,33 @@ def test_large_results_whose_rows_end_amid_lines_are_whole(what: str, threads: i
 
 def test_long_groups_of_axes_are_stacked_only_where_full_blocks_are_left() -> None:
     """Else each product of a stack has three rows, and packing them takes ten times as long."""
-    for last, kept in [(3, (1 << 17, 3)), (256, (256,))]:
-        x, y, result = three("bsa,s->ba", {"b": 1 << 17, "s": 3, "a": last}, "float64")
+    for long, last, kept in [(131071, 3, (131071, 3)), (1 << 17, 4096, (4096,))]:
+        x, y, result = three("bsa,s->ba", {"b": long, "s": 3, "a": last}, "float64")
         plan = plan_scatter(join(x, y, result), x, y)
         assert tuple(axis.extent for axis in plan.rows) == kept
+
+
+@pytest.mark.parametrize("last", [3, 81, 243])
+def test_a_long_axis_is_divided_where_a_part_of_it_makes_long_runs_of_rows(last: int) -> None:
+    long = 3**11
+    x, y, result = three("bsa,sc->cba", {"b": long, "s": 3, "a": last, "c": 9}, "float64")
+    plan = plan_scatter(join(x, y, result), x, y)
+    part = plan.rows[0].extent
+    assert [axis.extent for axis in plan.rows] == [part, last]
+    assert 2048 <= part * last < 3 * 2048
+    assert [axis.extent for axis in plan.stack] == [long // part]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("subscripts", ["bsa,sc->cba", "cs,bsa->cba", "bsa,scd->dbca"])
+def test_products_whose_long_axis_is_divided_are_exact(subscripts: str, threads: int) -> None:
+    x, y, result = three(subscripts, {"b": 3**7, "s": 4, "a": 81, "c": 5, "d": 2}, "float64")
+    plan = plan_scatter(join(x, y, result), x, y)
+    assert plan.rows[0].extent * plan.stack[-1].extent == 3**7
+    first, second = whole_numbers(1, x), whole_numbers(2, y)
+    before = LIBRARY.threads()
+    LIBRARY.set_threads(threads)
+    try:
+        assert np.array_equal(bind_scatter(plan, result)(first, second), np.einsum(subscripts, first, second))
+    finally:
+        LIBRARY.set_threads(before)

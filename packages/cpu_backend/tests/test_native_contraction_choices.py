@@ -100,6 +100,17 @@ def test_a_large_result_of_short_sums_is_not_written_tile_by_tile_across_columns
 
 
 @calibrated
+def test_a_large_result_whose_short_rows_end_amid_lines_is_written_in_longer_runs() -> None:
+    """Of a layout in which the packed product has long runs, and the pair kernel rows of 81."""
+    assert isinstance(planned("bskta,stc->cbka", b=6561, s=3, k=3, t=3, a=81, c=27), ScatterProduct)
+
+
+@calibrated
+def test_a_wide_operand_whose_vectors_are_loaded_once_goes_to_the_pair_kernel() -> None:
+    assert isinstance(planned("tbsa,tsbc->bca", t=3, b=27, s=9, a=19683, c=3), PairProduct)
+
+
+@calibrated
 def test_a_large_matrix_product_stays_with_blas_and_one_of_integers_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "blas_slowness", lambda dtype: 1.0)
     assert isinstance(planned("ij,jk->ik", i=700, j=700, k=700), MatrixProduct)

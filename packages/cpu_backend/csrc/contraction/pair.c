@@ -27,7 +27,7 @@
 #include <string.h>
 
 enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
-enum { SHORTEST_STAGED = 4 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4, FOLLOWED_RUNS = 4, ROWS_TO_ALIGN = 4 };
+enum { SHORTEST_STAGED = 2 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4, FOLLOWED_RUNS = 4, ROWS_TO_ALIGN = 4 };
 
 typedef struct {
     ArrayForm result;
@@ -78,12 +78,10 @@ static void compute_staged(const PairPlan *plan, PairTile *tile, const char *fir
         staged->bytes + tile->rows * row_bytes > plan->staged_bytes)
         flush(staged);
     if (staged->bytes == 0) staged->target = result;
+    if (!waits) ask_for_ends(result, plan->tile.row_result * item, tile->rows, row_bytes);
     plan->loop(tile, first, second, staged->buffer + staged->bytes);
-    if (waits) {
-        staged->bytes += tile->rows * row_bytes;
-        return;
-    }
-    for (Index row = 0; row < tile->rows; row++)
+    if (waits) staged->bytes += tile->rows * row_bytes;
+    for (Index row = 0; !waits && row < tile->rows; row++)
         SIMD_CHOICE(copy_kernels)
             ->stream_run(staged->buffer + row * row_bytes, result + row * plan->tile.row_result * item, row_bytes);
 }

@@ -40,4 +40,12 @@ typedef struct {
 
 SIMD_TABLE(PairKernels, pair_kernels);
 
+/* Asks for the lines in part at the ends of rows, which are read before they are written; the others are not. */
+static inline void ask_for_ends(const char *result, Index step, Index rows, Index bytes) {
+    for (Index row = 0; row < rows; row++, result += step) {
+        __builtin_prefetch(result, 1);
+        __builtin_prefetch(result + bytes - 1, 1);
+    }
+}
+
 #endif

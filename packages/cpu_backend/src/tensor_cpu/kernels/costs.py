@@ -246,9 +246,9 @@ def pair(lanes: int, rows: int, others: int, depth: int, *, dtype: str, loop: st
         each = lanes * gathered * _GATHERED + vectors * (_BOTH + _SCALED) * parts
         return _PAIR_CALL + others * (_RECTANGLE + rows * depth * (each + _STRIP))
     multiply_add = {"shared": _SHARED, "scaled": _SCALED, "both": _BOTH}[loop] * parts
-    if depth * lanes * itemsize > CACHED_BYTES and rows > 1:
-        multiply_add *= _UNCACHED
     strips = -(-rows // 4) if loop == "shared" else rows
+    if depth * lanes * itemsize > CACHED_BYTES and strips > 1:  # else its vectors are loaded once
+        multiply_add *= _UNCACHED
     row = vectors * multiply_add
     if vectors == 1 and (loop != "shared" or rows == 1):
         row = max(row, _LATENCY)

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
+from tensor_cpu.kernels.contraction.row_groups import in_short_tables
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import (
     FIRST,
@@ -47,8 +48,6 @@ _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
 _SHORTEST_RUN: Final = LIBRARY.SHORTEST_RUN if AVAILABLE else 0  # of products in a sum that is made in vectors
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
-_LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache keeps beside blocks
-_FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost more than a long table
 _PANEL: Final = 8  # neighbours that are packed as a run
 _LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 8  # elements of 8 bytes in a line of the cache
 _KEPT: Final = memory.CACHED_BYTES // 64  # elements of 8 bytes whose lines stay, as few of them share a place
@@ -94,7 +93,10 @@ def plan_native(
         pairs = plan_pair(axes, result.dtype, large)
         if large:
             walk = (*pairs.contracted, *reversed(pairs.kept))
-            pairs = pairs._replace(cost=pairs.cost + memory.fetched_again(again(walk, large, x, y, result), "pair"))
+            more = memory.fetched_again(again(walk, large, x, y, result), "pair")
+            if pairs.kept:
+                more += memory.ends_of_rows(result.size, pairs.kept[-1].extent, result.dtype)
+            pairs = pairs._replace(cost=pairs.cost + more)
         if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
             return None
         if pairs.cost <= cost.LEAST_SCATTER or _are_dots(axes, pairs.contracted):  # read once by any kernel
@@ -312,26 +314,13 @@ def _cheap_scatter(
         apart = [role for role in roles if role not in ordered]
         time += memory.fetched_again(again(walk, ordered, x, y), "scatter")
         time += memory.fetched_apart(again(walk, apart, x, y) + sum([(x, y)[role].size for role in apart]))
-    (rows, outer_rows), (columns, outer_columns) = _short(rows), _short(columns)
+    (rows, outer_rows), (columns, outer_columns) = in_short_tables(rows), in_short_tables(columns)
     stack = (*outer_rows, *outer_columns, *stack)
     near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])
     if near:
         stack = tuple([axis for axis in stack if axis not in near])
     columns = by_nearness(columns, large)
     return ScatterProduct(by_nearness(stack, large), rows, columns, inner, by_nearness(near, large), second, time)
-
-
-def _short(axes: Group) -> tuple[Group, Group]:
-    """Axes whose table of offsets stays in the cache, if those fill a block, and outer ones, which are stacked.
-
-    >>> axes = [Axis((label,), 1000, (1000 ** (2 - label), None, 1000 ** (2 - label))) for label in range(3)]
-    >>> [[axis.labels for axis in group] for group in _short(tuple(axes))]
-    [[(2,)], [(0,), (1,)]]
-    """
-    taken = 0
-    while extent_of(axes[taken:]) > _LONG_TABLE and extent_of(axes[taken + 1 :]) >= _FULL_BLOCK:
-        taken += 1
-    return axes[taken:], axes[:taken]
 
 
 def _block_of(inner: Group) -> tuple[Group, Group]:
