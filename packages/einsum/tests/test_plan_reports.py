@@ -14,7 +14,7 @@ from tensor_core import F64
 from tensor_core.errors import ArgumentError
 from tensor_einsum import Plan, plan
 from tensor_einsum.search.options import DEFAULT
-from tensor_einsum.steps.steps import as_given
+from tensor_einsum.steps.steps import plain_steps
 from tensor_runtime.algebras import MAX_PLUS
 
 
@@ -117,9 +117,9 @@ def test_steps_are_built_when_they_are_first_read(monkeypatch: pytest.MonkeyPatc
 
     def noted(*arguments: Any) -> Any:
         built.append(0)
-        return as_given(*arguments)
+        return plain_steps(*arguments)
 
-    monkeypatch.setattr(plan_module, "as_given", noted)
+    monkeypatch.setattr(plan_module, "plain_steps", noted)
     made = plan_module.make_plan("plan", "ij,jk,kl", ((2, 3), (3, 4), (4, 5)), [F64] * 3, DEFAULT)
 
     assert (made.path, made.output_shape, built) == (((0, 1), (0, 1)), (2, 5), [])

@@ -33,7 +33,7 @@ from tensor_einsum.search.problem import SearchRecord
 from tensor_einsum.slices.methods import SliceMethods
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, Arithmetic
 from tensor_einsum.steps.report import counted, plan_table, rounded
-from tensor_einsum.steps.steps import Decided, Step, as_given
+from tensor_einsum.steps.steps import Step, plain_steps
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
@@ -130,12 +130,15 @@ class Plan(PlanMethods, SliceMethods):
             elif name in _DERIVED:
                 _FILL[name](self, _DERIVED[name](self))
             elif name in _OF_THE_STEPS:
-                found = as_given(self._network, self._ids, self.output_dtype.itemsize, self.conj)
-                if len(found.steps) > 1:
+                steps = plain_steps(self._network, self._ids, self.output_dtype.itemsize, self.conj)
+                if len(steps) == 1:
+                    (step,) = steps
+                    self._fill_steps(self._ids, steps, step.flops, step.opt_einsum_flops, step.bytes)
+                else:
                     from tensor_einsum.steps.scalings import decided
 
-                    found = decided(self._network, found, self.output_dtype.itemsize, self.conj)
-                self._fill_steps(found)
+                    itemsize = self.output_dtype.itemsize
+                    self._fill_steps(*decided(self._network, self._ids, steps, itemsize, self.conj))
             else:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             return object.__getattribute__(self, name)
@@ -145,15 +148,17 @@ class Plan(PlanMethods, SliceMethods):
 
         cuts = ordered_cuts(self._network, asked)
         _FILL["sliced"](self, cuts)
-        self._fill_steps(sliced_steps(self._network, cuts, self._ids, self.output_dtype.itemsize, self.conj))
+        self._fill_steps(*sliced_steps(self._network, cuts, self._ids, self.output_dtype.itemsize, self.conj))
 
-    def _fill_steps(self, found: Decided) -> None:
-        _FILL["_executed"](self, found.path)
-        _FILL["flops"](self, found.flops)
-        _FILL["opt_einsum_flops"](self, found.opt_einsum_flops)
-        _FILL["largest_intermediate"](self, max(map(prod, map(_SHAPE, found.steps))))
-        _FILL["intermediate_bytes"](self, found.peak_bytes)
-        _FILL["steps"](self, found.steps)
+    def _fill_steps(
+        self, executed: Path, steps: tuple[Step, ...], flops: int, opt_einsum_flops: int, peak: int
+    ) -> None:
+        _FILL["_executed"](self, executed)
+        _FILL["flops"](self, flops)
+        _FILL["opt_einsum_flops"](self, opt_einsum_flops)
+        _FILL["largest_intermediate"](self, max(map(prod, map(_SHAPE, steps))))
+        _FILL["intermediate_bytes"](self, peak)
+        _FILL["steps"](self, steps)
 
     @property
     def subscripts(self) -> str:

@@ -20,8 +20,8 @@ from tensor_core.errors import ArgumentError, shortened
 from tensor_einsum.notation.label_names import label_number, listed_labels
 from tensor_einsum.notation.network import Labels, Network, Shape
 from tensor_einsum.search.path import Path
-from tensor_einsum.steps.scalings import with_scalings_moved
-from tensor_einsum.steps.steps import Decided, Step, build_steps, in_best_orders, peak_bytes, plain_steps
+from tensor_einsum.steps.scalings import Decided, with_scalings_moved
+from tensor_einsum.steps.steps import Step, build_steps, in_best_orders, peak_bytes, plain_steps
 from tensor_runtime.dispatch.arguments import whole
 
 Cut = tuple[int, int]

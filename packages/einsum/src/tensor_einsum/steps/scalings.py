@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from tensor_einsum.notation.network import Network
 from tensor_einsum.search.path import Path
-from tensor_einsum.steps.steps import Decided, as_given, in_best_orders
+from tensor_einsum.steps.steps import Step, in_best_orders, peak_bytes, plain_steps
 
 WORTH_A_LOOK: Final = 1 << 18
 """Bytes at the peak; below, a whole contraction takes about as long as looking."""
@@ -32,6 +32,16 @@ _TRIED: Final = 8
 """Moves that are tried one by one where all together take more memory."""
 
 
+class Decided(NamedTuple):
+    """What is executed for a path, and its costs: those of all slices, where a plan has slices."""
+
+    path: Path  # ids, with scalings moved
+    steps: tuple[Step, ...]
+    flops: int
+    opt_einsum_flops: int  # of the path as it was given
+    peak_bytes: int
+
+
 class Move(NamedTuple):
     """A factor that is taken elsewhere. All are ids of the path."""
 
@@ -41,21 +51,31 @@ class Move(NamedTuple):
     onto: int  # what the factor multiplies instead, when that is made
 
 
-def decided(network: Network, given: Decided, itemsize: int, conj: Sequence[int] = ()) -> Decided:
+def decided(network: Network, path: Path, steps: tuple[Step, ...], itemsize: int, conj: Sequence[int] = ()) -> Decided:
     """Steps and costs of a path, without slices, where scalings and orders of labels are chosen.
 
     Args:
         network: labels and extents.
-        given: what the path makes as it is (``steps.as_given``).
+        path: ids.
+        steps: what the path makes as it is (``steps.plain_steps``).
         itemsize: bytes per element of every result.
         conj: operands that are taken conjugated.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk->k", (2, 3), (3, 4))
-    >>> decided(p._network, as_given(p._network, ((0, 1),), 8), 8).flops == p.flops
+    >>> decided(p._network, ((0, 1),), p.steps, 8).flops == p.flops
     True
     """
-    found = with_scalings_moved(given, network, (), lambda path: as_given(network, path, itemsize, conj))
+
+    def made(path: Path, steps: tuple[Step, ...]) -> Decided:
+        flops = opt_einsum_flops = 0
+        for step in steps:
+            flops += step.flops
+            opt_einsum_flops += step.opt_einsum_flops
+        return Decided(path, steps, flops, opt_einsum_flops, peak_bytes(steps, len(network.inputs)))
+
+    given = made(path, steps)
+    found = with_scalings_moved(given, network, (), lambda path: made(path, plain_steps(network, path, itemsize, conj)))
     return found._replace(steps=in_best_orders(network, found.steps))
 
 

@@ -61,33 +61,6 @@ class Step(NamedTuple):
         return prod(self.shape)
 
 
-class Decided(NamedTuple):
-    """What is executed for a path, and its costs: those of all slices, where a plan has slices."""
-
-    path: Path  # ids, with scalings moved
-    steps: tuple[Step, ...]
-    flops: int
-    opt_einsum_flops: int  # of the path as it was given
-    peak_bytes: int
-
-
-def as_given(network: Network, path: Path, itemsize: int, conj: Sequence[int] = ()) -> Decided:
-    """What a path makes as it is, with results in the usual orders of labels.
-
-    >>> from tensor_einsum import plan
-    >>> p = plan("ij,jk->k", (2, 3), (3, 4))
-    >>> as_given(p._network, ((0, 1),), 8).flops == p.flops
-    True
-    """
-    steps = plain_steps(network, path, itemsize, conj)
-    flops = opt_einsum_flops = 0
-    for step in steps:
-        flops += step.flops
-        opt_einsum_flops += step.opt_einsum_flops
-    peak = steps[0].bytes if len(steps) == 1 else peak_bytes(steps, len(network.inputs))
-    return Decided(path, steps, flops, opt_einsum_flops, peak)
-
-
 def build_steps(
     network: Network, path: Path, itemsize: int, conj: Sequence[int] = (), like: Sequence[Step] = ()
 ) -> tuple[Step, ...]:
