@@ -10,7 +10,7 @@
 - Small products of more than 64 columns half a page apart or more, in a result beyond the cache: 0.45 an element at
   least (1000 by 5 by 1000 in F32 took 433 µs where the pair kernel takes 200; 300 by 5 by 2000 in F64 528 and 272).
 - Rows of the pair kernel that go past the cache and are no whole lines of it: 12 a row (129 million elements in rows of
-  81, sums of 9: 19 ms more than in rows of thousands, and 35 before the ends were asked for).
+  81, sums of 9: 15 ms more than the packed product in runs of thousands, and 36 before the ends were asked for).
 - Nothing is faster than 0.033 a byte beyond the cache.
 """
 
