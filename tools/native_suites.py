@@ -37,6 +37,8 @@ THREADED_TESTS: Final = [
 ]
 THREADS: Final = (1, 2, 4)
 OWN: Final = ("-m", "not own_process")
+CALL_TESTS: Final = ("native_calls", "picked_elements", "taken_elements", "results_in_targets", "joined_arrays")
+SAID: Final = ("--capture=sys",)  # so that what a sanitizer says before it ends the process is in the log
 NO_SKIPS: Final = ("-r", "fE")  # much does not apply to a suite; what is skipped otherwise, the tests as they are say
 EINSUM_TESTS: Final = sorted(
     str(path)
@@ -145,14 +147,14 @@ class Watched:
         """The tests of kernels."""
         what = "native kernels under the address and undefined-behaviour sanitizers"
         environment = ORACLE | {"TENSOR_CPU_NATIVE": self._extension(), "TENSOR_CPU_CHECK_CALLS": "1"}
-        return Suite(what, [*KERNEL_TESTS, *NO_SKIPS, *OWN], watching(self._compiler) | environment)
+        return Suite(what, [*KERNEL_TESTS, *NO_SKIPS, *OWN, *SAID], watching(self._compiler) | environment)
 
     def calls(self) -> Suite:
         """Native calls, which stand aside where every call is checked."""
-        files = [str(TESTS / f"test_{name}.py") for name in ("native_calls", "results_in_targets", "joined_arrays")]
+        files = [str(TESTS / f"test_{name}.py") for name in CALL_TESTS]
         environment = ORACLE | {"TENSOR_CPU_NATIVE": self._extension()}
         what = "native calls under the address and undefined-behaviour sanitizers"
-        return Suite(what, [*files, *NO_SKIPS, *OWN], watching(self._compiler) | environment)
+        return Suite(what, [*files, *NO_SKIPS, *OWN, *SAID], watching(self._compiler) | environment)
 
     def fuzzed(self) -> Suite:
         """What knows no Python, on arrays drawn; made of the same objects."""
@@ -166,7 +168,7 @@ def sanitized_einsum(folder: Path, compiler: str) -> Suite:
     built = extension(folder / "search", EINSUM, NATIVE_SANITIZE="1")
     what = "calls, and the search for contraction orders, under the address and undefined-behaviour sanitizers"
     environment = watching(compiler) | {"TENSOR_EINSUM_NATIVE": built}
-    return Suite(what, [*EINSUM_TESTS, *NO_SKIPS, "-m", "not slow"], environment)
+    return Suite(what, [*EINSUM_TESTS, *NO_SKIPS, "-m", "not slow", *SAID], environment)
 
 
 def fuzzed_by_clang(folder: Path) -> Suite | str:

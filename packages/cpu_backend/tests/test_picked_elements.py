@@ -117,3 +117,14 @@ def test_arrays_of_other_libraries_name_elements_too() -> None:
     for index in (np.array([2, 0]), (slice(None), np.array([True, False, True])), np.array([1, 3], np.int32)):
         for _again in range(2):
             np.testing.assert_array_equal(tr.to_numpy(mine[index]), x[index])
+
+
+@pytest.mark.parametrize(
+    "index", [(slice(0, 1, 2**62), [0, 1]), (slice(4, None, -(2**62)), [3, 1]), ([0, 1], slice(1, 2, 2**61))]
+)
+def test_steps_beside_one_element_may_be_of_any_size(index: Any) -> None:
+    x = _array((5, 4), np.float64)
+    mine = tr.mutable_view(tr.asarray(x.copy(order="F")))
+    assert mine[index].to_numpy().tolist() == x[index].tolist()
+    mine[index] = x[index] = 0
+    assert mine.to_numpy().tolist() == x.tolist()

@@ -107,7 +107,7 @@ static bool keep_slice(Picked *picked, PyObject *item, npy_intp extent, npy_intp
     picked->ended = picked->place >= 0;
     picked->base += start * stride;
     key_add(key, count);
-    return add_axis(picked, count, step * stride);
+    return add_axis(picked, count, count > 1 ? step * stride : 0); /* a step beside one element may be of any size */
 }
 
 /* One item of an index, for one axis. An integer beside picks would be one of them, so only those of lines count. */
