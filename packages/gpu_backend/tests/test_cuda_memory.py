@@ -22,16 +22,6 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import DeviceKind, MemoryKind, Placement, as_placement
 
 
-@pytest.fixture
-def machine() -> Machine:
-    return Machine(devices=2, memory_bytes=1 << 20, seed=3)
-
-
-@pytest.fixture
-def api(machine: Machine) -> CupyApi:
-    return CupyApi(modules(machine))
-
-
 @pytest.fixture(scope="module")
 def place() -> Iterator[str]:
     backend = CudaBackend(CupyApi(modules(Machine(devices=2))), DeviceKind.other("kinds"), device_type=95)

@@ -139,68 +139,31 @@ LINE_OF_TRUTH(least, uint8_t, trues(count, source) == count)
 #undef VALUE
 #undef NAME
 
-const ReduceKernels SIMD_NAME(reduce_kernels) = {.loops =
-                                                     {
-                                                         [SUM] =
-                                                             {
-                                                                 [F32] = {rows_sum_f32, join_sum_f32, parts_sum_f32,
-                                                                          line_sum_f32, line_apart_sum_f32},
-                                                                 [F64] = {rows_sum_f64, join_sum_f64, parts_sum_f64,
-                                                                          line_sum_f64, line_apart_sum_f64},
-                                                                 [I32] = {rows_sum_i32, join_sum_i32, parts_sum_i32,
-                                                                          line_sum_i32},
-                                                                 [I64] = {rows_sum_i64, join_sum_i64, parts_sum_i64,
-                                                                          line_sum_i64, line_apart_sum_i64},
-                                                                 [BOOL] = {rows_sum_truth, join_sum_truth,
-                                                                           parts_sum_truth, line_sum_truth},
-                                                             },
-                                                         [PRODUCT] =
-                                                             {
-                                                                 [F32] = {rows_product_f32, join_product_f32,
-                                                                          parts_product_f32, line_product_f32,
-                                                                          line_apart_product_f32},
-                                                                 [F64] = {rows_product_f64, join_product_f64,
-                                                                          parts_product_f64, line_product_f64,
-                                                                          line_apart_product_f64},
-                                                                 [C32] = {rows_product_c32, join_product_c32,
-                                                                          parts_product_c32, line_product_c32,
-                                                                          line_apart_product_c32},
-                                                                 [C64] = {rows_product_c64, join_product_c64,
-                                                                          parts_product_c64, line_product_c64,
-                                                                          line_apart_product_c64},
-                                                                 [I32] = {rows_product_i32, join_product_i32,
-                                                                          parts_product_i32, line_product_i32},
-                                                                 [I64] = {rows_product_i64, join_product_i64,
-                                                                          parts_product_i64, line_product_i64,
-                                                                          line_apart_product_i64},
-                                                                 [BOOL] =
-                                                                     {rows_product_truth, join_product_truth,
-                                                                      parts_product_truth, line_product_truth},
-                                                             },
-                                                         [LARGEST] =
-                                                             {
-                                                                 [F32] = {rows_largest_f32, join_largest_f32,
-                                                                          parts_largest_f32, line_largest_f32},
-                                                                 [F64] = {rows_largest_f64, join_largest_f64,
-                                                                          parts_largest_f64, line_largest_f64},
-                                                                 [I32] = {rows_largest_i32, join_largest_i32,
-                                                                          parts_largest_i32, line_largest_i32},
-                                                                 [I64] = {rows_largest_i64, join_largest_i64,
-                                                                          parts_largest_i64, line_largest_i64},
-                                                                 [BOOL] = {rows_largest_truth, join_largest_truth,
-                                                                           parts_largest_truth, line_largest_truth},
-                                                             },
-                                                         [LEAST] =
-                                                             {
-                                                                 [F32] = {rows_least_f32, join_least_f32,
-                                                                          parts_least_f32, line_least_f32},
-                                                                 [F64] = {rows_least_f64, join_least_f64,
-                                                                          parts_least_f64, line_least_f64},
-                                                                 [I32] = {rows_least_i32, join_least_i32,
-                                                                          parts_least_i32, line_least_i32},
-                                                                 [I64] = {rows_least_i64, join_least_i64,
-                                                                          parts_least_i64, line_least_i64},
-                                                                 [BOOL] = {rows_least_truth, join_least_truth,
-                                                                           parts_least_truth, line_least_truth},
-                                                             },
-                                                     }};
+#define LOOPS(fold, suffix)                                                                                            \
+    rows_##fold##_##suffix, join_##fold##_##suffix, parts_##fold##_##suffix, line_##fold##_##suffix
+#define LOOPS_APART(fold, suffix) LOOPS(fold, suffix), line_apart_##fold##_##suffix
+
+const ReduceKernels SIMD_NAME(reduce_kernels) = {
+    .loops[SUM][F32] = {LOOPS_APART(sum, f32)},
+    .loops[SUM][F64] = {LOOPS_APART(sum, f64)},
+    .loops[SUM][I32] = {LOOPS(sum, i32)},
+    .loops[SUM][I64] = {LOOPS_APART(sum, i64)},
+    .loops[SUM][BOOL] = {LOOPS(sum, truth)},
+    .loops[PRODUCT][F32] = {LOOPS_APART(product, f32)},
+    .loops[PRODUCT][F64] = {LOOPS_APART(product, f64)},
+    .loops[PRODUCT][C32] = {LOOPS_APART(product, c32)},
+    .loops[PRODUCT][C64] = {LOOPS_APART(product, c64)},
+    .loops[PRODUCT][I32] = {LOOPS(product, i32)},
+    .loops[PRODUCT][I64] = {LOOPS_APART(product, i64)},
+    .loops[PRODUCT][BOOL] = {LOOPS(product, truth)},
+    .loops[LARGEST][F32] = {LOOPS(largest, f32)},
+    .loops[LARGEST][F64] = {LOOPS(largest, f64)},
+    .loops[LARGEST][I32] = {LOOPS(largest, i32)},
+    .loops[LARGEST][I64] = {LOOPS(largest, i64)},
+    .loops[LARGEST][BOOL] = {LOOPS(largest, truth)},
+    .loops[LEAST][F32] = {LOOPS(least, f32)},
+    .loops[LEAST][F64] = {LOOPS(least, f64)},
+    .loops[LEAST][I32] = {LOOPS(least, i32)},
+    .loops[LEAST][I64] = {LOOPS(least, i64)},
+    .loops[LEAST][BOOL] = {LOOPS(least, truth)},
+};
