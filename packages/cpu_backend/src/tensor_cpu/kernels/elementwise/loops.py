@@ -21,7 +21,7 @@ from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "compact tensors and single elements, of a dtype of which NumPy has a loop, with numbers of its kind"
 _NANOSECONDS: Final = {"float": 2.0, "int": 2.0, "complex": 20.0}
-"""Of an element in one thread, roughly."""
+"""Of an element in one thread, roughly, by kind of dtype: whether threads pay is all that hangs on it."""
 _DIVISIONS: Final = frozenset({"floor_divide", "remainder", "fmod"})
 
 
@@ -41,9 +41,9 @@ def bind_loop(name: str, operands: tuple[Operand, ...], result: Result, params: 
     if not AVAILABLE or not isinstance(ufunc, np.ufunc) or not isinstance(result, Form) or not result.size:
         return None
     dtype = next(operand.dtype for operand in operands if isinstance(operand, Form))
-    if dtype is Bool or (
-        row == "pow" and dtype not in FLOATING
-    ):  # bytes that are not 0 or 1; an error of the loop's own
+    if dtype is Bool:  # whose bytes may be neither 0 nor 1
+        return None
+    if row == "pow" and dtype not in FLOATING:  # whose loop has an error of its own
         return None
     described = [_described(operand, dtype, result) for operand in operands]
     if None in described:
