@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.placement import CPU
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -45,6 +47,12 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
     LIBRARY.set_threads(request.param)
     yield request.param
     LIBRARY.set_threads(former)
+
+
+@pytest.fixture
+def cpu_serves() -> None:
+    """The backend is loaded, so that its native calls stand in the place of functions in Python."""
+    registry.backend_for(CPU)
 
 
 @pytest.fixture

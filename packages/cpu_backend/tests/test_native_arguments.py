@@ -1,29 +1,20 @@
-"""Binders refuse numbers that would make a kernel write outside its result, and checked kernels refuse other arrays."""
+"""Binders refuse arguments of another kind, and numbers that would lead a kernel outside its result."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from binder_arguments import ADD, ARGUMENTS, HUGE, PRODUCT, VECTOR, never
 from tensor_cpu.kernels.reduction.native import Loops
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system import blas
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="the native kernels are not built")
-
-HUGE = 2**62
-
-
-def never(*arrays: Any) -> Any:
-    raise AssertionError("the fallback was called")
-
-
-PRODUCT = ("F64", 4096, (0, 1), (3, 4), (1, 3), (1, 2), (4, 2), (1, 4), (0, 2))  # 3 x 4 times 4 x 2
 
 
 @pytest.mark.parametrize(
@@ -57,10 +48,6 @@ def test_a_tiny_operation_has_the_type_of_its_result_and_steps_of_0_or_1(
 ) -> None:
     with pytest.raises(ValueError, match="steps are 0 or 1, and the result of 'F64' is of another type"):
         LIBRARY.bind_tiny_binary(name, (3,), result, "F64", steps, (False, False), never)
-
-
-ADD = ("add", "F64", 2, 0, 1, 2)
-VECTOR = ((1,), "F64")
 
 
 @pytest.mark.parametrize(
@@ -250,41 +237,6 @@ def test_strides_beyond_any_memory_are_refused_by_every_binder(binder: str, far:
         OUT_OF_RANGE[binder](2**63)
 
 
-ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "bind_copy": ((2,), (1,), "F64"),
-    "bind_copy_into": ((2,), (1,), (1,), "F64"),
-    "copy_method": ((2,), (1,), (1,), "F64"),
-    "bind_padded": ((4,), "F64", (2,), (1,), (1,)),
-    "bind_rolled": ((2,), "F64", (1,), (0,)),
-    "bind_triangle": ((2, 2), "F64", (2, 1), 0, 1, 0, True),
-    "bind_convert": ((2,), (1,), "I32", "F64", None),
-    "bind_tiny_binary": ("add", (2,), "F64", "F64", (1, 1), (False, False), never),
-    "bind_tiny_unary": ("sqrt", (2,), "F64"),
-    "bind_tiny_contraction": PRODUCT,
-    "bind_elementwise": ((5,), "F64", (VECTOR, VECTOR), (ADD,), ()),
-    "bind_pair": ("F64", (3,), ((3, 1, 1, 1),), ()),
-    "bind_gemm": ("F64", (3,), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), (), False),
-    "bind_stack": ("F64", (3,), (), (), ((3, 1, 0, 1),), (), ((2, 1, 1, 0),), False),
-    "bind_semiring": ("max_plus", "F64", (3,), ((), ((3, 1, 0, 1),), (), ()), False),
-    "bind_products": ("F64", (2, 3), (2, 3, 4), (), (4, 1), (3, 1), (3, 1)),
-    "bind_reduce": ("sum", "F64", (4,), "F64", Loops(0, 4, 1, 3, 4, (), ())),
-    "bind_lapack": ("inv", "F64", 2, 2, 0, (), (2, 1), (), (((2, 2), "F64"),), True, never),
-    "bind_batched_simd": ("inv", "F64", (2, 2), 0, 1, (((2, 2), "F64"),), True, never),
-    "bind_factorization": (
-        "eigvals",
-        "F64",
-        "F64",
-        (2, 2),
-        (0, 0),
-        (0, 0),
-        (),
-        (2, 1),
-        (),
-        (((2,), "C64"),),
-        True,
-        never,
-    ),
-}
 FREE = {
     ("bind_tiny_binary", 6),
     ("bind_convert", 4),
@@ -335,89 +287,6 @@ def test_a_struct_without_one_of_its_members_is_a_type_error(name: str) -> None:
 
     with pytest.raises(TypeError, match=f"a struct with a member {name}"):
         LIBRARY.bind_reduce("sum", "F64", (4,), "F64", Partial())  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def checked_calls() -> Iterator[None]:
-    LIBRARY.set_call_checks(True)
-    yield
-    LIBRARY.set_call_checks(os.environ.get("TENSOR_CPU_CHECK_CALLS") == "1")
-
-
-def bound_kernels() -> dict[str, tuple[Any, list[Any]]]:
-    """Kernels of every binder, and arrays that they take."""
-    blas.open_blas()
-    made = {name: getattr(LIBRARY, name)(*good) for name, good in ARGUMENTS.items() if name != "copy_method"}
-    three, matrix = np.ones(3), np.eye(2)
-    arrays: dict[str, list[Any]] = {
-        "bind_copy": [np.ones(2)],
-        "bind_copy_into": [np.ones(2), np.ones(2)],
-        "bind_padded": [np.ones(2), np.ones(1)],
-        "bind_rolled": [np.ones(2)],
-        "bind_triangle": [np.ones((2, 2))],
-        "bind_convert": [np.ones(2, np.int32)],
-        "bind_tiny_binary": [np.ones(2), np.ones(2)],
-        "bind_tiny_unary": [np.ones(2)],
-        "bind_tiny_contraction": [np.ones((4, 3)), np.ones((2, 4))],
-        "bind_elementwise": [np.ones(5), np.ones(5)],
-        "bind_pair": [three, three],
-        "bind_gemm": [np.ones(4), np.ones(2)],
-        "bind_stack": [np.ones(4), np.ones(2)],
-        "bind_semiring": [three, np.ones(1)],
-        "bind_products": [np.ones((2, 4)), np.ones((4, 3))],
-        "bind_reduce": [np.ones((3, 4))],
-        "bind_lapack": [matrix],
-        "bind_batched_simd": [matrix],
-        "bind_factorization": [matrix],
-    }
-    rolled = made["bind_rolled"]
-    made["bind_rolled"] = lambda x: rolled(x, (1,))  # how far is said at each call
-    return {name: (kernel, arrays[name]) for name, kernel in made.items()}
-
-
-@pytest.mark.parametrize("binder", [name for name in ARGUMENTS if name != "copy_method"])
-def test_a_checked_kernel_refuses_arrays_that_it_was_not_bound_to(binder: str, checked_calls: None) -> None:
-    kernel, right = bound_kernels()[binder]
-    kernel(*right)
-    for place, array in enumerate(right):
-
-        def call(other: Any, place: int = place) -> Any:
-            return kernel(*right[:place], other, *right[place + 1 :])
-
-        for dtype in ("f4", "i1", "i8", object, array.dtype.newbyteorder()):
-            with pytest.raises(TypeError, match=f"argument {place} is of another element type"):
-                call(array.astype(dtype))
-        with pytest.raises(ValueError, match=f"argument {place} has fewer elements"):
-            call(array.ravel()[:0])
-        if array.size > 1:
-            with pytest.raises(ValueError, match=f"argument {place} has fewer elements"):
-                call(array.ravel()[:-1])
-            with pytest.raises(ValueError, match=f"argument {place} has fewer elements"):
-                call(array.ravel()[::-1])
-        shifted = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype)
-        with pytest.raises(ValueError, match=f"argument {place} is not aligned"):
-            call(shifted)
-
-
-def test_a_checked_copy_of_ten_million_elements_does_not_read_behind_one(checked_calls: None) -> None:
-    kernel = LIBRARY.bind_copy((10**7,), (1,), "F64")
-    with pytest.raises(ValueError, match="copy: argument 0 has fewer elements than it was bound to"):
-        kernel(np.zeros(1))
-
-
-def test_nothing_is_written_to_memory_that_is_read_only() -> None:
-    write = LIBRARY.bind_copy_into((2,), (1,), (1,), "F64")
-    text = bytes(16)
-    with pytest.raises(ValueError, match="is read-only"):
-        write(np.frombuffer(text, np.float64), np.ones(2))
-    assert text == bytes(16)
-    blas.open_blas()
-    multiply = LIBRARY.bind_products("F64", None, (2, 3, 4), (), (4, 1), (3, 1), (3, 1))
-    target = np.zeros((2, 3))
-    target.flags.writeable = False
-    with pytest.raises(ValueError, match="is read-only"):
-        multiply(np.ones((2, 4)), np.ones((4, 3)), target)
-    assert not target.any()
 
 
 def test_the_extension_and_python_agree_on_the_most_axes_of_an_array() -> None:

@@ -11,8 +11,10 @@ from fake_cupy.driver import Machine
 from fake_cupy.libraries import modules
 from gpu_programs.building import compiler
 from tensor_core.errors import BackendUnavailableError
+from tensor_gpu.backend import DeviceBackend
 from tensor_gpu.cuda.cupy_api import CupyApi
 from tensor_gpu.cuda.exchange import CudaBackend
+from tensor_gpu.sim.api import SimulatedApi
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import DeviceKind
 
@@ -41,6 +43,26 @@ def place(shared: Machine) -> Iterator[str]:
     tr.register_backend("fake", CudaBackend(CupyApi(modules(shared)), DeviceKind.other("fake"), device_type=99))
     yield "fake:1"
     registry.unregister("fake")
+
+
+@pytest.fixture
+def driven() -> Iterator[SimulatedApi]:
+    """Devices ``driven:0`` and ``driven:1``."""
+    found = SimulatedApi(devices=2, memory_bytes=1 << 24)
+    tr.register_backend("driven", DeviceBackend(found, DeviceKind.other("driven")))
+    yield found
+    registry.unregister("driven")
+
+
+@pytest.fixture
+def drivenfake() -> Iterator[Machine]:
+    """Device ``drivenfake:0``, on what stands for CuPy."""
+    found = Machine()
+    tr.register_backend(
+        "drivenfake", CudaBackend(CupyApi(modules(found)), DeviceKind.other("drivenfake"), device_type=97)
+    )
+    yield found
+    registry.unregister("drivenfake")
 
 
 @pytest.fixture(scope="session")
