@@ -5,14 +5,6 @@
 
 enum { NAME(ROWS) = TILE_VECTORS * NAME(LANES), NAME(COLUMNS) = TILE_COLUMNS / PARTS };
 
-INLINE NAME(Vector) NAME(plus)(NAME(Vector) x, NAME(Vector) y) {
-#if ALGEBRA == LOGICAL
-    return x | y;
-#else
-    return x + y;
-#endif
-}
-
 /* Writes the first few rows and columns of a tile, wherever the tables say. */
 static void NAME(scatter)(const GemmBlock *block, const NAME(Vector) * tile, Index room, NAME(Part) * result,
                           const Index *across, const Index *along, Index rows, Index columns) {

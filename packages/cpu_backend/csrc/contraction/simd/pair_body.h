@@ -151,12 +151,7 @@ static void NAME(tables)(const PairTile *tile, const char *first, const char *se
                 else sum = NAME(add_product)(sum, factor, part ? NAME(load_part)(y + at, part) : NAME(load)(y + at));
                 NAME(Vector) value = NAME(truth)(NAME(value)(sum));
                 if (k > 0) {
-                    NAME(Vector) before = part ? NAME(load_part)(to + at, part) : NAME(load)(to + at);
-#if ALGEBRA == LOGICAL
-                    value |= before;
-#else
-                    value += before;
-#endif
+                    value = NAME(plus)(value, part ? NAME(load_part)(to + at, part) : NAME(load)(to + at));
                 }
                 if (part) NAME(store_part)(to + at, value, part);
                 else NAME(store)(to + at, value);
@@ -167,14 +162,6 @@ static void NAME(tables)(const PairTile *tile, const char *first, const char *se
 
 typedef PART NAME(Half) __attribute__((vector_size(32), aligned(1), may_alias));
 typedef PART NAME(Quarter) __attribute__((vector_size(16), aligned(1), may_alias));
-
-INLINE NAME(Vector) NAME(plus)(NAME(Vector) x, NAME(Vector) y) {
-#if ALGEBRA == LOGICAL
-    return x | y;
-#else
-    return x + y;
-#endif
-}
 
 /* Writes the sum of a vector's elements, halves of which are added up to half a register of 32 bytes. */
 INLINE void NAME(store_total)(NAME(Part) * to, NAME(Vector) vector) {

@@ -28,6 +28,14 @@ INLINE NAME(Vector) NAME(truth)(NAME(Vector) x) {
 #endif
 }
 
+INLINE NAME(Vector) NAME(plus)(NAME(Vector) x, NAME(Vector) y) {
+#if ALGEBRA == LOGICAL
+    return x | y;
+#else
+    return x + y;
+#endif
+}
+
 /* sum + x * y; Bool factors are 0 or 1 */
 INLINE NAME(Vector) NAME(multiply_add)(NAME(Vector) x, NAME(Vector) y, NAME(Vector) sum) {
 #if ALGEBRA == LOGICAL
