@@ -70,6 +70,12 @@ def _source(expression: Expression, rank: int) -> str:
         *(", ".join(f"long long {name}_{axis}" for axis in range(rank)) for name in _PER_AXIS),
     ]
     joined = ",\n    ".join(parameters)
+    read = [
+        f"const {TYPES[operand]} v0 = {loaded('x0[base[0] + reads[i]]', operand)};",
+        *step_lines(expression, ""),
+        f"staged[place[i]] = v{len(expression.steps)};",
+    ]
+    write = [f"target[base[1] + writes[i]] = staged[i + i / {LANES}];"]
     table = "\n".join(
         f"        {name}[{axis}] = {given}_{axis};"
         for axis in range(rank)
@@ -128,26 +134,24 @@ extern "C" __global__ void transposition({joined}) {{
             }}
         }}
         __syncthreads();
-        for (int i = (int)threadIdx.x; i < (int)volume; i += (int)blockDim.x) {{
-            bool inside = true;
-            if (!whole)
-                for (int axis = 0; axis < {rank}; ++axis)
-                    inside = inside && first[axis] + i / (int)far[axis] % (int)chunk[axis] < extent[axis];
-            if (inside) {{
-                const {TYPES[operand]} v0 = {loaded("x0[base[0] + reads[i]]", operand)};
-{chr(10).join(step_lines(expression, "                "))}
-                staged[place[i]] = v{len(expression.steps)};
-            }}
-        }}
+{_elements_of_a_tile(rank, "far", read)}
         __syncthreads();
-        for (int i = (int)threadIdx.x; i < (int)volume; i += (int)blockDim.x) {{
-            bool inside = true;
-            if (!whole)
-                for (int axis = 0; axis < {rank}; ++axis)
-                    inside = inside && first[axis] + i / (int)near[axis] % (int)chunk[axis] < extent[axis];
-            if (inside) target[base[1] + writes[i]] = staged[i + i / {LANES}];
-        }}
+{_elements_of_a_tile(rank, "near", write)}
         __syncthreads();
     }}
 }}
 """
+
+
+def _elements_of_a_tile(rank: int, order: str, lines: list[str]) -> str:
+    """What is done with each element ``i`` of a tile, counted by these place values, that lies inside the arrays."""
+    body = "\n".join(f"                {line}" for line in lines)
+    return f"""        for (int i = (int)threadIdx.x; i < (int)volume; i += (int)blockDim.x) {{
+            bool inside = true;
+            if (!whole)
+                for (int axis = 0; axis < {rank}; ++axis)
+                    inside = inside && first[axis] + i / (int){order}[axis] % (int)chunk[axis] < extent[axis];
+            if (inside) {{
+{body}
+            }}
+        }}"""

@@ -7,7 +7,6 @@ written in long runs.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Final
 
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, extent_of
@@ -63,8 +62,23 @@ def _part(extent: int, wanted: int, most: int) -> int:
     >>> _part(19683, 9, 270), _part(19683, 10, 270), _part(50, 30, 40), _part(97, 3, 60)
     (9, 27, 25, 1)
     """
-    most = min(most, extent)
-    for part in chain(range(wanted, most + 1), range(min(wanted, most), 1, -1)):
-        if extent % part == 0:
-            return part
-    return 1
+    parts = _divisors(extent, most)
+    return min((part for part in parts if part >= wanted), default=max(parts))
+
+
+def _divisors(number: int, most: int) -> set[int]:
+    """Of a number, as far as a bound, by its prime factors.
+
+    >>> sorted(_divisors(60, 20))
+    [1, 2, 3, 4, 5, 6, 10, 12, 15, 20]
+    """
+    found, prime = {1}, 2
+    while number > 1 and prime <= most:
+        if prime * prime > number:
+            prime = number  # as what is left is one
+        elif number % prime:
+            prime += 1 + prime % 2
+            continue
+        number //= prime
+        found |= {part * prime for part in found if part * prime <= most}
+    return found
