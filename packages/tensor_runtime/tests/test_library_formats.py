@@ -18,11 +18,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
+from file_samples import KINDS, elements, same, sample
 from tensor_core import DTYPES
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError, DTypeError, FormatError, LoadError, TensorError
 from tensor_runtime.errors import MissingExtraError
-from test_file_formats import KINDS, elements, same, sample
 
 
 def matlab(a: Any) -> Any:

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
+from file_samples import KINDS, elements, same, sample
 from tensor_core import DTYPES
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError, FormatError, LoadError, SaveError, TensorError
-from test_file_formats import KINDS, elements, same, sample
 
 
 @pytest.mark.parametrize("compressed", [False, True])
