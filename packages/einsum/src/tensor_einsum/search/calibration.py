@@ -12,12 +12,17 @@ from sys import float_info
 from typing import Any, Final
 
 from tensor_core.dtypes import DType, as_dtype
-from tensor_core.errors import FormatError, LoadError, TensorError, shortened
+from tensor_core.errors import FormatError, shortened
 from tensor_einsum.search.cost_model import CostModel, Rates
-from tensor_runtime.dispatch.arguments import file_name
+from tensor_runtime.io.measurements import (
+    MeasuredFormat,
+    digest_of,
+    measured_from_json,
+    measured_to_json,
+    read_measured,
+)
 
-FORMAT: Final = "tensor_einsum.search.calibration/1"
-MOST_BYTES: Final = 1 << 20
+FORMAT: Final = MeasuredFormat("tensor_einsum.search.calibration/1", "calibration", "one", "rates", "calibrate again")
 
 
 class Calibration:
@@ -35,10 +40,8 @@ class Calibration:
     machine: str
 
     def __init__(self, rates: Mapping[DType, Rates], machine: str = "") -> None:
-        from hashlib import sha256
-
         ordered = tuple(sorted((dtype.name, rate) for dtype, rate in rates.items()))
-        digest = sha256(repr([(name, *map(float.hex, rate)) for name, rate in ordered]).encode()).hexdigest()[:16]
+        digest = digest_of([(name, *map(float.hex, rate)) for name, rate in ordered])
         super().__setattr__("cost_model", CostModel(digest, ordered))
         super().__setattr__("machine", machine)
 
@@ -49,11 +52,8 @@ class Calibration:
 
     def to_json(self) -> str:
         """The calibration as JSON text."""
-        import json
-
         rates = {name: rate._asdict() for name, rate in self.cost_model.rates}
-        content = {"format": FORMAT, "machine": self.machine, "digest": self.digest, "rates": rates}
-        return json.dumps(content, indent=1) + "\n"
+        return measured_to_json(FORMAT, self.machine, self.digest, rates)
 
     @classmethod
     def from_json(cls, text: str | bytes, /) -> Calibration:
@@ -62,27 +62,14 @@ class Calibration:
         Raises:
             FormatError: not such a text, or rates that its digest is not of.
         """
-        import json
+        return measured_from_json(FORMAT, text, cls._from_found)
 
-        try:
-            content = json.loads(text)
-            if not isinstance(content, dict) or content.get("format") != FORMAT:
-                found = content.get("format") if isinstance(content, dict) else type(content).__name__
-                raise FormatError(f"calibration: no text of format {FORMAT!r}; found {shortened(found)}")
-            rates = {as_dtype(name): _rates(name, rate) for name, rate in content["rates"].items()}
-            read = cls(rates, str(content.get("machine", "")))
-        except FormatError:
-            raise
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, TensorError) as error:
-            raise FormatError(f"calibration: not one: {type(error).__name__}: {error}") from error
+    @classmethod
+    def _from_found(cls, found: Any, machine: str) -> Calibration:
+        rates = {as_dtype(name): _rates(name, rate) for name, rate in found.items()}
         if not rates:
             raise FormatError("calibration: it has no rates")
-        if content.get("digest") not in (None, read.digest):
-            raise FormatError(
-                f"calibration: the digest is {shortened(content['digest'])}, but that of its rates is {read.digest!r}; "
-                "calibrate again, or leave the digest out"
-            )
-        return read
+        return cls(rates, machine)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a calibration is immutable; make another one instead of setting {name!r}")
@@ -139,22 +126,8 @@ def read_calibration(path: str | os.PathLike[str] | None = None, /) -> Calibrati
     Traceback (most recent call last):
     tensor_core.errors.LoadError: read_calibration: missing.json: No such file ...; `ironstride calibrate` writes one
     """
-    file = default_path() if path is None else file_name("read_calibration", "path", path)
-    try:
-        with open(file, "rb") as stream:
-            text = stream.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise LoadError(
-            f"read_calibration: {file}: {error.strerror or error}; `ironstride calibrate` writes one",
-            errno=error.errno,
-            path=file,
-        ) from error
-    if len(text) > MOST_BYTES:
-        raise FormatError(f"read_calibration: {file} has more than {MOST_BYTES:,} bytes")
-    try:
-        return Calibration.from_json(text)
-    except FormatError as error:
-        raise FormatError(f"read_calibration: {file}: {error}") from None
+    file = default_path() if path is None else path
+    return read_measured("read_calibration", file, "ironstride calibrate", Calibration.from_json)
 
 
 def fit(measured: Iterable[tuple[float, float, float, float]], /) -> Rates:

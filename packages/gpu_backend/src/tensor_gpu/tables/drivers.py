@@ -7,18 +7,21 @@ The digest tells which rules were in force. A rule never changes what is accepte
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType, as_dtype
-from tensor_core.errors import FormatError, LoadError, TensorError, shortened
-from tensor_runtime.dispatch.arguments import file_name
+from tensor_core.errors import FormatError, TensorError, shortened
+from tensor_runtime.io.measurements import (
+    MeasuredFormat,
+    digest_of,
+    measured_from_json,
+    measured_to_json,
+    read_measured,
+)
 
-MOST_BYTES: Final = 1 << 20
-FORMAT: Final = "tensor_gpu.tables.drivers/1"
+FORMAT: Final = MeasuredFormat("tensor_gpu.tables.drivers/1", "drivers", "a table", "rules", "sweep again")
 DRIVERS: Final[Mapping[str, tuple[str, ...]]] = {
     "svd": ("rotations", "gesvd", "gesvdj", "gesvdjBatched", "gesvda"),
     "eigh": ("syevd", "syevj", "syevjBatched"),
@@ -89,7 +92,7 @@ class DriverTable:
         kept = tuple(map(_checked, rules))
         object.__setattr__(self, "rules", kept)
         object.__setattr__(self, "machine", machine)
-        object.__setattr__(self, "digest", sha256(repr([tuple(rule) for rule in kept]).encode()).hexdigest()[:16])
+        object.__setattr__(self, "digest", digest_of([tuple(rule) for rule in kept]))
 
     def driver(self, operation: str, dtype: DType, extent: int, count: int, takes: Callable[[str], bool], /) -> str:
         """What computes matrices: of the first rule that holds, and whose driver takes them.
@@ -113,9 +116,7 @@ class DriverTable:
 
     def to_json(self) -> str:
         """The table as JSON text."""
-        rules = [rule._asdict() for rule in self.rules]
-        content = {"format": FORMAT, "machine": self.machine, "digest": self.digest, "rules": rules}
-        return json.dumps(content, indent=1) + "\n"
+        return measured_to_json(FORMAT, self.machine, self.digest, [rule._asdict() for rule in self.rules])
 
     @classmethod
     def from_json(cls, text: str | bytes, /) -> DriverTable:
@@ -124,26 +125,14 @@ class DriverTable:
         Raises:
             FormatError: not such a text, or rules that its digest is not of.
         """
-        try:
-            content = json.loads(text)
-            if not isinstance(content, dict) or content.get("format") != FORMAT:
-                found = content.get("format") if isinstance(content, dict) else type(content).__name__
-                raise FormatError(f"drivers: no text of format {FORMAT!r}; found {shortened(found)}")
-            rules = [
-                Rule(one["operation"], one["driver"], *(tuple(one[name]) for name in Rule._fields[2:]))
-                for one in content["rules"]
-            ]
-            read = cls(rules, str(content.get("machine", "")))
-        except FormatError:
-            raise
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise FormatError(f"drivers: not a table: {type(error).__name__}: {error}") from error
-        if content.get("digest") not in (None, read.digest):
-            raise FormatError(
-                f"drivers: the digest is {shortened(content['digest'])}, but that of its rules is {read.digest!r}; "
-                "sweep again, or leave the digest out"
-            )
-        return read
+        return measured_from_json(FORMAT, text, cls._from_found)
+
+    @classmethod
+    def _from_found(cls, found: Any, machine: str) -> DriverTable:
+        rules = [
+            Rule(one["operation"], one["driver"], *(tuple(one[name]) for name in Rule._fields[2:])) for one in found
+        ]
+        return cls(rules, machine)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a table of drivers is immutable; make another one instead of setting {name!r}")
@@ -210,22 +199,7 @@ def read_drivers(path: str | os.PathLike[str], /) -> DriverTable:
     Traceback (most recent call last):
     tensor_core.errors.LoadError: drivers: missing.json: No such file ...; `python -m tensor_gpu.sweep` writes one
     """
-    file = file_name("drivers", "path", path)
-    try:
-        with open(file, "rb") as stream:
-            text = stream.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise LoadError(
-            f"drivers: {file}: {error.strerror or error}; `python -m tensor_gpu.sweep` writes one",
-            errno=error.errno,
-            path=file,
-        ) from error
-    if len(text) > MOST_BYTES:
-        raise FormatError(f"drivers: {file} has more than {MOST_BYTES:,} bytes")
-    try:
-        return DriverTable.from_json(text)
-    except FormatError as error:
-        raise FormatError(f"drivers: {file}: {error}") from None
+    return read_measured("drivers", path, "python -m tensor_gpu.sweep", DriverTable.from_json)
 
 
 _SMALL: Final = 256  # rows and columns of matrices of which a stack is worth a routine or program of its own
