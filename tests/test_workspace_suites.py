@@ -127,6 +127,17 @@ def test_every_folder_of_tests_is_in_exactly_one_suite(monkeypatch: pytest.Monke
     assert f"--ignore-glob=*/{all_suites.BUILDS}" in ignoring.arguments
 
 
+def test_sanitizers_watch_every_test_file_of_kernels_but_those_with_a_reason() -> None:
+    names = {path.stem.removeprefix("test_") for path in native_suites.TESTS.glob("test_*.py")}
+    watched = {Path(path).stem.removeprefix("test_") for path in native_suites.WATCHED_TESTS}
+
+    assert native_suites.UNWATCHED.keys() < names
+    assert names - native_suites.UNWATCHED.keys() == watched - {"fusion", "fused_calls"}
+    assert all(Path(path).is_file() for path in (*native_suites.WATCHED_TESTS, *native_suites.CALL_TESTS))
+    assert set(native_suites.CALL_TESTS) < set(native_suites.WATCHED_TESTS)  # in a suite where calls are not checked
+    assert names >= set(native_suites.STRICT_TESTS)
+
+
 def test_threads_are_not_tested_twice_with_as_many_as_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

@@ -28,6 +28,33 @@ KERNEL_TESTS: Final = sorted(
     for pattern in ("native_*", "linalg_*", "blas_products", "tiny_operands", "buffer_pool")
     for path in TESTS.glob(f"test_{pattern}.py")
 )
+CALL_TESTS: Final = sorted(
+    str(path)
+    for pattern in ("native_calls*", "picked_elements", "taken_elements", "results_in_targets", "joined_arrays")
+    for path in TESTS.glob(f"test_{pattern}.py")
+)
+UNWATCHED: Final = {
+    "build_commands": "compiles, and runs nothing",
+    "call_checks": "starts programs in environments of their own",
+    "cpu_completeness": "runs no kernel",
+    "cpu_conformance": "takes long; what it runs has tests of its own",
+    "errstate": "NumPy's kernels",
+    "explanation": "runs no kernel",
+    "kernel_contracts": "runs no kernel",
+    "kernel_table": "runs no kernel",
+    "lent_threads": "waits for threads of a library",
+    "own_blas": "a library that is not watched",
+    "reduction_accuracy": "takes half a minute; its loops are those of native_reduction",
+    "same_bits_in_any_batch": "takes half a minute; its kernels are those of linalg_batched_simd",
+    "thread_stacks": "takes half a minute; how much stack threads have is another under the sanitizers",
+    "threads_and_memory": "counts memory, which is another under the sanitizers",
+    "workspaces": "takes half a minute, and counts memory",
+}
+"""Test files of the CPU backend that the sanitizers do not watch, each with the reason. Whatever is new is watched."""
+WATCHED_TESTS: Final = [
+    *(str(path) for path in sorted(TESTS.glob("test_*.py")) if path.stem.removeprefix("test_") not in UNWATCHED),
+    *(str(ROOT / "packages" / "tensor_runtime" / "tests" / f"test_{name}.py") for name in ("fusion", "fused_calls")),
+]
 THREADED_TESTS: Final = [
     str(ROOT / "tests" / "test_threads_and_fork.py"),
     *(
@@ -35,9 +62,9 @@ THREADED_TESTS: Final = [
         for name in ("threads_and_memory", "buffer_pool", "native_copies", "native_contraction")
     ),
 ]
+STRICT_TESTS: Final = ("native_arguments", "native_arrays", "call_checks", "native_regressions")
 THREADS: Final = (1, 2, 4)
 OWN: Final = ("-m", "not own_process")
-CALL_TESTS: Final = ("native_calls", "picked_elements", "taken_elements", "results_in_targets", "joined_arrays")
 SAID: Final = ("--capture=sys",)  # so that what a sanitizer says before it ends the process is in the log
 NO_SKIPS: Final = ("-r", "fE")  # much does not apply to a suite; what is skipped otherwise, the tests as they are say
 EINSUM_TESTS: Final = sorted(
@@ -110,7 +137,7 @@ def strict(folder: Path) -> Suite:
     """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
     built = extension(with_objects(folder / "strict"), CFLAGS="-Werror")
     what = "every array compared with the form of its operand, and no warning of the compiler"
-    checked = [str(TESTS / f"test_{name}.py") for name in ("native_arguments", "call_checks", "native_regressions")]
+    checked = [str(TESTS / f"test_{name}.py") for name in STRICT_TESTS]
     return Suite(what, [*checked, *NO_SKIPS], {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
 
 
@@ -144,17 +171,17 @@ class Watched:
         return self._built
 
     def kernels(self) -> Suite:
-        """The tests of kernels."""
+        """Whatever runs kernels."""
         what = "native kernels under the address and undefined-behaviour sanitizers"
         environment = ORACLE | {"TENSOR_CPU_NATIVE": self._extension(), "TENSOR_CPU_CHECK_CALLS": "1"}
-        return Suite(what, [*KERNEL_TESTS, *NO_SKIPS, *OWN, *SAID], watching(self._compiler) | environment)
+        files = [path for path in WATCHED_TESTS if path not in CALL_TESTS]
+        return Suite(what, [*files, *NO_SKIPS, *OWN, *SAID], watching(self._compiler) | environment)
 
     def calls(self) -> Suite:
         """Native calls, which stand aside where every call is checked."""
-        files = [str(TESTS / f"test_{name}.py") for name in CALL_TESTS]
         environment = ORACLE | {"TENSOR_CPU_NATIVE": self._extension()}
         what = "native calls under the address and undefined-behaviour sanitizers"
-        return Suite(what, [*files, *NO_SKIPS, *OWN, *SAID], watching(self._compiler) | environment)
+        return Suite(what, [*CALL_TESTS, *NO_SKIPS, *OWN, *SAID], watching(self._compiler) | environment)
 
     def fuzzed(self) -> Suite:
         """What knows no Python, on arrays drawn; made of the same objects."""

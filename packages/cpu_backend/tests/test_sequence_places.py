@@ -49,8 +49,8 @@ def bound(steps: list[Step], results: int | tuple[int, ...]) -> Any:
     return LIBRARY.bind_sequence(1, steps, results, lambda number, error: error)
 
 
-def vector() -> Array:
-    return np.random.default_rng(0).uniform(0.9, 1.1, COLUMNS)
+def vector(extent: int = COLUMNS) -> Array:
+    return np.random.default_rng(0).uniform(0.9, 1.1, extent)
 
 
 def one_by_one(steps: list[Step], x: Array) -> list[Array]:
@@ -119,7 +119,7 @@ def test_a_result_too_large_to_lie_beside_the_others_has_a_place_among_them() ->
 
 
 def test_calls_find_their_memory_again_while_the_result_before_is_kept() -> None:
-    steps, x = chain((3000, 3000)), vector()
+    steps, x = chain((3000, 3000)), vector(3000)  # as many as the first result has rows
     sequence = bound(steps, 2)
     assert LIBRARY.sequence_facts(sequence)["region_bytes"] >= 6000 * LINE  # the result has a place, too
     held = sequence(x)
