@@ -61,20 +61,15 @@ INLINE void eigh_settle_packed(Number *rows, Lane *weights, Number *v, int n, in
  * become the eigenvectors. Answers whether the matrix has converged. */
 INLINE bool eigh_iterate_packed(const Number *given, Lane *diagonal, Number *v, int n, bool narrow, int half) {
     const Moves moves = moves_of(half);
-    const Bits firsts = {0, 1, 2, 3, 0, 1, 2, 3}, seconds = {4, 5, 6, 7, 4, 5, 6, 7};
     Number rows[PACKED_SIDE];
 #pragma GCC unroll 8
     for (int place = 0; place < 2 * half; place++) rows[place] = given[place];
-    Lane values = *diagonal, weights = broadcast(1.0);
-    Mask going = 1;
-    for (int sweep = 0; sweep < MOST_SWEEPS && any(going); sweep++) {
-        eigh_settle_packed(rows, &weights, v, n, half);
-        going = no_lane();
-        Lane other_weights = permuted_lane(weights, SWAPPED);
-        Lane p = permuted_lane(values, firsts), q = permuted_lane(values, seconds);
+    PackedPairs pairs = {.values = *diagonal, .weights = broadcast(1.0), .going = 1};
+    for (int sweep = 0; sweep < MOST_SWEEPS && any(pairs.going); sweep++) {
+        eigh_settle_packed(rows, &pairs.weights, v, n, half);
+        pair_columns(&pairs);
         for (int round = 0; round < 2 * half - 1; round++) {
-            Corner corner = {p, q, weights, other_weights, packed_corner(rows, half), broadcast(0.0)};
-            corner.square = weights * other_weights * add_square(broadcast(0.0), corner.g);
+            const Corner corner = corner_of_pairs(&pairs, packed_corner(rows, half));
             const PackedRotation r = packed_rotation(&corner, eigh_needs_rotation(&corner, narrow), narrow);
             const Number left = permuted(scaled(corner.g, r.rest), moves.moved);
             const Number moved_turn = permuted(r.turn, moves.moved);
@@ -86,19 +81,13 @@ INLINE bool eigh_iterate_packed(const Number *given, Lane *diagonal, Number *v, 
 #pragma GCC unroll 8
             for (int i = 0; v != NULL && i < PACKED_SIDE; i++)
                 if (i < 2 * half) v[i] = turned_and_moved(v[i], moved_turn, &moves);
-            const Lane shifted = values + r.shift, weighed = weights * r.weight;
-            values = permuted_lane(shifted, moves.moved);
-            p = permuted_lane(shifted, moves.first);
-            q = permuted_lane(shifted, moves.second);
-            weights = permuted_lane(weighed, moves.moved);
-            other_weights = permuted_lane(weighed, moves.other);
-            going |= r.matters;
+            move_columns(&pairs, &r, &moves);
         }
     }
-    const Lane factor = settled(&weights, true);
+    const Lane factor = settled(&pairs.weights, true);
     for (int i = 0; v != NULL && i < n; i++) v[i] = scaled(v[i], factor);
-    *diagonal = values;
-    return !any(going);
+    *diagonal = pairs.values;
+    return !any(pairs.going);
 }
 
 /* Functions of their own for each number of pairs, with vectors and without: a compiler must not copy them for a caller. */

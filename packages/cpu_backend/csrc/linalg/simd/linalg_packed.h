@@ -77,6 +77,39 @@ INLINE PackedRotation packed_rotation(const Corner *of, Mask active, bool narrow
     return (PackedRotation){lower_negated(r.first), r.weight, r.rest, lower_negated_lane(r.shift), r.matters};
 }
 
+/* Values and weights of columns, in the lanes of places; those of the pairs that meet, in the lanes of both columns: the
+ * first values, the second ones, and the weights of the others; and whether a rotation mattered. */
+typedef struct {
+    Lane values, weights, p, q, other_weights;
+    Mask going;
+} PackedPairs;
+
+/* At the start of a sweep. */
+INLINE void pair_columns(PackedPairs *pairs) {
+    const Bits firsts = {0, 1, 2, 3, 0, 1, 2, 3}, seconds = {4, 5, 6, 7, 4, 5, 6, 7};
+    pairs->going = no_lane();
+    pairs->other_weights = permuted_lane(pairs->weights, SWAPPED);
+    pairs->p = permuted_lane(pairs->values, firsts);
+    pairs->q = permuted_lane(pairs->values, seconds);
+}
+
+/* What is to be rotated away, of pairs whose products are g. */
+INLINE Corner corner_of_pairs(const PackedPairs *pairs, Number g) {
+    const Lane square = pairs->weights * pairs->other_weights * add_square(broadcast(0.0), g);
+    return (Corner){pairs->p, pairs->q, pairs->weights, pairs->other_weights, g, square};
+}
+
+/* After a round. */
+INLINE void move_columns(PackedPairs *pairs, const PackedRotation *r, const Moves *moves) {
+    const Lane shifted = pairs->values + r->shift, weighed = pairs->weights * r->weight;
+    pairs->values = permuted_lane(shifted, moves->moved);
+    pairs->p = permuted_lane(shifted, moves->first);
+    pairs->q = permuted_lane(shifted, moves->second);
+    pairs->weights = permuted_lane(weighed, moves->moved);
+    pairs->other_weights = permuted_lane(weighed, moves->other);
+    pairs->going |= r->matters;
+}
+
 /* A row of columns that are turned, and move; the turn has moved already. */
 INLINE Number turned_and_moved(Number row, Number turn, const Moves *moves) {
     return add_product(permuted(row, moves->moved), turn, permuted(row, moves->crossed));

@@ -22,17 +22,13 @@ INLINE void svd_settle_packed(Number *rows, Lane *squares, Lane *weights, Number
  * of a unit matrix unless it is NULL, are turned alike. Answers whether the matrix has converged. */
 INLINE bool svd_iterate_packed(Number *given, Lane *squares, Number *v, int m, bool narrow, int half) {
     const Moves moves = moves_of(half);
-    const Bits firsts = {0, 1, 2, 3, 0, 1, 2, 3}, seconds = {4, 5, 6, 7, 4, 5, 6, 7};
     Number rows[PACKED_SIDE], swapped[PACKED_SIDE];
-    Lane values, weights = broadcast(1.0);
-    Mask going = 1;
+    PackedPairs pairs = {.weights = broadcast(1.0), .going = 1};
 #pragma GCC unroll 8
     for (int i = 0; i < PACKED_SIDE; i++) rows[i] = given[i];
-    for (int sweep = 0; sweep < MOST_SWEEPS && any(going); sweep++) {
-        svd_settle_packed(rows, &values, &weights, v, false);
-        going = no_lane();
-        Lane other_weights = permuted_lane(weights, SWAPPED);
-        Lane p = permuted_lane(values, firsts), q = permuted_lane(values, seconds);
+    for (int sweep = 0; sweep < MOST_SWEEPS && any(pairs.going); sweep++) {
+        svd_settle_packed(rows, &pairs.values, &pairs.weights, v, false);
+        pair_columns(&pairs);
 #pragma GCC unroll 8
         for (int i = 0; i < PACKED_SIDE; i++) swapped[i] = permuted(rows[i], SWAPPED);
         for (int round = 0; round < 2 * half - 1; round++) {
@@ -42,8 +38,7 @@ INLINE bool svd_iterate_packed(Number *given, Lane *squares, Number *v, int m, b
                 add_inner(&sums, swapped[i], rows[i]);
                 add_odd_inner(&sums, swapped[i + 1], rows[i + 1]);
             }
-            Corner corner = {p, q, weights, other_weights, inner_product(&sums), broadcast(0.0)};
-            corner.square = weights * other_weights * add_square(broadcast(0.0), corner.g);
+            const Corner corner = corner_of_pairs(&pairs, inner_product(&sums));
             const PackedRotation r = packed_rotation(&corner, svd_needs_rotation(&corner, m, narrow), narrow);
 #pragma GCC unroll 8
             for (int i = 0; i < PACKED_SIDE; i++) {
@@ -54,19 +49,13 @@ INLINE bool svd_iterate_packed(Number *given, Lane *squares, Number *v, int m, b
             const Number moved_turn = permuted(r.turn, moves.moved);
 #pragma GCC unroll 8
             for (int i = 0; v != NULL && i < PACKED_SIDE; i++) v[i] = turned_and_moved(v[i], moved_turn, &moves);
-            const Lane shifted = values + r.shift, weighed = weights * r.weight;
-            values = permuted_lane(shifted, moves.moved);
-            p = permuted_lane(shifted, moves.first);
-            q = permuted_lane(shifted, moves.second);
-            weights = permuted_lane(weighed, moves.moved);
-            other_weights = permuted_lane(weighed, moves.other);
-            going |= r.matters;
+            move_columns(&pairs, &r, &moves);
         }
     }
-    svd_settle_packed(rows, squares, &weights, v, true);
+    svd_settle_packed(rows, squares, &pairs.weights, v, true);
 #pragma GCC unroll 8
     for (int i = 0; i < PACKED_SIDE; i++) given[i] = rows[i];
-    return !any(going);
+    return !any(pairs.going);
 }
 
 /* As EIGH_PACKED. */
