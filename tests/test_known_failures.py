@@ -1,6 +1,7 @@
 """Failures that other libraries have shipped, each by its number in our list, never to be repeated here.
 
-They are of views, sizes, subnormal numbers and plug-ins; those of files are in ``test_known_failures_files.py``. What may crash or hang runs in a process of its own.
+They are of views, sizes, subnormal numbers and plug-ins; those of files are in ``test_known_failures_files.py``.
+What may crash or hang runs in a process of its own.
 """
 
 from __future__ import annotations

@@ -77,6 +77,11 @@ def measured_from_json(kind: MeasuredFormat, text: str | bytes, read: Callable[[
 
     Raises:
         FormatError: not such a text, or something found that its digest is not of.
+
+    >>> kind = MeasuredFormat("an_example/1", "speeds", "one", "rates", "measure again")
+    >>> measured_from_json(kind, "[]", lambda found, machine: found)
+    Traceback (most recent call last):
+    tensor_core.errors.FormatError: speeds: no text of format 'an_example/1'; found 'list'
     """
     import json
 
@@ -111,6 +116,10 @@ def read_measured(operation: str, path: str | os.PathLike[str], writer: str, par
         LoadError: the file cannot be read.
         FormatError: it has more than 1 MiB, or ``parse`` refuses it.
         ArgumentError: ``path`` is no name of a file.
+
+    >>> read_measured("read_speeds", "missing.json", "measure", lambda text: text)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_core.errors.LoadError: read_speeds: missing.json: No such file ...; `measure` writes one
     """
     file = file_name(operation, "path", path)
     try:
