@@ -56,7 +56,7 @@ void fuzz_blocks(void) {
         } while (next_index(example.rank, example.extents, index));
     }
     const Index longest = draw(1, 8) * 128;
-    blocks_plan(&plan, longest, longest);
+    blocks_plan(&plan, longest, draw(1, 20), longest);
     BlockWalk walk;
     Index visited = 0;
     for (Index block = 0; block < plan.block_count; block++) {

@@ -109,7 +109,7 @@ def test_large_results_whose_rows_end_amid_lines_are_whole(what: str, threads: i
 
 def test_long_groups_of_axes_are_stacked_only_where_full_blocks_are_left() -> None:
     """Else each product of a stack has three rows, and packing them takes ten times as long."""
-    for long, last, kept in [(131071, 3, (131071, 3)), (1 << 17, 4096, (4096,))]:
+    for long, last, kept in [(131071, 3, (131071, 3)), (1 << 17, 1 << 14, (1 << 14,))]:
         x, y, result = three("bsa,s->ba", {"b": long, "s": 3, "a": last}, "float64")
         plan = plan_scatter(join(x, y, result), x, y)
         assert tuple(axis.extent for axis in plan.rows) == kept
@@ -122,8 +122,19 @@ def test_a_long_axis_is_divided_where_a_part_of_it_makes_long_runs_of_rows(last:
     plan = plan_scatter(join(x, y, result), x, y)
     part = plan.rows[0].extent
     assert [axis.extent for axis in plan.rows] == [part, last]
-    assert 2048 <= part * last < 3 * 2048
+    assert 8192 <= part * last < 3 * 8192
     assert [axis.extent for axis in plan.stack] == [long // part]
+
+
+@pytest.mark.parametrize(("subscripts", "kept"), [("cak,kr->acr", (40, 300)), ("asck,skr->ascr", (300,))])
+def test_columns_beyond_a_stacked_axis_are_not_divided(subscripts: str, kept: tuple[int, ...]) -> None:
+    """They would be no longer run of the result."""
+    x, y, result = three(subscripts, {"a": 400, "s": 2, "c": 300, "k": 3, "r": 5}, "float64")
+    plan = plan_scatter(join(x, y, result), x, y)
+    assert plan.rows_are_second
+    assert tuple(axis.extent for axis in plan.columns) == kept
+    first, second = whole_numbers(1, x), whole_numbers(2, y)
+    assert np.array_equal(bind_scatter(plan, result)(first, second), np.einsum(subscripts, first, second))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -2,7 +2,7 @@
 #include "elementwise/blocks.h"
 #include "core/strided_walk.h"
 
-enum { TILE_LINE_BYTES = 128, SHORTEST_TILE_ROW = 16, LONGEST_TILE_ROW = 256, SHORTEST_RUN = 256 };
+enum { TILE_LINE_BYTES = 128, SHORTEST_TILE_ROW = 16, LONGEST_TILE_ROW = 256 };
 
 /* Whether stepping along axis is, for every operand, the same as running through all of the next one. */
 static bool fusible(const BlockPlan *plan, int axis, int next) {
@@ -95,11 +95,11 @@ void blocks_cut_tiles(BlockPlan *plan, Index rows, Index columns) {
     plan->block_elements = plan->steps[across] * plan->steps[inner];
 }
 
-static void cut_into_runs(BlockPlan *plan, Index most_elements) {
+static void cut_into_runs(BlockPlan *plan, Index most_elements, Index alone) {
     int axis = plan->rank - 1;
     Index inside = 1;
     /* a longer axis ends the block; a short one is taken whole, and the next one too */
-    while (axis > 0 && plan->shape[axis] < SHORTEST_RUN && inside * plan->shape[axis] * 2 <= most_elements)
+    while (axis > 0 && plan->shape[axis] < alone && inside * plan->shape[axis] * 2 <= most_elements)
         inside *= plan->shape[axis--];
     for (int k = 0; k < plan->rank; k++) {
         plan->order[k] = k;
@@ -120,7 +120,7 @@ static Access access_of(const BlockPlan *plan, const BlockOperand *operand) {
     return side_by_side ? IN_PLACE : COPIED;
 }
 
-void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile) {
+void blocks_plan(BlockPlan *plan, Index longest_run, Index alone, Index largest_tile) {
     plan->block_count = 0;
     plan->block_elements = 1;
     plan->first_axis = 0;
@@ -130,7 +130,7 @@ void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile) {
     fuse(plan);
     plan->row_axis = tile_axis(plan);
     if (plan->row_axis >= 0) cut_into_tiles(plan, largest_tile);
-    else cut_into_runs(plan, longest_run);
+    else cut_into_runs(plan, longest_run, alone);
     plan->block_count = 1;
     for (int place = 0; place < plan->rank; place++) {
         plan->counts[place] = pieces(plan->shape[plan->order[place]], plan->steps[plan->order[place]]);

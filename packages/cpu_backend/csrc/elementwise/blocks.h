@@ -49,8 +49,8 @@ typedef struct {
 } BlockWalk;
 
 /* Fills in everything but shape, rank, and the operands' item_bytes and strides, which the caller gives for the axes
- * as they are. A run holds at most so many elements, and so does a tile. */
-void blocks_plan(BlockPlan *plan, Index longest_run, Index largest_tile);
+ * as they are. A run holds at most so many elements, and so does a tile; an axis that is as long as `alone` ends a run. */
+void blocks_plan(BlockPlan *plan, Index longest_run, Index alone, Index largest_tile);
 
 /* Cuts a plan of tiles again, into tiles of so many rows and columns, of which those beside each other come one after the
  * other. */

@@ -314,7 +314,7 @@ def _cheap_scatter(
         apart = [role for role in roles if role not in ordered]
         time += memory.fetched_again(again(walk, ordered, x, y), "scatter")
         time += memory.fetched_apart(again(walk, apart, x, y) + sum([(x, y)[role].size for role in apart]))
-    (rows, outer_rows), (columns, outer_columns) = in_short_tables(rows), in_short_tables(columns)
+    (rows, outer_rows), (columns, outer_columns) = in_short_tables(rows), in_short_tables(columns, stack)
     stack = (*outer_rows, *outer_columns, *stack)
     near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])
     if near:

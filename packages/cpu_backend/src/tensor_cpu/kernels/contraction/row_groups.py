@@ -15,15 +15,21 @@ Group = tuple[Axis, ...]
 
 _LONG_TABLE: Final = 1 << 16  # entries of a table that the second-level cache keeps beside blocks
 _FULL_BLOCK: Final = 192  # rows or columns: fewer in a product of a stack cost more than a long table
-_FULL_BLOCKS: Final = 2048  # rows or columns beyond which more of them gain nothing
+_FULL_BLOCKS: Final = 8192  # rows or columns beyond which more of them gain little
 
 
-def in_short_tables(axes: Group) -> tuple[Group, Group]:
+def in_short_tables(axes: Group, stack: Group = ()) -> tuple[Group, Group]:
     """Axes whose table of offsets stays in the cache, if those fill a block, and outer ones, which are stacked.
+
+    ``stack`` has axes that are stacked in any case. One that steps over any of them in the result makes no run longer,
+    and is divided only where blocks would not be full: columns of such parts take up to 2.2 times as long. Rows of them
+    take 0.6 to 1.2 times as long, and are better off without ``stack``.
 
     >>> axes = [Axis((label,), 1000, (1000 ** (2 - label), None, 1000 ** (2 - label))) for label in range(3)]
     >>> [[(axis.labels, axis.extent) for axis in group] for group in in_short_tables(tuple(axes))]
-    [[((1,), 4), ((2,), 1000)], [((0,), 1000), ((1,), 250)]]
+    [[((1,), 10), ((2,), 1000)], [((0,), 1000), ((1,), 100)]]
+    >>> [[axis.extent for axis in group] for group in in_short_tables(tuple(axes), (Axis((3,), 9, (1, 1, 1)),))]
+    [[1000], [1000, 1000]]
     """
     taken = 0
     while extent_of(axes[taken:]) > _LONG_TABLE:
@@ -32,11 +38,17 @@ def in_short_tables(axes: Group) -> tuple[Group, Group]:
     if not outer:
         return rows, outer
     size, last, outer = extent_of(rows), outer[-1], outer[:-1]
-    part = _part(last.extent, -(-_FULL_BLOCKS // size), _LONG_TABLE // size) if rows else last.extent
+    wanted = _FULL_BLOCKS if size < _FULL_BLOCK or _goes_on(last, stack) else size
+    part = _part(last.extent, -(-wanted // size), _LONG_TABLE // size) if rows else last.extent
     if size * part < _FULL_BLOCK:
         part = last.extent
     near, far = _divided(last, part)
     return (*near, *rows), (*outer, *far)
+
+
+def _goes_on(axis: Axis, stack: Group) -> bool:
+    """Whether none of the stacked axes has shorter steps in the result."""
+    return all((axis.strides[RESULT] or 0) < (other.strides[RESULT] or 0) for other in stack)
 
 
 def _divided(axis: Axis, part: int) -> tuple[Group, Group]:
