@@ -112,7 +112,7 @@ def test_softmax_is_within_a_few_rounding_units_of_exact_sums(name: str, dtype: 
             np.testing.assert_allclose(kernel(x), exact.astype(x.dtype), rtol=8 * unit, atol=atol)
 
 
-@pytest.mark.parametrize("name", ["sum", "max", "min", "mean", "var", "std", "norm"])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var", "std", "norm"])
 @pytest.mark.parametrize("dtype", [F32, F64])
 def test_folds_of_short_lines_equal_numpys(name: str, dtype: DType, instruction_set: str) -> None:
     params: Any = {
@@ -129,6 +129,18 @@ def test_folds_of_short_lines_equal_numpys(name: str, dtype: DType, instruction_
         np.testing.assert_allclose(
             found, expected, rtol=4 * np.finfo(x.dtype).eps, atol=1e-6 if dtype is F32 else 1e-14
         )
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 9, 32, 33, 100])
+@pytest.mark.parametrize("dtype", [C32, C64])
+def test_products_of_complex_lines_equal_numpys(length: int, dtype: DType, instruction_set: str) -> None:
+    units = np.array([1, 1j, -1, -1j], NUMPY_DTYPES[dtype])
+    for count in (1, 4, 6, 613):
+        form, result = form_of(dtype, (length, count), CPU), form_of(dtype, (count,), CPU)
+        x = np.random.default_rng(count).choice(units, (count, length))
+        x[:, 0] *= 3
+        found = bind("prod", (form,), result, ReduceParams(0, False))(x)
+        np.testing.assert_array_equal(found, x.prod(axis=1))
 
 
 def test_norms_of_short_lines_neither_overflow_nor_vanish() -> None:

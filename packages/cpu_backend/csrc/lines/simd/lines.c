@@ -120,7 +120,10 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define S PairF32
 #define WRAPPING PairF32
 #define SUFFIX c32
+#define TYPE C32
 #include "lines/simd/scans_body.h"
+#include "lines/simd/short_products.h"
+#undef TYPE
 #undef SUFFIX
 #undef WRAPPING
 #undef S
@@ -130,7 +133,10 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define S PairF64
 #define WRAPPING PairF64
 #define SUFFIX c64
+#define TYPE C64
 #include "lines/simd/scans_body.h"
+#include "lines/simd/short_products.h"
+#undef TYPE
 #undef SUFFIX
 #undef WRAPPING
 #undef S
@@ -193,6 +199,7 @@ const LineKernels SIMD_NAME(line_kernels) = {
               [LINE_MEAN] = REAL(short_mean),
               [LINE_SPREAD] = REAL(short_spread),
               [LINE_SQUARES] = REAL(short_squares),
+              [LINE_PRODUCT] = {short_product_f32, short_product_f64, short_product_c32, short_product_c64},
               [LINE_ANY] = {any_f32, any_f64, any_c32, any_c64, any_i32, any_i64, any_bool},
               [LINE_ALL] = {all_f32, all_f64, all_c32, all_c64, all_i32, all_i64, all_bool}},
     .ranks = ranks,
