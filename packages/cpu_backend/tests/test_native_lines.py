@@ -143,6 +143,22 @@ def test_products_of_complex_lines_equal_numpys(length: int, dtype: DType, instr
         np.testing.assert_array_equal(found, x.prod(axis=1))
 
 
+@pytest.mark.parametrize("length", [2, 9, 31, 32, 33, 100, 999, 1024, 1025])
+@pytest.mark.parametrize("dtype", [C32, C64])
+def test_sums_of_complex_lines_are_those_of_their_parts(length: int, dtype: DType, instruction_set: str) -> None:
+    form, result = form_of(dtype, (length, 37), CPU), form_of(dtype, (37,), CPU)
+    rng = np.random.default_rng(length)
+    exact = (rng.integers(-999, 999, (37, length)) + 1j * rng.integers(-999, 999, (37, length))).astype(
+        form.dtype.numpy_name
+    )
+    found = bind("sum", (form,), result, ReduceParams(0, False))(exact)
+    np.testing.assert_array_equal(found, exact.sum(axis=1))
+    rough = (rng.random((37, length)) + 1j * rng.random((37, length))).astype(form.dtype.numpy_name)
+    whole = rough.astype(np.clongdouble).sum(axis=1)
+    found = bind("sum", (form,), result, ReduceParams(0, False))(rough)
+    assert np.abs(found - whole).max() <= 8 * np.finfo(rough.dtype).eps * np.abs(whole).max()
+
+
 def test_norms_of_short_lines_neither_overflow_nor_vanish() -> None:
     form, result = form_of(F64, (3, 500), CPU), form_of(F64, (500,), CPU)
     for scale in (2.0**600, 2.0**-600):

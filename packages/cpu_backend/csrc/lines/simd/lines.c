@@ -121,8 +121,10 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define WRAPPING PairF32
 #define SUFFIX c32
 #define TYPE C32
+#define PART float
 #include "lines/simd/scans_body.h"
-#include "lines/simd/short_products.h"
+#include "lines/simd/short_pairs.h"
+#undef PART
 #undef TYPE
 #undef SUFFIX
 #undef WRAPPING
@@ -134,8 +136,10 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define WRAPPING PairF64
 #define SUFFIX c64
 #define TYPE C64
+#define PART double
 #include "lines/simd/scans_body.h"
-#include "lines/simd/short_products.h"
+#include "lines/simd/short_pairs.h"
+#undef PART
 #undef TYPE
 #undef SUFFIX
 #undef WRAPPING
@@ -193,7 +197,7 @@ const LineKernels SIMD_NAME(line_kernels) = {
                [LOG_SOFTMAX] = REAL(log_softmax_across)},
     .extremes = {EVERY(argmax_pieces), EVERY(argmin_pieces)},
     .places = {EVERY(argmax_place), EVERY(argmin_place)},
-    .folds = {[LINE_SUM] = REAL(short_sum),
+    .folds = {[LINE_SUM] = {short_sum_f32, short_sum_f64, short_sum_c32, short_sum_c64},
               [LINE_LARGEST] = REAL(short_largest),
               [LINE_LEAST] = REAL(short_least),
               [LINE_MEAN] = REAL(short_mean),

@@ -1,4 +1,4 @@
-"""Products that read their first operand conjugated: the kernel ``conj_contract``, or without it ``conj`` before one."""
+"""Products that read their first operand conjugated: the kernel ``conj_contract``, or ``conj`` before a product."""
 
 from __future__ import annotations
 
