@@ -69,6 +69,7 @@ class ContractionSpec(OpSpec):
         labels = self._labels(forms[0].shape, forms[1].shape, *params)
         of_kernel = self._params_of_kernel(labels, *params)
         if self.kernel == "conj_contract":
+            assert isinstance(result, Form)
             return bind_conjugated(forms[0], forms[1], result, of_kernel), result
         return registry.bind(self.kernel, operands, result, of_kernel), result
 
