@@ -36,7 +36,7 @@ typedef enum {
     LINE_MEAN,
     LINE_SPREAD,
     LINE_SQUARES,
-    LINE_PRODUCT, /* of real and complex elements */
+    LINE_PRODUCT, /* of complex elements */
     LINE_ANY,     /* of lines of any length and all types, with results of Bool */
     LINE_ALL,
     SHORT_FOLDS

@@ -203,7 +203,7 @@ const LineKernels SIMD_NAME(line_kernels) = {
               [LINE_MEAN] = REAL(short_mean),
               [LINE_SPREAD] = REAL(short_spread),
               [LINE_SQUARES] = REAL(short_squares),
-              [LINE_PRODUCT] = {short_product_f32, short_product_f64, short_product_c32, short_product_c64},
+              [LINE_PRODUCT] = {[C32] = short_product_c32, [C64] = short_product_c64},
               [LINE_ANY] = {any_f32, any_f64, any_c32, any_c64, any_i32, any_i64, any_bool},
               [LINE_ALL] = {all_f32, all_f64, all_c32, all_c64, all_i32, all_i64, all_bool}},
     .ranks = ranks,

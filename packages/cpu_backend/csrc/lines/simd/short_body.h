@@ -46,7 +46,6 @@
 #define SUMMED(fold, centre) SIMD_NAME(wide_kernels).loops[fold][TYPE].line(length, a, centre, &y)
 
 SHORT_LINES(short_sum, T, FOLD(T, x, y + x), FOLDED(SUM), y)
-SHORT_LINES(short_product, T, FOLD(T, x, y *x), FOLDED(PRODUCT), y)
 SHORT_LINES(short_largest, T, FOLDED_ROWS(LARGEST), FOLDED(LARGEST), y)
 SHORT_LINES(short_least, T, FOLDED_ROWS(LEAST), FOLDED(LEAST), y)
 SHORT_LINES(short_mean, T, FOLD(T, x, y + x), FOLDED(SUM), y / (T)divisor)
