@@ -17,7 +17,13 @@ FUZZ: Final = PACKAGE / "fuzz"
 # What the drivers call of the sources that are compiled once; those know no Python.
 WITHOUT_PYTHON: Final = (
     *("core/cpu.c", "core/threads.c", "core/caching_allocator.c", "core/spans.c", "core/strided_layout.c"),
-    *("copy/permute.c", "copy/permute_plan.c", "elementwise/blocks.c", "elementwise/operations.c"),
+    *(
+        "copy/permute.c",
+        "copy/permute_buffer.c",
+        "copy/permute_plan.c",
+        "elementwise/blocks.c",
+        "elementwise/operations.c",
+    ),
 )
 
 

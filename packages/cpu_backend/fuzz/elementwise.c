@@ -113,7 +113,7 @@ static void check_turned(Operation operation, ElementType type) {
     const char *turned = operand_drawn(type, (columns - 1) * pitch + rows, whole);
     const char *others = operand_drawn(type, (rows - 1) * other_pitch + (columns - 1) * step + 1, whole);
     char *result = room_for(((rows - 1) * result_pitch + columns) * bytes), *alone = room_for(bytes);
-    loop(rows, columns, result, result_pitch, turned, pitch, others, other_pitch, step);
+    loop(rows, columns, result, result_pitch, turned, pitch, others, other_pitch, step, one_in(2));
     for (Index row = 0; row < rows; row++)
         for (Index i = 0; i < columns; i++) {
             const char *x = turned + (i * pitch + row) * bytes, *y = others + (row * other_pitch + i * step) * bytes;

@@ -112,7 +112,7 @@ def test_softmax_is_within_a_few_rounding_units_of_exact_sums(name: str, dtype: 
             np.testing.assert_allclose(kernel(x), exact.astype(x.dtype), rtol=8 * unit, atol=atol)
 
 
-@pytest.mark.parametrize("name", ["sum", "max", "min", "mean", "var", "std", "norm"])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "mean", "var", "std", "norm"])
 @pytest.mark.parametrize("dtype", [F32, F64])
 def test_folds_of_short_lines_equal_numpys(name: str, dtype: DType, instruction_set: str) -> None:
     params: Any = {
@@ -129,6 +129,34 @@ def test_folds_of_short_lines_equal_numpys(name: str, dtype: DType, instruction_
         np.testing.assert_allclose(
             found, expected, rtol=4 * np.finfo(x.dtype).eps, atol=1e-6 if dtype is F32 else 1e-14
         )
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 9, 32, 33, 100])
+@pytest.mark.parametrize("dtype", [C32, C64])
+def test_products_of_complex_lines_equal_numpys(length: int, dtype: DType, instruction_set: str) -> None:
+    units = np.array([1, 1j, -1, -1j], NUMPY_DTYPES[dtype])
+    for count in (1, 4, 6, 613):
+        form, result = form_of(dtype, (length, count), CPU), form_of(dtype, (count,), CPU)
+        x = np.random.default_rng(count).choice(units, (count, length))
+        x[:, 0] *= 3
+        found = bind("prod", (form,), result, ReduceParams(0, False))(x)
+        np.testing.assert_array_equal(found, x.prod(axis=1))
+
+
+@pytest.mark.parametrize("length", [2, 9, 31, 32, 33, 100, 999, 1024, 1025])
+@pytest.mark.parametrize("dtype", [C32, C64])
+def test_sums_of_complex_lines_are_those_of_their_parts(length: int, dtype: DType, instruction_set: str) -> None:
+    form, result = form_of(dtype, (length, 37), CPU), form_of(dtype, (37,), CPU)
+    rng = np.random.default_rng(length)
+    exact = (rng.integers(-999, 999, (37, length)) + 1j * rng.integers(-999, 999, (37, length))).astype(
+        form.dtype.numpy_name
+    )
+    found = bind("sum", (form,), result, ReduceParams(0, False))(exact)
+    np.testing.assert_array_equal(found, exact.sum(axis=1))
+    rough = (rng.random((37, length)) + 1j * rng.random((37, length))).astype(form.dtype.numpy_name)
+    whole = rough.astype(np.clongdouble).sum(axis=1)
+    found = bind("sum", (form,), result, ReduceParams(0, False))(rough)
+    assert np.abs(found - whole).max() <= 8 * np.finfo(rough.dtype).eps * np.abs(whole).max()
 
 
 def test_norms_of_short_lines_neither_overflow_nor_vanish() -> None:

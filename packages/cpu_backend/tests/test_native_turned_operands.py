@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.dtypes import F32, F64, I64, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I64, DType
 from tensor_cpu.kernels.elementwise import native
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
@@ -63,6 +64,41 @@ def test_a_turned_operand_beside_numbers_rows_and_matrices(name: str, dtype: DTy
                 require_same_bits(ours(t[part], s), numpys(y[part], x))
 
 
+def complex_drawn(seed: int, shape: tuple[int, ...], dtype: DType) -> Any:
+    """A column-major array whose parts are numbers and zeros of both signs, off any line of the cache."""
+    parts = np.random.default_rng(seed).choice([-3.0, -1.5, -0.0, 0.0, 0.25, 2.0, 1e3], (2, int(np.prod(shape)) + 3))
+    return (parts[0] + 1j * parts[1]).astype(NUMPY_DTYPES[dtype])[3:].reshape(shape, order="F")
+
+
+@pytest.mark.parametrize("dtype", [C32, C64])
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply"])
+def test_a_turned_complex_operand_gives_the_bits_of_a_copy(name: str, dtype: DType) -> None:
+    ours, numpys, kind = getattr(tr, name), getattr(np, name), NUMPY_DTYPES[dtype].type
+    former = LIBRARY.streamed_bytes()
+    for shape, streamed in itertools.product((*SHAPES, (130, 131)), (former, 1 << 16)):
+        LIBRARY.set_streamed_bytes(streamed)  # the larger ones go past the cache, unless they are copied
+        tr.binding_cache.clear()
+        try:
+            x, y = complex_drawn(1, shape[::-1], dtype).T, complex_drawn(2, shape, dtype)
+            s, t = tr.asarray(x.T).T, tr.asarray(y)
+            for other, numpy_other in (
+                (t, y),
+                (t[:, :1], y[:, :1]),
+                (t[:1], y[:1]),
+                (2.5, kind(2.5)),
+                (1 - 2j, kind(1 - 2j)),
+            ):
+                copied = tr.copy(other) if isinstance(other, tr.Tensor) else other
+                for found, same, expected in (
+                    (ours(s, other), ours(tr.copy(s), copied), numpys(x, numpy_other)),
+                    (ours(other, s), ours(copied, tr.copy(s)), numpys(numpy_other, x)),
+                ):
+                    assert found.to_numpy().tobytes() == same.to_numpy().tobytes()
+                    np.testing.assert_array_equal(found.to_numpy(), expected)
+        finally:
+            LIBRARY.set_streamed_bytes(former)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_permuted_axes_views_and_targets(threads: int) -> None:
     x, y = drawn(3, (40, 50, 60), F64), drawn(4, (400, 340), F64)
@@ -93,6 +129,8 @@ def test_other_operands_are_copied_first() -> None:
     assert not turned("add", form_of(F64, (200, 300), CPU, (300, -1)), float)
     assert not turned("add", form_of(I64, (200, 300), CPU, (300, 1)), straight)
     assert not turned("add", form_of(I64, (200, 300), CPU, (300, 1)), int, dtype=I64)
+    parts = form_of(C64, (200, 300), CPU, (300, 1))
+    assert turned("multiply", parts, complex, dtype=C64) and not turned("divide", parts, complex, dtype=C64)
     former = LIBRARY.streamed_bytes()
     LIBRARY.set_streamed_bytes(1)
     try:

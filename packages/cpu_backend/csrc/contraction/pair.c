@@ -351,7 +351,7 @@ static bool prefers_second(const Group *kept) {
 static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
     Group kept, contracted;
-    if (!arguments_count("bind_pair", count, 4, "a type, a shape and two groups of axes")) return NULL;
+    if (!arguments_count("bind_pair", count == 5 ? 4 : count, 4, "a type, a shape and two groups of axes")) return NULL;
     PairPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
     if (array_form_read(&plan->result, arguments[1], arguments[0]) < 0 || group_read(&kept, arguments[2]) < 0 ||
@@ -366,6 +366,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     }
     const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[plan->result.type];
     if (prefers_second(&kept)) swap_operands(plan, &kept, &contracted);
+    if (count == 5) plan->tile.conjugates[plan->swapped ? SECOND : FIRST] = PyObject_IsTrue(arguments[4]) == 1;
     plan->tile.depth = contracted.size;
     plan->terms = (double)plan->result.size * (double)contracted.size;
     Group lanes = take_lanes(plan, &kept, loops);

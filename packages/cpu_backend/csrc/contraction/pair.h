@@ -18,6 +18,7 @@ typedef struct {
     bool second_is_constant;                   /* all lanes have the same element of the second operand */
     Index ahead[2]; /* from here to the operands' factors that come next from memory, which are asked for; 0 for none */
     bool streams;   /* the result is written past the cache */
+    bool conjugates[2]; /* of the first operand are multiplied, or of the second */
 } PairTile;
 
 typedef void PairLoop(const PairTile *tile, const char *first, const char *second, char *result);

@@ -1,12 +1,11 @@
-/* Kernels that make elements of another type: a permuted copy where the operand has gaps or another order, then one
- * loop over elements that lie together, shared among threads. The copy is a temporary as large as the operand. Where
- * a value does not fit, all is left to a fallback, which raises the error or puts another value there. */
+/* Kernels that make elements of another type: one loop over elements that lie together, shared among threads. Of an operand
+ * with gaps or in another order, tiles of a permuted copy are converted while they are in the cache. Where a value does not
+ * fit, all is left to a fallback, which raises the error or puts another value there. */
 #include "copy/convert.h"
 
 #include "core/arguments.h"
 #include "core/kernel.h"
 #include "copy/permute.h"
-#include "core/caching_allocator.h"
 #include "core/threads.h"
 #include "core/topics.h"
 
@@ -15,6 +14,7 @@
 
 enum { WORTH_A_THREAD = 1 << 20 };          /* bytes read and written */
 enum { WORTH_RELEASING_THE_GIL = 1 << 15 }; /* elements */
+enum { STREAMED_AT_ONCE = 1 << 12 };        /* bytes */
 
 typedef struct {
     ArrayForm result;
@@ -22,6 +22,8 @@ typedef struct {
     CheckedLoop checked;              /* in its place */
     PyObject *fallback;               /* of a checked loop */
     CopyPlan *copy;                   /* NULL for an operand that lies as the result does */
+    bool first;                       /* elements become narrower before they are copied */
+    bool streamed;                    /* what is made of it is written past the cache */
     Index source_bytes, target_bytes; /* of an element */
 } ConvertPlan;
 
@@ -32,31 +34,55 @@ typedef struct {
     atomic_bool outside; /* whether some value had no counterpart */
 } Job;
 
+static void convert_run(Job *job, const char *source, char *target, Index count) {
+    const ConvertPlan *plan = job->plan;
+    if (plan->checked == NULL) plan->loop(source, target, count);
+    else if (!plan->checked(source, target, count)) atomic_store(&job->outside, true);
+}
+
 static void convert_range(void *context, Index begin, Index end) {
     Job *job = context;
     const ConvertPlan *plan = job->plan;
-    const char *source = job->source + begin * plan->source_bytes;
-    char *target = job->target + begin * plan->target_bytes;
-    if (plan->checked == NULL) plan->loop(source, target, end - begin);
-    else if (!plan->checked(source, target, end - begin)) atomic_store(&job->outside, true);
+    convert_run(job, job->source + begin * plan->source_bytes, job->target + begin * plan->target_bytes, end - begin);
+}
+
+/* Elements in the order of the result, of a plan that hands them over. */
+static void take_run(void *context, const char *elements, Index place, Index bytes) {
+    Job *job = context;
+    const ConvertPlan *plan = job->plan;
+    const Index item = plan->source_bytes, wide = plan->target_bytes, most = STREAMED_AT_ONCE / wide;
+    char *target = job->target + place / item * wide;
+    if (!plan->streamed) {
+        convert_run(job, elements, target, bytes / item);
+        return;
+    }
+    _Alignas(CACHE_LINE) char made[STREAMED_AT_ONCE];
+    for (Index left = bytes / item, count; left > 0; left -= count, elements += count * item, target += count * wide) {
+        count = smaller(left, most);
+        convert_run(job, elements, made, count);
+        SIMD_CHOICE(copy_kernels)->stream_run(made, target, count * wide);
+    }
+}
+
+/* Elements as they lie in the operand, of a plan that is given those of the result. */
+static void give_run(void *context, Index place, char *elements, Index bytes) {
+    Job *job = context;
+    const ConvertPlan *plan = job->plan;
+    const Index item = plan->target_bytes;
+    convert_run(job, job->source + place / item * plan->source_bytes, elements, bytes / item);
 }
 
 static bool convert_all(const ConvertPlan *plan, const char *source, char *target, bool *outside) {
     const Index count = plan->result.size;
-    const size_t bytes = (size_t)(count * plan->source_bytes);
-    void *gathered = NULL;
     if (count == 0) return true;
-    if (plan->copy != NULL) {
-        gathered = scratch_acquire(bytes);
-        if (gathered == NULL) return false;
-        copy_run(plan->copy, source, gathered);
-        source = gathered;
-    }
     Job job = {.plan = plan, .source = source, .target = target};
-    parallel_for(count, WORTH_A_THREAD / (plan->source_bytes + plan->target_bytes), convert_range, &job);
-    if (gathered != NULL) scratch_release(gathered, bytes);
+    bool done = true;
+    if (plan->copy != NULL && plan->first)
+        done = copy_given_elements(plan->copy, give_run, &job, target, plan->streamed);
+    else if (plan->copy != NULL) done = copy_hand_over(plan->copy, source, take_run, &job);
+    else parallel_for(count, WORTH_A_THREAD / (plan->source_bytes + plan->target_bytes), convert_range, &job);
     *outside = atomic_load(&job.outside);
-    return true;
+    return done;
 }
 
 static bool run(const void *plan, const char *const *operands, char *target) {
@@ -90,6 +116,18 @@ static void release(void *convert) {
     free(plan);
 }
 
+/* How an operand that does not lie as the result does is read; NULL when memory is short. Within 32 MiB of cache, 16 MB read
+ * and written take 0.9 of the time through it, and 24 MB 1.7 of it. */
+static CopyPlan *copy_of(ConvertPlan *plan, const StridedLayout *source) {
+    StridedLayout narrow = *source;
+    narrow.item_bytes = (int)plan->target_bytes;
+    const StridedLayout result = compact_layout(&narrow), together = compact_layout(source);
+    CopyPlan *first = plan->target_bytes < plan->source_bytes ? copy_plan_given(&narrow, &result) : NULL;
+    plan->first = first != NULL;
+    plan->streamed = 2 * (plan->result.bytes + (size_t)(source->reach.size * plan->source_bytes)) >= cpu_far_bytes();
+    return plan->first ? first : copy_plan_handed(source, &together);
+}
+
 /* bind_convert(extents, strides, from, to, fallback): a kernel from an array with these strides to a new one; None where
  * there is no such loop. */
 static PyObject *bind_convert(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
@@ -118,7 +156,7 @@ static PyObject *bind_convert(PyObject *module, PyObject *const *arguments, Py_s
     plan->target_bytes = ELEMENT_BYTES[result.type];
     const StridedLayout together = compact_layout(&source);
     if (!lie_alike(&source, &together) && result.size > 0) {
-        plan->copy = copy_plan(&source, &together);
+        plan->copy = copy_of(plan, &source);
         if (plan->copy == NULL) {
             release(plan);
             return PyErr_NoMemory();

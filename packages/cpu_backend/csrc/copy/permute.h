@@ -59,6 +59,22 @@ void copy_plan_free(CopyPlan *plan);
 void copy_run(const CopyPlan *plan, const void *source, void *target);
 bool copy_takes_long(const CopyPlan *plan);
 
+/* Takes elements that lie side by side in the target of a copy, from such a place in it, in bytes. */
+typedef void (*CopyTaker)(void *context, const char *elements, Index place, Index bytes);
+
+/* A plan whose elements are given away run by run, instead of being copied, while they are in the cache. False when memory
+ * is short. Threads call the function at once, for different runs. */
+CopyPlan *copy_plan_handed(const StridedLayout *source, const StridedLayout *target);
+bool copy_hand_over(const CopyPlan *plan, const void *source, CopyTaker take, void *context);
+
+/* Writes elements that lie side by side in the source of a copy, from such a place in it, in bytes. */
+typedef void (*CopyGiver)(void *context, Index place, char *elements, Index bytes);
+
+/* A plan whose elements are given by a function instead of being read, run by run; NULL where the source has no runs across
+ * those of the target, and when memory is short. With stream, what is written goes past the cache where lines are whole. */
+CopyPlan *copy_plan_given(const StridedLayout *source, const StridedLayout *target);
+bool copy_given_elements(const CopyPlan *plan, CopyGiver give, void *context, void *target, bool stream);
+
 /* Name of the method that was chosen; tests and copy_method() read it: "runs", "spread", "steps", "transpose",
  * "interleave", "deinterleave", "gather", "scatter" or "nothing". */
 const char *copy_method(const CopyPlan *plan);

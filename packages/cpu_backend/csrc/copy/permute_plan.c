@@ -39,6 +39,7 @@ typedef struct {
     Index columns, rows;
 } Sides;
 static const Sides IN_CACHE = {512, 512}, PAST_CACHE = {128, 8192}, THROUGH_BUFFER = {1024, 512};
+static const Sides HANDED = {1024, 512}, GIVEN = {256, 2048};
 
 /* The axes that a tile takes, of one kind; the last of them may be taken in part. */
 typedef struct {
@@ -301,29 +302,6 @@ static CopyTileFunction function_for(CopyMethod method, int width) {
     return functions[method][width];
 }
 
-static bool staging_pays(const CopyPlan *plan) {
-    return plan->large && plan->method != SPREAD && plan->method != SCATTER;
-}
-
-/* Rows of the tile that follow each other in the target without a gap. */
-static Index rows_together(const CopyPlan *plan) {
-    if (plan->cut_by_columns >= 0) return 1;
-    Index together = 1, row_bytes = plan->tile.columns << plan->width;
-    while (together < plan->tile.rows && plan->tile.row_target[together] == together * row_bytes) together++;
-    return plan->tile.rows % together == 0 ? together : 1;
-}
-
-static void add_buffer(CopyPlan *plan, Index *table) {
-    Index row_bytes = plan->tile.columns << plan->width;
-    plan->group = rows_together(plan);
-    if (plan->group * row_bytes < LEAST_GROUP) return;
-    plan->group_pitch = (plan->group * row_bytes / CACHE_LINE + 2) * CACHE_LINE; /* not a power of two */
-    for (Index row = 0; row < plan->tile.rows; row++)
-        table[row] = row / plan->group * plan->group_pitch + row % plan->group * row_bytes;
-    plan->row_buffer = table;
-    plan->buffer_bytes = (plan->tile.rows / plan->group + 1) * plan->group_pitch;
-}
-
 /* Bytes of a target that is written past the cache. Lines of the target that are written once and in order find room in a
  * cache of one's own; tiles that come back to them do better without it from 4 MiB on (8 MiB: 0.5 to 0.8 of the time). */
 static Index past_cache_from(CopyMethod method) {
@@ -332,7 +310,8 @@ static Index past_cache_from(CopyMethod method) {
     return in_order ? (Index)cpu_streamed_copy_bytes() : MANY_TILES;
 }
 
-static CopyPlan *finish(const Draft *draft, CopyMethod method, const Side *columns, const Side *rows, Index size) {
+static CopyPlan *finish(const Draft *draft, CopyMethod method, const Side *columns, const Side *rows, Index size,
+                        bool handed) {
     bool tabled = method > STEPS; /* of long runs and steps, no column is ever looked up */
     Side none = {.elements = 1};
     size_t entries = (size_t)(2 * (tabled ? columns->elements : 1) + 3 * rows->elements);
@@ -368,17 +347,18 @@ static CopyPlan *finish(const Draft *draft, CopyMethod method, const Side *colum
     plan->copy = function_for(method, plan->width);
     plan->kernels = SIMD_CHOICE(copy_kernels);
     plan->row_buffer = NULL;
-    if (staging_pays(plan)) add_buffer(plan, place);
+    const bool staged = plan->large && method != SPREAD && method != SCATTER;
+    if (handed || staged) copy_plan_buffer(plan, place, handed ? 0 : LEAST_GROUP);
     return plan;
 }
 
-static CopyPlan *plan_with(Draft draft, Sides bytes, Index size) {
+static CopyPlan *plan_with(Draft draft, Sides bytes, Index size, bool handed) {
     Side columns = {.elements = 1}, rows = {.elements = 1};
     CopyMethod method = choose(&draft, &columns, &rows, bytes);
-    return finish(&draft, method, &columns, &rows, size);
+    return finish(&draft, method, &columns, &rows, size, handed);
 }
 
-CopyPlan *copy_plan(const StridedLayout *source, const StridedLayout *target) {
+static CopyPlan *planned(const StridedLayout *source, const StridedLayout *target, const Sides *handed) {
     Draft draft = {.element = source->item_bytes, .cut = {-1, -1}};
     if (source->reach.size == 0) return calloc(1, sizeof(CopyPlan)); /* its method is NOTHING */
     const Index element = source->item_bytes, size = source->reach.size * element;
@@ -389,10 +369,29 @@ CopyPlan *copy_plan(const StridedLayout *source, const StridedLayout *target) {
     }
     simplify(&draft);
     widen(&draft);
-    if (size < MANY_TILES) return plan_with(draft, IN_CACHE, size);
-    CopyPlan *plan = plan_with(draft, PAST_CACHE, size);
+    if (handed != NULL) return plan_with(draft, *handed, size, true);
+    if (size < MANY_TILES) return plan_with(draft, IN_CACHE, size, false);
+    CopyPlan *plan = plan_with(draft, PAST_CACHE, size, false);
     if (plan == NULL || (plan->large && (plan->method != TRANSPOSE || plan->whole_lines))) return plan;
     const Sides sides = plan->large ? THROUGH_BUFFER : IN_CACHE;
     copy_plan_free(plan);
-    return plan_with(draft, sides, size);
+    return plan_with(draft, sides, size, false);
+}
+
+CopyPlan *copy_plan(const StridedLayout *source, const StridedLayout *target) { return planned(source, target, NULL); }
+
+CopyPlan *copy_plan_handed(const StridedLayout *source, const StridedLayout *target) {
+    return planned(source, target, &HANDED);
+}
+
+CopyPlan *copy_plan_given(const StridedLayout *source, const StridedLayout *target) {
+    CopyPlan *plan = planned(source, target, &GIVEN);
+    if (plan == NULL) return NULL;
+    if (plan->method != TRANSPOSE && plan->method != INTERLEAVE) {
+        copy_plan_free(plan);
+        return NULL;
+    }
+    plan->column_pitch = ((plan->tile.rows << plan->width) / CACHE_LINE + 2) * CACHE_LINE; /* not a power of two */
+    plan->buffer_bytes = plan->tile.columns * (plan->column_pitch + (Index)sizeof(Index)) + CACHE_LINE;
+    return plan;
 }

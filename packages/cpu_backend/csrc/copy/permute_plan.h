@@ -29,9 +29,14 @@ struct CopyPlan {
      * neighbours in it, so that all lines but those at the ends of a group are written past the cache. */
     const Index *row_buffer; /* offset of each row in the buffer; NULL for a plan that has no use for one */
     Index group, group_pitch, buffer_bytes;
+    Index column_pitch; /* in a buffer of a tile whose elements are given: bytes from column to column */
     CopyTileFunction copy;
     const CopyKernels *kernels;
     Index tables[]; /* of the tile */
 };
+
+/* Lets the rows of a tile pass through a buffer, in groups of so many bytes at least, or else gives it none; the table
+ * has room for an offset of each row. */
+void copy_plan_buffer(CopyPlan *plan, Index *table, Index least);
 
 #endif

@@ -199,7 +199,7 @@ static void compute_tile(const Run *run, const BlockWalk *walk) {
                    blocks->result_strides[across],
                    run->operands[plan->number] + walk->offsets[plan->number] * turned->item_bytes,
                    turned->strides[inner], run->operands[plan->row] + walk->offsets[plan->row] * other->item_bytes,
-                   other->strides[across], other->strides[inner]);
+                   other->strides[across], other->strides[inner], plan->tiles_past_cache);
 }
 
 static void run_rows(const Run *run, Index begin, Index end) {
@@ -211,6 +211,7 @@ static void run_rows(const Run *run, Index begin, Index end) {
         else compute_rows(run, &walk);
         if (block + 1 < end) blocks_advance(blocks, &walk);
     }
+    if (run->plan->tiles_past_cache) run->plan->block_kernels->finish_stream();
 }
 
 HOT static void run_blocks(void *context, Index begin, Index end) {

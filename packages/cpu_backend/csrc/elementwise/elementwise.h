@@ -38,9 +38,10 @@ typedef void (*StepsLoop)(Index n, void *result, const void *first, Index first_
 
 /* Sets rows of so many elements, whose first elements are `result_pitch` apart, from an operand that is turned, of which
  * neighbours are one element of each row and rows are elements that are `pitch` apart, and from others, whose rows are
- * `other_pitch` and elements `step` apart, which is 0 or 1. The result lies apart from both. */
+ * `other_pitch` and elements `step` apart, which is 0 or 1. The result lies apart from both; with `past_cache`, which loops
+ * of real elements overlook, whole lines of it are written past the cache. */
 typedef void (*TurnedLoop)(Index rows, Index columns, void *result, Index result_pitch, const void *operand,
-                           Index pitch, const void *others, Index other_pitch, Index step);
+                           Index pitch, const void *others, Index other_pitch, Index step, bool past_cache);
 
 typedef struct {
     RowsLoop rows[OPERATIONS][ELEMENT_TYPES][2];     /* with the number as the first operand, as the second; or NULL */

@@ -35,7 +35,8 @@ typedef struct {
     bool flat, far, streamed;
     RowsLoop by_rows;   /* in place of the only instruction, where one operand is one number along the innermost axis */
     StepsLoop by_steps; /* in its place, where elements along that axis are apart */
-    TurnedLoop by_tiles; /* in its place, where one operand is turned */
+    TurnedLoop by_tiles;   /* in its place, where one operand is turned */
+    bool tiles_past_cache; /* operands and result fill much of the cache */
     int number,
         row;    /* which operand is one number, or turned, and which the other one; of steps the first and the second */
     Index cost; /* element operations per element */

@@ -20,7 +20,8 @@ enum {
 static const double NANOSECONDS = 0.5; /* an element */
 
 static const char *const NAMES[LINE_OPERATIONS] = {"argmax", "argmin", "cumsum", "cumprod", "softmax", "log_softmax"};
-static const char *const FOLD_NAMES[SHORT_FOLDS] = {"sum", "max", "min", "mean", "spread", "squares", "any", "all"};
+static const char *const FOLD_NAMES[SHORT_FOLDS] = {"sum",     "max",  "min", "mean", "spread",
+                                                    "squares", "prod", "any", "all"};
 
 typedef struct {
     ArrayForm result;

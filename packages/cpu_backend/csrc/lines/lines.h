@@ -36,7 +36,8 @@ typedef enum {
     LINE_MEAN,
     LINE_SPREAD,
     LINE_SQUARES,
-    LINE_ANY, /* of lines of any length and all types, with results of Bool */
+    LINE_PRODUCT, /* of complex elements */
+    LINE_ANY,     /* of lines of any length and all types, with results of Bool */
     LINE_ALL,
     SHORT_FOLDS
 } ShortFold;

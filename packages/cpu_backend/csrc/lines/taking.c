@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+enum { LONGEST_FETCHED = 1 << 15 };                                   /* bytes of a line */
 enum { WORTH_A_THREAD = 1 << 14, WORTH_RELEASING_THE_GIL = 1 << 14 }; /* elements */
 
 typedef bool (*Take)(Index begin, Index end, Index length, Index inner, const void *line, const int64_t *indices,
@@ -47,6 +48,7 @@ typedef struct {
     ReadAt read; /* in its place, of a line or of many columns */
     Index outer, length, inner, count;
     Index columns, rows; /* of a unit; 0 columns: there are too few */
+    bool fetches;        /* of lines side by side, the next one while one is read */
     PyObject *fallback;
 } TakingPlan;
 
@@ -58,6 +60,12 @@ typedef struct {
     atomic_bool outside;
 } Job;
 
+/* Asks for a line before its elements are read in any order, which no processor foresees. */
+static void fetch_line(const TakingPlan *plan, const char *line) {
+    const Index bytes = plan->length * ELEMENT_BYTES[plan->result.type];
+    for (Index byte = 0; byte < bytes; byte += CACHE_LINE) __builtin_prefetch(line + byte, 0, 2);
+}
+
 static void take_range(void *context, Index begin, Index end) {
     Job *job = context;
     const TakingPlan *plan = job->plan;
@@ -68,6 +76,7 @@ static void take_range(void *context, Index begin, Index end) {
         const char *line = job->source + outer * plan->length * plan->inner * bytes;
         const int64_t *indices = job->indices + outer * slab;
         char *result = job->result + outer * slab * bytes;
+        if (plan->fetches && outer + 1 < plan->outer) fetch_line(plan, line + plan->length * bytes);
         good &= plan->inner == 1 ? plan->read(count, indices + first, plan->length, plan->length - 1, 1, 0, line,
                                               result + first * bytes)
                                  : plan->take(first, first + count, plan->length, plan->inner, line, indices, result);
@@ -160,6 +169,8 @@ static PyObject *bind_take_along(PyObject *module, PyObject *const *arguments, P
         if (whole) plan->columns = plan->inner;
         plan->rows = whole ? smaller(plan->count, 1 + ELEMENTS_OF_BLOCK / plan->inner) : plan->count;
     }
+    plan->fetches = plan->inner == 1 && plan->length * bytes <= LONGEST_FETCHED && plan->count >= plan->length / 8 &&
+                    plan->outer * plan->length * bytes > CACHED_BYTES;
     plan->take = bytes == 1 ? take_1 : bytes == 4 ? take_4 : bytes == 8 ? take_8 : take_16;
     plan->read = SIMD_CHOICE(read_kernels)->read[__builtin_ctz((unsigned)bytes)];
     plan->fallback = Py_NewRef(arguments[3]);

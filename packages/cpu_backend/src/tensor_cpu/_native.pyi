@@ -173,7 +173,9 @@ def bind_semiring(
     swapped: bool,
     /,
 ) -> Kernel: ...
-def bind_pair(dtype: str, shape: tuple[int, ...], kept: _Group, contracted: _Group, /) -> Kernel: ...
+def bind_pair(
+    dtype: str, shape: tuple[int, ...], kept: _Group, contracted: _Group, conjugated: bool = False, /
+) -> Kernel: ...
 def bind_turned(
     dtype: str,
     shape: tuple[int, ...],

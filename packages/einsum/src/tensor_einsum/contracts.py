@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.kernel_facts import KernelFacts, state
 from tensor_runtime.contracts.contract import Contract, declare
-from tensor_runtime.contracts.contraction import ContractParams, Labels
+from tensor_runtime.contracts.contraction import Labels
 
 
 class UnaryEinsumParams(NamedTuple):
@@ -46,13 +46,6 @@ KERNELS: Final = declare(
                 "source": "the target's shape and dtype; any layout, and no element of the target",
             },
             "None; the target has changed",
-        ),
-        Contract(
-            "conj_contract",
-            "Sums of products as of `contract`, of the conjugates of a's elements with b's.",
-            {"a": "any complex dtype, any layout", "b": "any dtype and layout"},
-            "owned, compact, of the promoted dtype or of a wider one",
-            ContractParams,
         ),
         Contract(
             "semiring_unary_einsum",

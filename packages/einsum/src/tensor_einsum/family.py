@@ -7,6 +7,6 @@ from typing import Final
 FAMILY: Final = {
     "id": "ironstride.einsum/1",
     "operations": {"einsum": "tensor_einsum:einsum"},
-    "kernels": ("unary_einsum", "add_into", "conj_contract", "semiring_unary_einsum"),
+    "kernels": ("unary_einsum", "add_into", "semiring_unary_einsum"),
     "cases": "tensor_einsum.testing.cases",
 }

@@ -78,7 +78,9 @@ class _TrailingProduct:
 
 MATMUL: Final = ContractionSpec("matmul", _TrailingProduct((0, 1), (1, 2), (0, 2), "[M, K, B...] and [K, N, B...]"))
 MATVEC: Final = ContractionSpec("matvec", _TrailingProduct((0, 1), (1,), (0,), "[M, K, B...] and [K, B...]"))
-VECDOT: Final = ContractionSpec("vecdot", _TrailingProduct((1,), (1,), (), "[K, B...] and [K, B...]"))
+_INNER: Final = _TrailingProduct((1,), (1,), (), "[K, B...] and [K, B...]")
+VECDOT: Final = ContractionSpec("vecdot", _INNER)
+CONJ_VECDOT: Final = ContractionSpec("vecdot", _INNER, conjugated=True)
 OUTER: Final = ContractionSpec("outer", _TrailingProduct((0,), (2,), (0, 2), "[M, B...] and [N, B...]"))
 
 
@@ -153,7 +155,8 @@ def vecdot(x: Tensor, y: Tensor, /, out: Out = None) -> Tensor:
     >>> vecdot(tr.tensor([1.0, 1j]), tr.tensor([1.0, 1j])).item()
     (2+0j)
     """
-    return execute_binary(VECDOT, _conjugated(x), y, out)
+    conjugated = getattr(x, "dtype", None) in (C32, C64)
+    return execute_binary(CONJ_VECDOT if conjugated else VECDOT, x, y, out)
 
 
 @product_dtype

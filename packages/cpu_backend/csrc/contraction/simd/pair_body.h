@@ -12,6 +12,28 @@ INLINE NAME(Vector) NAME(mask)(NAME(Vector) x) {
 #endif
 }
 
+#if PARTS == 2
+INLINE NAME(Vector) NAME(conjugate)(NAME(Vector) x) {
+    NAME(Vector) signs;
+    for (int i = 0; i < 2 * NAME(LANES); i++) signs[i] = i % 2 ? -1 : 1;
+    return x * signs;
+}
+#endif
+
+/* The sums, or those of products with conjugates: x conj(y) has the products with the imaginary part of y with the other
+ * sign, and conj(x) y is its conjugate. */
+INLINE NAME(Vector) NAME(total)(const PairTile *tile, NAME(Sum) sum) {
+#if PARTS == 2
+    if (tile->conjugates[0] || tile->conjugates[1]) {
+        sum.crossed = -sum.crossed;
+        return tile->conjugates[0] ? NAME(conjugate)(NAME(value)(sum)) : NAME(value)(sum);
+    }
+#else
+    (void)tile;
+#endif
+    return NAME(value)(sum);
+}
+
 /* Asks for the lines, `ahead` of these, of some vectors in each of some rows. Processors foresee the next lines of a few
  * runs, not where the next rectangle begins. */
 INLINE void NAME(ask)(const NAME(Part) * from, Index ahead, Index row_step, const int rows, const int vectors) {
@@ -60,7 +82,7 @@ INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NA
 #pragma GCC unroll 4
         for (int i = 0; i < vectors; i++) {
             NAME(Part) *to = result + row * tile->row_result * PARTS + i * step;
-            NAME(Vector) value = NAME(truth)(NAME(value)(sums[row][i]));
+            NAME(Vector) value = NAME(truth)(NAME(total)(tile, sums[row][i]));
             if (part && i + 1 == vectors) NAME(store_part)(to, value, part);
             else if (tile->streams && (uintptr_t)to % VECTOR_BYTES == 0) stream_words(to, (Words)value);
             else NAME(store)(to, value);
@@ -149,7 +171,7 @@ static void NAME(tables)(const PairTile *tile, const char *first, const char *se
                 NAME(Vector) factor = NAME(mask)(part ? NAME(load_part)(x + at, part) : NAME(load)(x + at));
                 if (tile->second_is_constant) sum = NAME(add_scaled)(sum, factor, y);
                 else sum = NAME(add_product)(sum, factor, part ? NAME(load_part)(y + at, part) : NAME(load)(y + at));
-                NAME(Vector) value = NAME(truth)(NAME(value)(sum));
+                NAME(Vector) value = NAME(truth)(NAME(total)(tile, sum));
                 if (k > 0) {
                     value = NAME(plus)(value, part ? NAME(load_part)(to + at, part) : NAME(load)(to + at));
                 }
@@ -208,8 +230,8 @@ static void NAME(runs)(const PairTile *tile, const char *first, const char *seco
                 sums[1] = NAME(add_product)(sums[1], NAME(mask)(NAME(load_part)(x + k * PARTS, rest)),
                                             NAME(load_part)(y + k * PARTS, rest));
             NAME(Vector)
-            total = NAME(plus)(NAME(plus)(NAME(value)(sums[0]), NAME(value)(sums[1])),
-                               NAME(plus)(NAME(value)(sums[2]), NAME(value)(sums[3])));
+            total = NAME(plus)(NAME(plus)(NAME(total)(tile, sums[0]), NAME(total)(tile, sums[1])),
+                               NAME(plus)(NAME(total)(tile, sums[2]), NAME(total)(tile, sums[3])));
             NAME(store_total)((NAME(Part) *)result + (row * tile->row_result + lane) * PARTS, total);
         }
 }

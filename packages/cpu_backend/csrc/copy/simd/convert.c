@@ -21,11 +21,13 @@
 #include "copy/simd/convert_body.h"
 
 #define FROM float _Complex
+#define PARTS float
 #define NAME(to) c32_to_##to
 #define FLOATING_ONLY
 #include "copy/simd/convert_body.h"
 
 #define FROM double _Complex
+#define PARTS double
 #define NAME(to) c64_to_##to
 #define FLOATING_ONLY
 #include "copy/simd/convert_body.h"

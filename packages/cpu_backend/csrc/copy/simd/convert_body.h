@@ -16,17 +16,27 @@ __attribute__((unused)) static void NAME(f64)(const void *source, void *target, 
     for (Index k = 0; k < count; k++) to[k] = (double)VALUE(from[k]);
 }
 
-__attribute__((unused)) static void NAME(c32)(const void *source, void *target, Index count) {
-    const FROM *from = source;
-    float _Complex *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (float _Complex)VALUE(from[k]);
-}
+/* A number and no imaginary part, or both parts. */
+#define TO_COMPLEX(PART)                                                                                               \
+    for (Index k = 0; k < count; k++) {                                                                                \
+        ((PART *)target)[2 * k] = (PART)REAL(k);                                                                       \
+        ((PART *)target)[2 * k + 1] = (PART)IMAGINARY(k);                                                              \
+    }
+#if defined(PARTS)
+#define REAL(k) ((const PARTS *)source)[2 * (k)]
+#define IMAGINARY(k) ((const PARTS *)source)[2 * (k) + 1]
+#else
+#define REAL(k) VALUE(((const FROM *)source)[k])
+#define IMAGINARY(k) 0
+#endif
 
-__attribute__((unused)) static void NAME(c64)(const void *source, void *target, Index count) {
-    const FROM *from = source;
-    double _Complex *to = target;
-    for (Index k = 0; k < count; k++) to[k] = (double _Complex)VALUE(from[k]);
-}
+__attribute__((unused)) static void NAME(c32)(const void *source, void *target, Index count) { TO_COMPLEX(float) }
+
+__attribute__((unused)) static void NAME(c64)(const void *source, void *target, Index count) { TO_COMPLEX(double) }
+
+#undef TO_COMPLEX
+#undef REAL
+#undef IMAGINARY
 
 __attribute__((unused)) static void NAME(bool)(const void *source, void *target, Index count) {
     const FROM *from = source;
@@ -54,3 +64,4 @@ __attribute__((unused)) static void NAME(i64)(const void *source, void *target, 
 #undef VALUE
 #undef NAME
 #undef FLOATING_ONLY
+#undef PARTS

@@ -5,6 +5,7 @@
 #include "elementwise/elementwise.h"
 #include "copy/simd/permute_blocks.h"
 #include "core/simd/nan_rules.h"
+#include "core/simd/pairs.h"
 #include "elementwise/simd/exponential_types.h"
 #include "elementwise/simd/complex_functions.h"
 
@@ -252,6 +253,8 @@ static void roots_f32(Index n, void *result, const void *first, const void *seco
 #define STEPS(name) {name##_steps_f32, name##_steps_f64, NULL, NULL, name##_steps_i32, name##_steps_i64}
 #define TURNED(first, second)                                                                                          \
     {first##_turned_f32, second##_turned_f32}, { first##_turned_f64, second##_turned_f64 }
+#define TURNED_PAIRS(first, second)                                                                                    \
+    {first##_turned_c32, second##_turned_c32}, { first##_turned_c64, second##_turned_c64 }
 
 #define ROWS(first, second)                                                                                            \
     {first##_rows_f32, second##_rows_f32}, { first##_rows_f64, second##_rows_f64 }
@@ -279,9 +282,9 @@ const ElementwiseKernels SIMD_NAME(elementwise_kernels) = {
              [LESS_EQUAL] = {TRUE_ROWS(greater_equal, less_equal)},
              [GREATER] = {TRUE_ROWS(less, greater)},
              [GREATER_EQUAL] = {TRUE_ROWS(less_equal, greater_equal)}},
-    .turned = {[ADD] = {TURNED(add, add)},
-               [SUBTRACT] = {TURNED(subtract, subtract_from)},
-               [MULTIPLY] = {TURNED(multiply, multiply)},
+    .turned = {[ADD] = {TURNED(add, add), TURNED_PAIRS(add, add)},
+               [SUBTRACT] = {TURNED(subtract, subtract_from), TURNED_PAIRS(subtract, subtract_from)},
+               [MULTIPLY] = {TURNED(multiply, multiply), TURNED_PAIRS(multiply, multiply)},
                [DIVIDE] = {TURNED(divide, divide_by)}},
     .steps = {[ADD] = STEPS(add),
               [SUBTRACT] = STEPS(subtract),

@@ -28,3 +28,19 @@
 #define SIDE 8
 #define BLOCK block_8
 #include "elementwise/simd/elementwise_turned.h"
+#define T float
+#define SUFFIX c32
+#define BITS uint32_t
+#define PAIR PairF32
+#define PAIRS PairsF32
+#define SIDE 8
+#define BLOCK block_8
+#include "elementwise/simd/elementwise_turned_pairs.h"
+#define T double
+#define SUFFIX c64
+#define BITS uint64_t
+#define PAIR PairF64
+#define PAIRS PairsF64
+#define SIDE 4
+#define BLOCK block_16
+#include "elementwise/simd/elementwise_turned_pairs.h"

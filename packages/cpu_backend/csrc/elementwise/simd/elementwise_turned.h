@@ -19,7 +19,8 @@ typedef T NAME(LooseLine) __attribute__((vector_size(CACHE_LINE), aligned(sizeof
         }                                                                                                              \
     }                                                                                                                  \
     static void NAME(name)(Index rows, Index columns, void *result, Index result_pitch, const void *operand,           \
-                           Index pitch, const void *others, Index other_pitch, Index step) {                           \
+                           Index pitch, const void *others, Index other_pitch, Index step, bool past_cache) {          \
+        (void)past_cache;                                                                                              \
         const bool blocks = rows >= SIDE && columns >= SIDE;                                                           \
         const Index line = (-(intptr_t)operand & (CACHE_LINE - 1)) / (Index)sizeof(T);                                 \
         const Index first = rows >= 4 * SIDE ? line : 0;                                                               \

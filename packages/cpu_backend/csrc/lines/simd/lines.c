@@ -120,7 +120,12 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define S PairF32
 #define WRAPPING PairF32
 #define SUFFIX c32
+#define TYPE C32
+#define PART float
 #include "lines/simd/scans_body.h"
+#include "lines/simd/short_pairs.h"
+#undef PART
+#undef TYPE
 #undef SUFFIX
 #undef WRAPPING
 #undef S
@@ -130,7 +135,12 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define S PairF64
 #define WRAPPING PairF64
 #define SUFFIX c64
+#define TYPE C64
+#define PART double
 #include "lines/simd/scans_body.h"
+#include "lines/simd/short_pairs.h"
+#undef PART
+#undef TYPE
 #undef SUFFIX
 #undef WRAPPING
 #undef S
@@ -187,12 +197,13 @@ const LineKernels SIMD_NAME(line_kernels) = {
                [LOG_SOFTMAX] = REAL(log_softmax_across)},
     .extremes = {EVERY(argmax_pieces), EVERY(argmin_pieces)},
     .places = {EVERY(argmax_place), EVERY(argmin_place)},
-    .folds = {[LINE_SUM] = REAL(short_sum),
+    .folds = {[LINE_SUM] = {short_sum_f32, short_sum_f64, short_sum_c32, short_sum_c64},
               [LINE_LARGEST] = REAL(short_largest),
               [LINE_LEAST] = REAL(short_least),
               [LINE_MEAN] = REAL(short_mean),
               [LINE_SPREAD] = REAL(short_spread),
               [LINE_SQUARES] = REAL(short_squares),
+              [LINE_PRODUCT] = {[C32] = short_product_c32, [C64] = short_product_c64},
               [LINE_ANY] = {any_f32, any_f64, any_c32, any_c64, any_i32, any_i64, any_bool},
               [LINE_ALL] = {all_f32, all_f64, all_c32, all_c64, all_i32, all_i64, all_bool}},
     .ranks = ranks,

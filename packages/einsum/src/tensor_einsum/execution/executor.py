@@ -20,7 +20,7 @@ from tensor_core.dtypes import DType
 from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.execution import conjugation, semirings
+from tensor_einsum.execution import semirings
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
@@ -28,6 +28,7 @@ from tensor_einsum.steps.steps import Step, numbered, peak_bytes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.conjugated import bind_conjugated, conjugated
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
@@ -264,10 +265,14 @@ def _bind_product(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
         return known
     result, params = form_of(dtype, step.shape, a.placement), ContractParams(*labels)
     if step.kind == "conj_contract":
-        kernel = conjugation.bind_product(a, b, result, params)
+        kernel = bind_conjugated(a, b, result, params)
     else:
         kernel = registry.bind("contract", (a, b), result, params)
     return _products.insert(key, (kernel, result))
+
+
+def _bind_conj(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
+    return conjugated(forms[0])
 
 
 BINDERS: Final[Mapping[str, StepBinder]] = {
@@ -275,7 +280,7 @@ BINDERS: Final[Mapping[str, StepBinder]] = {
     "unary_einsum": bind_unary_einsum,
     "squeeze": bind_squeeze,
     "conj_contract": _bind_product,
-    "conj": conjugation.bind_conj,
+    "conj": _bind_conj,
 }
 """By kinds of steps."""
 

@@ -75,8 +75,15 @@ KERNELS: Final = declare(
             ContractParams,
         ),
         Contract(
+            "conj_contract",
+            "Sums of products as of `contract`, of the conjugates of a's elements with b's.",
+            {"a": "any complex dtype, any layout", "b": "any dtype and layout"},
+            "owned, compact, of the promoted dtype or of a wider one",
+            ContractParams,
+        ),
+        Contract(
             "semiring_contract",
-            "The same in another algebra; its zero where no element is summed.",
+            "Sums of products as of `contract` in another algebra; its zero where no element is summed.",
             _PAIR,
             "owned, compact, of the promoted dtype",
             SemiringContractParams,

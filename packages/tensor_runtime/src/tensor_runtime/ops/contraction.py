@@ -15,6 +15,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.shapes import normalize_axes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
 from tensor_runtime.backends.bindings import Binding
+from tensor_runtime.backends.conjugated import bind_conjugated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contraction import ContractParams, Labels, SemiringContractParams
 from tensor_runtime.dispatch.call import execute_binary, execute_pair
@@ -33,19 +34,19 @@ class ContractionSpec(OpSpec):
     """An operation whose result is a sum of products over labelled axes.
 
     ``signature`` gives the labels from the operation's name, both shapes, and the params if there is one; it checks
-    the shapes.
+    the shapes. With ``conjugated``, the first operand is read so, and its dtype is complex.
     """
 
     __slots__ = ("_signature",)
 
-    def __init__(self, name: str, signature: Any, *, takes_params: bool = False) -> None:
+    def __init__(self, name: str, signature: Any, *, takes_params: bool = False, conjugated: bool = False) -> None:
         super().__init__(
             name,
             accepts=ALL,
             result_shape=self._shape,
             binary=not takes_params,
             takes_params=takes_params,
-            kernel="contract",
+            kernel="conj_contract" if conjugated else "contract",
         )
         self._signature = signature
 
@@ -66,7 +67,11 @@ class ContractionSpec(OpSpec):
             raise ArgumentError(f"{self.name}: an operand is a Python number; multiply() scales a tensor")
         result = self.infer(operands, *params)
         labels = self._labels(forms[0].shape, forms[1].shape, *params)
-        return registry.bind(self.kernel, operands, result, self._params_of_kernel(labels, *params)), result
+        of_kernel = self._params_of_kernel(labels, *params)
+        if self.kernel == "conj_contract":
+            assert isinstance(result, Form)
+            return bind_conjugated(forms[0], forms[1], result, of_kernel), result
+        return registry.bind(self.kernel, operands, result, of_kernel), result
 
     def _params_of_kernel(self, labels: Signature, *params: Any) -> Any:
         return ContractParams(*labels)

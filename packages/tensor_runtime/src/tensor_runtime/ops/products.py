@@ -15,7 +15,6 @@ from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.dtype_rules import broadcast
 from tensor_runtime.dispatch.out import Out, as_target, mutable_view_of, written
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.arithmetic import conj
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
 from tensor_runtime.ops.views import broadcast_to, move_axes, reshape, reshape_view
 from tensor_runtime.static_types.combined import product_dtype
@@ -156,9 +155,9 @@ def vecdot(a: Tensor, b: Tensor, /, axis: SupportsIndex = -1, *, out: Out = None
     ((7+0j), (4, 2))
     """
     (form_a, _), (form_b, _) = unwrap("vecdot", a), unwrap("vecdot", b)
+    conjugated = form_a.dtype.kind == "complex"
     if type(axis) is int and form_a.shape == form_b.shape and -form_a.rank <= axis < form_a.rank:  # nothing to arrange
-        spec = _vecdot_along(axis % form_a.rank - form_a.rank)
-        return execute_binary(spec, conj(a) if form_a.dtype.kind == "complex" else a, b, out)
+        return execute_binary(_vecdot_along(axis % form_a.rank - form_a.rank, conjugated), a, b, out)
     places = [normalize_axis(whole("vecdot", "axis", axis), form.rank, "vecdot") for form in (form_a, form_b)]
     extents = form_a.shape[places[0]], form_b.shape[places[1]]
     if extents[0] != extents[1]:
@@ -169,24 +168,19 @@ def vecdot(a: Tensor, b: Tensor, /, axis: SupportsIndex = -1, *, out: Out = None
             shapes=(form_a.shape, form_b.shape),
         )
     x, y = (move_axes(one, place, -1) for one, place in zip((a, b), places, strict=True))
-    if form_a.dtype.kind == "complex":
-        x = conj(x)
     shape = broadcast("vecdot", x.shape, y.shape)
-    return execute_binary(VECDOT, broadcast_to(x, shape), broadcast_to(y, shape), out)
+    return execute_binary(_vecdot_along(-1, conjugated), broadcast_to(x, shape), broadcast_to(y, shape), out)
 
 
 @cache
-def _vecdot_along(axis: int) -> ContractionSpec:
+def _vecdot_along(axis: int, conjugated: bool) -> ContractionSpec:
     """The contraction of two operands of one shape along an axis that is counted from the end."""
 
     def labels(operation: str, a: Shape, b: Shape, /) -> Signature:
         every = tuple(range(len(a)))
         return every, every, (*every[:axis], *every[len(a) + axis + 1 :])
 
-    return ContractionSpec("vecdot", labels)
-
-
-VECDOT: Final = _vecdot_along(-1)
+    return ContractionSpec("vecdot", labels, conjugated=conjugated)
 
 
 def _line(x: Tensor) -> Tensor:

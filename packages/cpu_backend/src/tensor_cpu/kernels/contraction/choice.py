@@ -115,7 +115,7 @@ def bind_contract(
 def bind_conjugated(
     operands: tuple[FormLike, FormLike], result: FormLike, params: tuple[Labels, Labels, Labels], /
 ) -> Kernel | None:
-    """The same of the first operand's conjugates, where that is a product that BLAS computes without a copy for it.
+    """The same of the first operand's conjugates, where BLAS or the sum of products in C computes it without a copy.
 
     >>> from tensor_core import C64
     >>> from tensor_runtime.form import form_of
@@ -198,6 +198,8 @@ def _telling_workspace(kernel: Kernel, plan: MatrixProduct, x: Operand, y: Opera
 
 def _bind_conjugated(x: Operand, y: Operand, result: Operand) -> Kernel | None:
     plan = None if 0 in (*x.shape, *y.shape) else plan_contraction(x, y, result)
+    if isinstance(plan, PairProduct):
+        return bind_pair(plan, result, conjugated=True)
     if not isinstance(plan, MatrixProduct):
         return None
     kernel = gemm.bind_product(plan, x, y, result, FIRST)

@@ -224,8 +224,10 @@ def _are_dots(axes: Sequence[Axis], contracted: Group) -> bool:
     return own and extent_of(contracted) >= _SHORTEST_RUN and all(run is not None and run.stride == 1 for run in runs)
 
 
-def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
+def bind_pair(plan: PairProduct, result: Operand, conjugated: bool = False) -> Kernel:
     """The kernel of a decision: two native arrays of the result's dtype in, one native array out.
+
+    With ``conjugated`` the first one's conjugates are multiplied.
 
     >>> import numpy as np
     >>> from tensor_runtime.backends.shared.axes import join, row_major
@@ -235,7 +237,9 @@ def bind_pair(plan: PairProduct, result: Operand) -> Kernel:
     >>> kernel(np.array([[1, 2], [3, 4], [5, 6]]), np.array([10, 1])).tolist()
     [12, 34, 56]
     """
-    return LIBRARY.bind_pair(TYPE_NAMES[result.dtype], result.shape, groups_of(plan.kept), groups_of(plan.contracted))
+    return LIBRARY.bind_pair(
+        TYPE_NAMES[result.dtype], result.shape, groups_of(plan.kept), groups_of(plan.contracted), conjugated
+    )
 
 
 class ScatterProduct(NamedTuple):

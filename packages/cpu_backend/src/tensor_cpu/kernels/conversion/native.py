@@ -10,8 +10,7 @@ from tensor_core.dtypes import I32, I64, Bool
 from tensor_cpu.kernel_table import NativeBinder, bind, bind_numpy
 from tensor_cpu.kernels.views import native as views
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.backends.workspaces import with_workspace
-from tensor_runtime.form import Form, form_of
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 if TYPE_CHECKING:
@@ -39,10 +38,6 @@ def _bind(name: str, operands: tuple[Operand, ...], result: Result, params: Conv
     assert isinstance(result, Form)
     if form.dtype is result.dtype:
         return views.bind_copy(operands, result, None)
-    if form.dtype is Bool and result.dtype.kind == "complex":  # by way of reals, which vectors convert at once
-        reals = form_of(result.dtype.component, form.shape, form.placement)
-        first, second = _bind(name, operands, reals, params), _bind(name, (reals,), result, params)
-        return first and second and with_workspace(lambda x: second(first(x)), reals.nbytes)
     if form.dtype.kind == "complex" and result.dtype is Bool:
         compare = bind("not_equal", (form, int), result, None)
         return lambda x: compare(x, 0)

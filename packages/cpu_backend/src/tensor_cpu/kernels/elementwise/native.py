@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tensor_core.dtypes import F32, F64
+from tensor_core.dtypes import F32, F64, FLOATING
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.elementwise.compiled import compiled, compiled_step
 from tensor_cpu.kernels.elementwise.fused import PROGRAM, Program
@@ -24,7 +24,7 @@ TAKES: Final = "tensors with elements, of the dtypes that its instructions have"
 _LEAST_COPIED: Final = 1 << 14  # elements
 _MOST_COPIED: Final = 1 << 28  # bytes
 _SHORT_RUN: Final = 32  # elements
-_TURNED: Final = ("add", "subtract", "multiply", "divide")
+_TURNED: Final = {**dict.fromkeys(("add", "subtract", "multiply"), FLOATING), "divide": (F32, F64)}
 _LEAST_TURNED: Final = 16  # elements of either side
 
 
@@ -70,7 +70,7 @@ def turned_in_place(name: str, operands: tuple[Operand, ...], result: Form, /) -
     >>> turned_in_place("add", (form, int), result), turned_in_place("add", (form, form), result)
     (True, False)
     """
-    if name not in _TURNED or result.dtype not in (F32, F64):
+    if result.dtype not in _TURNED.get(name, ()):
         return False
     forms = [form for form in operands if isinstance(form, Form)]
     turned = [form for form in forms if copied_first(form, result.shape)]

@@ -162,6 +162,9 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     if dtype in _PARTS and name != "prod":
         if name != "sum":
             return None
+        short = short_lines(fold, dtype, result, *axes_of(shape, strides, reduced))
+        if short is not None:
+            return short
         dtype, shape, strides = _PARTS[dtype], (2, *shape), (1, *(2 * stride for stride in strides))
         reduced = tuple(axis + 1 for axis in reduced)
     start, axes = axes_of(shape, strides, reduced)
@@ -217,7 +220,8 @@ def short_lines(
     if len(axes) != 2 or start != 0 or result.dtype is not dtype:
         return None
     lines, line = axes
-    if line[1:] != (1, 0) or lines[1:] != (line.extent, 1) or line.extent > _LONG:
+    longest = _LONG // 2 if fold == "sum" and dtype in _PARTS else _LONG  # of pairs
+    if line[1:] != (1, 0) or lines[1:] != (line.extent, 1) or line.extent > longest:
         return None
     return LIBRARY.bind_short_lines(
         fold, dtype.name, (lines.extent, line.extent, 1), result.shape[::-1], result.dtype.name, divisor, root

@@ -1,16 +1,8 @@
-"""Steps that read an operand conjugated: the kernel ``conj_contract``, or without it ``conj`` before the product.
-
-``tensor_einsum.steps.steps`` has decided where they are needed: only where one factor of a product is conjugated and
-the other is not, and at the end where both were.
-"""
+"""Products that read their first operand conjugated: the kernel ``conj_contract``, or ``conj`` before a product."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from tensor_core.dtypes import DType
 from tensor_core.errors import UnsupportedOperationError
-from tensor_einsum.steps.steps import Step
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
@@ -22,13 +14,13 @@ from tensor_runtime.protocols import Kernel
 state("conj_contract")  # pure
 
 
-def bind_product(a: Form, b: Form, result: Form, params: ContractParams) -> Kernel:
-    """The kernel of a product whose first operand is taken conjugated.
+def bind_conjugated(a: Form, b: Form, result: Form, params: ContractParams) -> Kernel:
+    """The kernel of the sums of products of conj(a) and b.
 
     >>> from tensor_core import C64
     >>> from tensor_runtime.placement import CPU
     >>> x, y = form_of(C64, (2,), CPU), form_of(C64, (), CPU)
-    >>> callable(bind_product(x, x, y, ContractParams((0,), (0,), ())))
+    >>> callable(bind_conjugated(x, x, y, ContractParams((0,), (0,), ())))
     True
     """
     try:
@@ -53,16 +45,3 @@ def conjugated(form: Form) -> Binding:
     """
     result = form_of(form.dtype, form.shape, form.placement)
     return registry.bind("conj", (form,), result, None), result
-
-
-def bind_conj(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
-    """The kernel of a step that conjugates, and the form of its result.
-
-    >>> from tensor_core import C64
-    >>> from tensor_einsum import plan
-    >>> from tensor_runtime.placement import CPU
-    >>> step = plan("i->i", (2,), dtype=C64, conj=0).steps[-1]
-    >>> bind_conj(step, [form_of(C64, (2,), CPU)], C64)[1]
-    Form(C64, (2,), cpu)
-    """
-    return conjugated(forms[0])
