@@ -12,11 +12,13 @@ from tensor_core.dtypes import I32
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.ops.arithmetic import abs, divide, multiply
 from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.exponential import log
 from tensor_runtime.ops.logic import logical_or
 from tensor_runtime.ops.reduction import prod, sum
 from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -57,6 +59,8 @@ def sqrtm_iterated(a: Tensor, params: CheckParams, /) -> tuple[Tensor, Tensor]:
     [2.0, 0]
     """
     wide = prepared("sqrtm", a, params.check)
+    if 0 in a.shape:
+        return copy(a), zeros(a.shape[2:], dtype=I32, placement=a.placement)
     root, lost = iterated_root(wide)
     found = multiply(convert(logical_or(lost, misses(root, wide)), I32), 2)
     return cast_back(root, a.dtype), found
