@@ -34,7 +34,7 @@ from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 T = TypeVar("T", bound=TensorScalar)
 SMALL: Final = 16
-"""Rows up to which exponentials and square roots have kernels; of larger matrices products and systems take the time."""
+"""Rows up to which exponentials and square roots ask for kernels; of larger matrices products take the time."""
 _PADE: Final = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,

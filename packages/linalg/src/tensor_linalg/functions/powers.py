@@ -135,7 +135,7 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
 
 
 class _Chain(NamedTuple):
-    """Whether a row comes first and a column last, and which matrices are multiplied, each product behind the others."""
+    """Whether a row comes first and a column last, and which are multiplied; each product comes behind the others."""
 
     row: bool
     column: bool
@@ -194,4 +194,3 @@ def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:
             )
             cost[start, stop], parts[start, stop] = price, middle
     return parts
-

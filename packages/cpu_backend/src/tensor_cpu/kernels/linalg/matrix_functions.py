@@ -1,13 +1,12 @@
 """Exponentials and square roots of stacked matrices on NumPy, in F64 and C64 and rounded once.
 
-Transposed arrays go in as they are, for the function of a transposed matrix is the transposed function. Every matrix has
-scaling and steps of its own.
+Transposed arrays go in as they are, for the function of a transposed matrix is the transposed function. Every matrix
+has scaling and steps of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +16,6 @@ from tensor_cpu.kernels.linalg.checks import require_finite, scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 _NUMERATOR: Final = (
@@ -62,9 +60,7 @@ def exponentials(a: Array, /) -> Array:
         change = spared - _halvings_of_sizes(np.abs(b), spared)
         halvings = halvings - change
         b = scaled(b, _for_matrices(change))
-        powers = b2, b4, b6 = tuple(
-            scaled(x, k * _for_matrices(change)) for k, x in zip((2, 4, 6), powers, strict=True)
-        )
+        powers = tuple(scaled(x, k * _for_matrices(change)) for k, x in zip((2, 4, 6), powers, strict=True))
     odd, even = b @ _terms(powers, 1), _terms(powers, 0)
     x = np.linalg.solve(even - odd, even + odd)
     for k in range(int(halvings.max(initial=0))):
@@ -147,7 +143,7 @@ def principal_roots(a: Array, /) -> tuple[Array, Array]:
     return x, ~lost & ~unfinished & (distance <= size * _DRIFT * _norms(scaled(a, -10)))
 
 
-def _rows_of_wide(function: Callable[[Array], Any], a: Array) -> tuple[Any, Array]:
+def _of_finite(function: Callable[[Array], Any], a: Array) -> tuple[Any, Array]:
     """What a function gives of matrices in double precision, zeros in place of those that are not finite; and which."""
     spoilt = ~np.isfinite(a).all(axis=(-2, -1))
     wide = a.astype(np.result_type(a.dtype, np.float64))
@@ -169,7 +165,7 @@ def bind_expm(operands: tuple[Any, ...], result: Any, check: bool) -> Kernel:
     def kernel(a: Array) -> Array:
         if check:
             require_finite("expm", "a", a)
-        found, spoilt = _rows_of_wide(exponentials, a)
+        found, spoilt = _of_finite(exponentials, a)
         return np.asarray(np.where(_for_matrices(spoilt), np.nan, found), dtype, order="C")
 
     return ignoring_fp_errors(kernel)
@@ -190,7 +186,7 @@ def bind_root(operands: tuple[Any, ...], result: Any, check: bool) -> Kernel:
     def kernel(a: Array) -> tuple[Array, Array]:
         if check:
             require_finite("sqrtm", "a", a)
-        (found, fine), spoilt = _rows_of_wide(principal_roots, a)
+        (found, fine), spoilt = _of_finite(principal_roots, a)
         status = np.where(fine & ~spoilt, 0, NOT_FOUND).astype(np.int32)
         return np.asarray(found, dtype, order="C"), np.asarray(status, order="C")
 

@@ -1,7 +1,7 @@
 """Exponentials and square roots of small matrices by our own kernels (csrc/linalg).
 
-Groups of matrices lie in the lanes of vector registers, those that are left over have their rows there; a matrix has the
-same bits, whatever it is beside. NumPy's kernel stands behind, for the error that names what is not finite.
+Groups of matrices lie in the lanes of vector registers, those that are left over have their rows there; a matrix has
+the same bits, whatever it is beside. NumPy's kernel stands behind, for the error that names what is not finite.
 """
 
 from __future__ import annotations
