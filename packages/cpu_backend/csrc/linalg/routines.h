@@ -37,7 +37,7 @@
 typedef enum { LINALG_ROUTINES(ROUTINE_VALUE) ROUTINES } Routine;
 #undef ROUTINE_VALUE
 enum { LAPACK_ROUTINES = FORWARD };       /* before it: lapack.c; from there on, lanes alone */
-enum { LANE_ROUTINES = EXPM };           /* before it: tables of LaneKernels; from there on of FunctionKernels */
+enum { LANE_ROUTINES = EXPM };            /* before it: tables of LaneKernels; from there on of FunctionKernels */
 enum { FIRST_FACTORIZATION = LU_FACTOR }; /* from there on: factorization.c; LU_FACTOR and SLOGDET are for lanes, too */
 
 #define ROUTINE_NAME(value, name) #name,

@@ -34,6 +34,7 @@ _IN_WORDS: Final = {
     "linalg.batched_simd": "kernel with a matrix in each lane of a register",
     "linalg.factorization": "native loop over LAPACK calls",
     "linalg.lapack": "native loop over LAPACK calls",
+    "linalg.matrix_functions_simd": "kernel with a matrix in each lane of a register",
     "linalg.triangular_simd": "kernel with a matrix in each lane of a register",
     "linalg.variants.systems": "kernel with a matrix in each lane of a register",
     "normalization.native": "native loop along lines",

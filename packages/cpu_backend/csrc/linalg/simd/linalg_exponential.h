@@ -218,7 +218,8 @@ INLINE bool expm_each(const LaneProblem *problem, const char *from, char *to, In
         Number *const x = exponential(matrix, &e);
         drop_signs_of_zeros(x, matrix.count);
         if (any(bad))
-            for (int k = 0; k < matrix.count; k++) x[k] = choose(bad, scaled(number(broadcast(1.0)), broadcast(NAN)), x[k]);
+            for (int k = 0; k < matrix.count; k++)
+                x[k] = choose(bad, scaled(number(broadcast(1.0)), broadcast(NAN)), x[k]);
         store_whole(problem, matrix, to + i * bytes, x);
     }
     return true;

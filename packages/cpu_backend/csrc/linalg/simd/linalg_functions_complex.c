@@ -8,4 +8,5 @@
 #include "linalg/simd/linalg_exponential.h"
 #include "linalg/simd/linalg_roots.h"
 
-const FunctionKernels SIMD_NAME(linalg_functions_complex) = {LANES, sizeof(Number), expm, sqrtm, expm_single, sqrtm_single};
+const FunctionKernels SIMD_NAME(linalg_functions_complex) = {LANES, sizeof(Number), expm,
+                                                             sqrtm, expm_single,    sqrtm_single};

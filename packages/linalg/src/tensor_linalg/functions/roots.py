@@ -266,13 +266,11 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
         if holds(any(bad)):
             batch = first(bad)
             kind = "definite" if unit is None else "semidefinite"
-            raise NotPositiveDefiniteError(
+            text = (
                 f"{operation}: the matrix{f' at batch index {batch}' if batch else ''} has the eigenvalue "
-                f"{smallest[batch].item():.3g}; accepted: positive {kind} matrices with hermitian=True",
-                operation=operation,
-                batch_index=batch,
-                element_index=None,
+                f"{smallest[batch].item():.3g}; accepted: positive {kind} matrices with hermitian=True"
             )
+            raise NotPositiveDefiniteError(text, operation=operation, batch_index=batch, element_index=None)
     return _with_values(vectors, function(values))
 
 
@@ -395,11 +393,8 @@ def _below(column: Tensor, size: int) -> Tensor:
 def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
     batch = first(bad)
     which = f" at batch index {batch}" if batch else ""
-    found = "has no square root that can be found" if remedy is _REMEDY_COMPLEX else "has no limit"
-    iterated = "the matrix" if remedy is _REMEDY_COMPLEX else "the iteration for the square root of the matrix"
-    return NotConvergedError(
-        f"{operation}: {iterated}{which} {found}; {remedy}",
-        operation=operation,
-        batch_index=batch,
-        element_index=None,
-    )
+    text = f"the iteration for the square root of the matrix{which} has no limit"
+    if remedy is _REMEDY_COMPLEX:
+        text = f"the matrix{which} has no square root that can be found"
+    text = f"{operation}: {text}; {remedy}"
+    return NotConvergedError(text, operation=operation, batch_index=batch, element_index=None)

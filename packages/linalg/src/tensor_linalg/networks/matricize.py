@@ -88,3 +88,16 @@ def groups(operation: str, rank: int, left: Any, right: Any, batch: Any, /) -> G
 
 def _axes(operation: str, rank: int, axes: Any) -> tuple[int, ...]:
     return tuple(normalize_axis(axis, rank, operation) for axis in wholes(operation, "axes", axes))
+
+
+def unraveled(number: int, extents: Shape, /) -> tuple[int, ...]:
+    """The indices of an element that was counted in column-major order.
+
+    >>> unraveled(3, (2, 3))
+    (1, 1)
+    """
+    index = []
+    for extent in extents:
+        number, one = divmod(number, extent)
+        index.append(one)
+    return tuple(index)

@@ -52,7 +52,7 @@ def exponentials(a: Array, /) -> Array:
     b = scaled(a, -_for_matrices(halvings))
     powers = _powers(b)
     if halvings.any():
-        b2, b4, b6 = powers
+        _, b4, b6 = powers
         known = (6, b6), (8, b4 @ b4), (10, b4 @ b6)
         sixth, eighth, tenth = (_roots_of_powers(_norms(x) / _LARGEST**k, k) for k, x in known)
         needed = np.minimum(np.maximum(sixth, eighth), np.maximum(eighth, tenth))
@@ -60,7 +60,8 @@ def exponentials(a: Array, /) -> Array:
         change = spared - _halvings_of_sizes(np.abs(b), spared)
         halvings = halvings - change
         b = scaled(b, _for_matrices(change))
-        powers = tuple(scaled(x, k * _for_matrices(change)) for k, x in zip((2, 4, 6), powers, strict=True))
+        b2, b4, b6 = (scaled(x, k * _for_matrices(change)) for k, x in zip((2, 4, 6), powers, strict=True))
+        powers = b2, b4, b6
     odd, even = b @ _terms(powers, 1), _terms(powers, 0)
     x = np.linalg.solve(even - odd, even + odd)
     for k in range(int(halvings.max(initial=0))):
@@ -121,8 +122,9 @@ def principal_roots(a: Array, /) -> tuple[Array, Array]:
     size = a.shape[-1]
     one = np.eye(size, dtype=a.dtype)
     x = m = a
-    near = lost = np.zeros(a.shape[:-2], bool)
-    unfinished = ~lost
+    near: Any = np.zeros(a.shape[:-2], bool)
+    lost: Any = near
+    unfinished: Any = ~lost
     for _ in range(_MOST_STEPS):
         sign, logarithm = np.linalg.slogdet(m)
         stopped = ~(np.abs(sign) > 0.5)
@@ -140,7 +142,8 @@ def principal_roots(a: Array, /) -> tuple[Array, Array]:
         if not unfinished.any():
             break
     distance = _norms(scaled(x @ x - a, -10))
-    return x, ~lost & ~unfinished & (distance <= size * _DRIFT * _norms(scaled(a, -10)))
+    fine = ~lost & ~unfinished & (distance <= size * _DRIFT * _norms(scaled(a, -10)))
+    return x, np.asarray(fine)
 
 
 def _of_finite(function: Callable[[Array], Any], a: Array) -> tuple[Any, Array]:

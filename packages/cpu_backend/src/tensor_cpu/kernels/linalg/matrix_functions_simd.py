@@ -43,7 +43,7 @@ def bind(name: str, operands: tuple[Any, ...], result: Any, check: bool) -> Kern
     kernel = LIBRARY.bind_batched_simd(
         _ROUTINES[name],
         a.dtype.name,
-        sides=a.shape[:2],
+        sides=(a.shape[0], a.shape[0]),
         right=0,
         count=prod(a.shape[2:]),
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
