@@ -201,7 +201,7 @@ def split(
         multiplets=multiplets,
         renormalize=renormalize,
     )
-    asked = method, absorb, discarding, check, positive, driver, gauge
+    asked: Any = method, absorb, discarding, check, positive, driver, gauge
     try:
         how = _asked(*asked) if isinstance(gauge, tr.Tensor) else _asked_before(*asked)
     except TypeError:  # an option that has no hash

@@ -148,7 +148,7 @@ def principal_roots(a: Array, /) -> tuple[Array, Array]:
 
 def _of_finite(function: Callable[[Array], Any], a: Array) -> tuple[Any, Array]:
     """What a function gives of matrices in double precision, zeros in place of those that are not finite; and which."""
-    spoilt = ~np.isfinite(a).all(axis=(-2, -1))
+    spoilt: Any = ~np.isfinite(a).all(axis=(-2, -1))
     wide = a.astype(np.result_type(a.dtype, np.float64))
     return function(np.where(_for_matrices(spoilt), 0.0, wide)), spoilt
 
