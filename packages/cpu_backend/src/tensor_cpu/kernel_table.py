@@ -149,7 +149,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
             ("hessenberg", "ldl", "lu_factor", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)
         ),
         **dict.fromkeys(
-            ("expm", "sqrtm_iterated"), Row("linalg.matrix_functions", ("linalg.matrix_functions_simd",))
+            ("expm", "sqrtm_iterated"), Row("linalg.functions.numpy", ("linalg.functions.native",))
         ),
         "lstsq": Row("linalg.least_squares", ("linalg.batched_simd",)),
         "lu_complete": Row("linalg.elimination", _FACTORIZATION),
