@@ -13,6 +13,8 @@ import scipy.linalg
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core import ArgumentError, ShapeError
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -226,3 +228,21 @@ def test_real_matrices_with_a_negative_eigenvalue_are_refused_though_the_iterati
         with pytest.raises(tl.NotConvergedError, match=r"batch index \(1,\).*closed negative real axis"):
             function(batch)
         assert function(batch, check="mask").status.to_numpy().tolist() == [0, 2]
+
+
+@EACH
+def test_backends_without_kernels_of_exponentials_and_roots_compute_them_by_others(dtype: str) -> None:
+    poor = SimulatedBackend(tr.backend("cpu"), "poor", {"expm": "no such unit", "sqrtm_iterated": "no such unit"})
+    tr.register_backend("poor", poor)
+    a = numbers((4, 4, 3), dtype)
+    square = (np.einsum("ijb,kjb->ikb", a, a.conj()) + np.eye(4)[..., None]).astype(dtype)
+    unit = float(np.finfo(dtype).eps)
+    try:
+        for function, x in ((tl.expm, a), (tl.sqrtm, square)):
+            there = tr.to(tr.asarray(np.asfortranarray(x)), poor.placement())
+            found, expected = tr.to(function(there), tr.CPU).to_numpy(), function(tr.asarray(x)).to_numpy()
+            assert np.abs(found - expected).max() < 100 * unit * np.abs(expected).max()
+        with pytest.raises(tl.NotConvergedError, match="closed negative real axis"):
+            tl.sqrtm(tr.to(tr.tensor(NEGATIVE["diagonal"]), poor.placement()))
+    finally:
+        registry.unregister("poor")

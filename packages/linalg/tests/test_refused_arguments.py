@@ -184,7 +184,7 @@ def test_a_backend_that_cannot_look_at_values_is_told_of_and_not_taken_for_one_w
     tr.register_backend("blind", poor)
     try:
         with pytest.raises(UnsupportedOperationError, match="no such unit"):
-            tl.expm(tr.to(_A, poor.placement()))
+            tl.sinm(tr.to(_A, poor.placement()))
     finally:
         registry.unregister("blind")
 

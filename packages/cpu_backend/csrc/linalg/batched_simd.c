@@ -161,7 +161,7 @@ static void release(void *plan) {
 
 static int routine_read(PyObject *name) {
     int routine = name_read(name, ROUTINE_NAMES, ROUTINES);
-    if (routine >= 0 && lane_kernels((Routine)routine, false)->routines[routine] != NULL) return routine;
+    if (routine >= 0 && lane_choice((Routine)routine, false).groups != NULL) return routine;
     PyErr_Format(PyExc_ValueError, "%R is no name of a routine for small matrices", name);
     return -1;
 }
@@ -177,6 +177,8 @@ static Index group_time(Routine routine, const LaneProblem *problem) {
     case EIGVALSH:
     case SVDVALS: return 6 * steps;
     case LSTSQ: return 10 * steps;
+    case EXPM: return 8 * steps;
+    case SQRTM: return 20 * steps;
     default: return steps;
     }
 }
@@ -229,6 +231,11 @@ static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
         plan->result_bytes[1] = part * right;
         plan->result_bytes[2] = (Index)sizeof(int64_t);
         plan->result_bytes[3] = part * k;
+        break;
+    case SQRTM:
+        plan->results = 2;
+        plan->result_bytes[0] = each * elements(m, m);
+        plan->result_bytes[1] = (Index)sizeof(int32_t);
         break;
     case SVD:
         plan->results = 3;
@@ -287,16 +294,17 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     const bool any_size = goes_along_columns((Routine)routine, &problem);
     if (type > C64 || m < 1 || n < 1 || ((m > LARGEST_SIDE || n > LARGEST_SIDE) && !any_size) || right < 0 ||
         right > MOST_RIGHT_SIDES || count < 1 || (m != n && !is_rectangular((Routine)routine)) ||
+        (is_matrix_function((Routine)routine) && m > LARGEST_MASKED_SIDE) ||
         (routine == LSTSQ && (smaller(m, n) > LARGEST_JACOBI_SIDE || right < 1 || right > RIGHT_AT_ONCE)))
         return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) return PyErr_NoMemory();
-    const LaneKernels *kernels = lane_kernels((Routine)routine, type == C32 || type == C64);
+    const LaneChoice kernels = lane_choice((Routine)routine, type == C32 || type == C64);
     plan->problem = problem;
-    plan->routine = kernels->routines[routine];
-    plan->width = kernels->width;
+    plan->routine = kernels.groups;
+    plan->width = kernels.width;
     Index room = lane_room((Routine)routine, &plan->problem);
-    if (is_taken_alone((Routine)routine, &plan->problem)) plan->single_routine = kernels->singles[routine];
+    if (is_taken_alone((Routine)routine, &plan->problem)) plan->single_routine = kernels.alone;
     if (plan->single_routine != NULL) {
         plan->few = few_alone((Routine)routine, m > n ? m : n, plan->width);
         if (!is_iterating((Routine)routine) && !is_substitution((Routine)routine) &&
@@ -307,7 +315,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
             plan->width = 1;
         }
     }
-    plan->room_bytes = (size_t)room * (size_t)kernels->number_bytes;
+    plan->room_bytes = (size_t)room * (size_t)kernels.number_bytes;
     plan->count = count;
     plan->grain = WORTH_A_THREAD / group_time((Routine)routine, &plan->problem) + 1;
     plan->few_grain = plan->grain * plan->width / 2;

@@ -44,6 +44,8 @@ typedef struct {
 #define LSTSQ_ROOM(longer, shorter, columns)                                                                           \
     ((longer) * ((shorter) + 2 * (columns) + 1) + (shorter) * ((longer) + (shorter) + (columns) + 2) + 2 * (columns))
 #define SUBSTITUTION_ROOM(side, columns) (((side) + 1) * ((side) + (columns) + 1))
+#define EXPM_ROOM(side) ((side) * (8 * (side) + 2))
+#define SQRTM_ROOM(side) (6 * (side) * (side))
 enum { RIGHT_AT_ONCE = 16 }; /* columns of right-hand sides in lanes at the same time */
 
 /* Square matrices of 2 to this many rows bring room of their own. */
@@ -74,6 +76,9 @@ static inline bool goes_along_columns(Routine routine, const LaneProblem *proble
     return may_go_along_columns(routine, problem) && problem->rows > LARGEST_JACOBI_SIDE;
 }
 
+/* Whether it is a function of square matrices of up to LARGEST_MASKED_SIDE rows. */
+static inline bool is_matrix_function(Routine routine) { return routine == EXPM || routine == SQRTM; }
+
 /* Whether its matrices may have more rows than columns, or fewer. */
 static inline bool is_rectangular(Routine routine) {
     return routine == QR || routine == SVD || routine == SVDVALS || routine == LSTSQ;
@@ -82,6 +87,7 @@ static inline bool is_rectangular(Routine routine) {
 /* Numbers of room for one group; none where the routine brings its own. */
 static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, side = m > n ? m : n, shorter = m < n ? m : n;
+    if (is_matrix_function(routine)) return routine == EXPM ? EXPM_ROOM(side) : SQRTM_ROOM(side);
     if (m == n && n > 1 && n <= LARGEST_CONSTANT_SIDE && routine != LSTSQ) return 0;
     if (goes_along_columns(routine, problem)) return side; /* more than one solution */
     switch (routine) {
@@ -137,20 +143,48 @@ typedef bool (*LaneRoutine)(const LaneProblem *problem, const char *const *opera
 typedef struct {
     int width;        /* matrices in a group */
     int number_bytes; /* of one element of each matrix of a group */
-    LaneRoutine routines[ROUTINES];
-    LaneRoutine singles[ROUTINES]; /* where there is one: the same bits, for so many matrices instead of groups */
+    LaneRoutine routines[LANE_ROUTINES];
+    LaneRoutine singles[LANE_ROUTINES]; /* where there is one: the same bits, for so many matrices instead of groups */
 } LaneKernels;
+
+/* The same for functions of matrices. */
+typedef struct {
+    int width, number_bytes;
+    LaneRoutine expm, sqrtm, expm_single, sqrtm_single;
+} FunctionKernels;
 
 SIMD_TABLE(LaneKernels, linalg_real);
 SIMD_TABLE(LaneKernels, linalg_complex);
 SIMD_TABLE(LaneKernels, linalg_lu_real); /* solve, inv, determinants and substitutions */
 SIMD_TABLE(LaneKernels, linalg_lu_complex);
+SIMD_TABLE(FunctionKernels, linalg_functions_real);
+SIMD_TABLE(FunctionKernels, linalg_functions_complex);
 
 /* Those that have the routine, for this processor. */
 static inline const LaneKernels *lane_kernels(Routine routine, bool has_parts) {
     if (is_system(routine) || routine == INV || routine == DET || routine == SLOGDET)
         return has_parts ? SIMD_CHOICE(linalg_lu_complex) : SIMD_CHOICE(linalg_lu_real);
     return has_parts ? SIMD_CHOICE(linalg_complex) : SIMD_CHOICE(linalg_real);
+}
+
+static inline const FunctionKernels *function_kernels(bool has_parts) {
+    return has_parts ? SIMD_CHOICE(linalg_functions_complex) : SIMD_CHOICE(linalg_functions_real);
+}
+
+/* Of one routine, from either table; groups is NULL where there is none. */
+typedef struct {
+    LaneRoutine groups, alone;
+    int width, number_bytes;
+} LaneChoice;
+static inline LaneChoice lane_choice(Routine routine, bool has_parts) {
+    if (is_matrix_function(routine)) {
+        const FunctionKernels *kernels = function_kernels(has_parts);
+        return (LaneChoice){routine == EXPM ? kernels->expm : kernels->sqrtm,
+                            routine == EXPM ? kernels->expm_single : kernels->sqrtm_single, kernels->width,
+                            kernels->number_bytes};
+    }
+    const LaneKernels *kernels = lane_kernels(routine, has_parts);
+    return (LaneChoice){kernels->routines[routine], kernels->singles[routine], kernels->width, kernels->number_bytes};
 }
 
 #endif

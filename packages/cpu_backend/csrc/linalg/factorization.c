@@ -20,7 +20,7 @@ typedef struct {
     int results;
     double work, threads_from;
 } Facts;
-static const Facts FACTS[ROUTINES] = {
+static const Facts FACTS[LANE_ROUTINES] = {
     [LU_FACTOR] = {2, 0.7, 700},   [SLOGDET] = {2, 0.7, 700},   [LU_COMPLETE] = {3, 3, 1e9},
     [LDL] = {3, 0.5, 1000},        [QR_PIVOTED] = {3, 4, 1000}, [QR_COMPLETE] = {2, 4, 1000},
     [SCHUR] = {2, 25, 1500},       [HESSENBERG] = {2, 5, 1000}, [EIG] = {2, 25, 1500},
@@ -278,7 +278,7 @@ static bool plan_read(FactorizationPlan *plan, PyObject *arguments, PyObject *na
         return false;
     }
     Py_INCREF(plan->fallback);
-    const int routine = name_read(name, ROUTINE_NAMES, ROUTINES);
+    const int routine = name_read(name, ROUTINE_NAMES, LANE_ROUTINES);
     if (routine < FIRST_FACTORIZATION) {
         PyErr_Format(PyExc_ValueError, "there is no factorization %R", name);
         return false;

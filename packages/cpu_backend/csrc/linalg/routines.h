@@ -29,12 +29,15 @@
     X(EIGVALS, eigvals)                                                                                                \
     X(EIGH_RANGE, eigh_range)                                                                                          \
     X(SOLVE_BANDED, solve_banded)                                                                                      \
-    X(SOLVE_TOEPLITZ, solve_toeplitz)
+    X(SOLVE_TOEPLITZ, solve_toeplitz)                                                                                  \
+    X(EXPM, expm)                                                                                                      \
+    X(SQRTM, sqrtm)
 
 #define ROUTINE_VALUE(value, name) value,
 typedef enum { LINALG_ROUTINES(ROUTINE_VALUE) ROUTINES } Routine;
 #undef ROUTINE_VALUE
 enum { LAPACK_ROUTINES = FORWARD };       /* before it: lapack.c; from there on, lanes alone */
+enum { LANE_ROUTINES = EXPM };            /* before it: tables of LaneKernels; from there on of FunctionKernels */
 enum { FIRST_FACTORIZATION = LU_FACTOR }; /* from there on: factorization.c; LU_FACTOR and SLOGDET are for lanes, too */
 
 #define ROUTINE_NAME(value, name) #name,

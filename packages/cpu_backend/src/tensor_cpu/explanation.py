@@ -33,6 +33,7 @@ _IN_WORDS: Final = {
     "joining.native": "native copy",
     "linalg.batched_simd": "kernel with a matrix in each lane of a register",
     "linalg.factorization": "native loop over LAPACK calls",
+    "linalg.functions.native": "kernel with a matrix in each lane of a register",
     "linalg.lapack": "native loop over LAPACK calls",
     "linalg.triangular_simd": "kernel with a matrix in each lane of a register",
     "linalg.variants.systems": "kernel with a matrix in each lane of a register",

@@ -148,6 +148,9 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(
             ("hessenberg", "ldl", "lu_factor", "qr_pivoted", "schur"), Row("linalg.factors", _FACTORIZATION)
         ),
+        **dict.fromkeys(
+            ("expm", "sqrtm_iterated"), Row("linalg.functions.numpy", ("linalg.functions.native",))
+        ),
         "lstsq": Row("linalg.least_squares", ("linalg.batched_simd",)),
         "lu_complete": Row("linalg.elimination", _FACTORIZATION),
         "slogdet": Row("linalg.numpy", ("linalg.batched_simd", *_FACTORIZATION)),

@@ -11,6 +11,7 @@ _KERNELS: Final = (
     "eigh",
     "eigvals",
     "eigvalsh",
+    "expm",
     "hessenberg",
     "inv",
     "ldl",
@@ -26,8 +27,15 @@ _KERNELS: Final = (
     "svd",
     "svdvals",
 )
-_OPTIONS: Final = ("eigh_range", "lu_complete", "qr_complete", "svd_full", "triangular_solve_checked")
-"""Kernels that options of operations ask for."""
+_OPTIONS: Final = (
+    "eigh_range",
+    "lu_complete",
+    "qr_complete",
+    "sqrtm_iterated",
+    "svd_full",
+    "triangular_solve_checked",
+)
+"""Kernels that options of operations ask for, or that have a result for some operands only."""
 _FAILING: Final = ("cholesky", "inv", "solve")
 """Operations that have a kernel which tells for which matrices they have no result."""
 _OVERWRITING: Final = (*_FAILING, "eigh", "lu_factor", "qr", "svd", "triangular_solve")
@@ -44,7 +52,6 @@ _COMPOSED: Final = (
     "diagonal",
     "eigs",
     "eigsh",
-    "expm",
     "expm_multiply",
     "funm",
     "gmres",

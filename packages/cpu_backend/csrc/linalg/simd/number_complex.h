@@ -74,6 +74,20 @@ INLINE Number divide(Number x, Divisor y) {
     return (Number){product.re / y.square, product.im / y.square};
 }
 
+/* The same with one division for all; for linalg_whole.h. */
+typedef struct {
+    Number unit;
+    Quotient square;
+    Lane scale;
+} PivotDivisor;
+INLINE PivotDivisor pivot_divisor(Number x) {
+    const Divisor by = divisor(x);
+    return (PivotDivisor){conjugate(by.unit), quotient_by(by.square), by.scale};
+}
+INLINE Number divide_by_pivot(Number x, PivotDivisor y) {
+    return divide_by(times(scaled(x, y.scale), y.unit), y.square);
+}
+
 /* One element, a divisor of such, and a column's factor: the number, and i times its conjugate; for linalg_columns.h,
  * where rows of one matrix lie in the lanes, real and imaginary parts in turns. */
 typedef double Element __attribute__((vector_size(16)));

@@ -44,6 +44,11 @@ typedef Lane Divisor;
 INLINE Divisor divisor(Number x) { return x; }
 INLINE Number divide(Number x, Divisor y) { return x / y; }
 
+/* The same with one division for all; for linalg_whole.h. */
+typedef Quotient PivotDivisor;
+INLINE PivotDivisor pivot_divisor(Number x) { return quotient_by(x); }
+INLINE Number divide_by_pivot(Number x, PivotDivisor y) { return quotient(x, y); }
+
 /* One element, a divisor of such, and a column's factor; for linalg_columns.h. */
 typedef double Element;
 typedef double ElementDivisor;

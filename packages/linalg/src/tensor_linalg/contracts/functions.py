@@ -17,5 +17,14 @@ KERNELS: Final = declare(
             "sign [B...], and logabsdet [B...] real; each owned and compact",
             CheckParams,
         ),
+        Contract("expm", "Exponentials.", SQUARE, f"[N, N, B...]; {OWNED}", CheckParams),
+        Contract(
+            "sqrtm_iterated",
+            "Principal square roots, where an iteration finds them.",
+            SQUARE,
+            f"[N, N, B...], {OWNED}; and I32 [B...], 0 where the square of the root is the matrix to nearly all "
+            "digits, 2 where the root may be anything",
+            CheckParams,
+        ),
     ]
 )

@@ -14,9 +14,11 @@ from tensor_linalg.operands import floating, holds, require_finite
 from tensor_linalg.products import matmul, matvec, mT
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.systems import solve
+from tensor_linalg.specs.functions import EXPM
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops import complex_parts, exponential
@@ -31,6 +33,8 @@ from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 T = TypeVar("T", bound=TensorScalar)
+SMALL: Final = 16
+"""Rows up to which exponentials and square roots ask for kernels; of larger matrices products take the time."""
 _PADE: Final = (
     64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
     10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
@@ -75,7 +79,7 @@ def expm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
 
     Source: Al-Mohy and Higham, A new scaling and squaring algorithm for the matrix exponential, SIAM J. Matrix Anal.
-    Appl. 31 (2009), 970-989, with the approximant of degree 13 alone; Higham, Functions of Matrices, SIAM 2008, §10.3.
+    Appl. 31 (2009), 970-989; Higham, Functions of Matrices, SIAM 2008, §10.3.
 
     >>> import tensor_runtime as tr
     >>> expm(tr.tensor([[0.0, 1.0], [0.0, 0.0]])).to_numpy().tolist()
@@ -83,7 +87,20 @@ def expm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
     """
     if check is not True and asks_for_mask(check):
         return masked_result("expm", lambda x: expm(x, check=False), a, out=out)
-    return placed("expm", cast_back(_exponential(prepared("expm", a, check)), a.dtype), out, a)
+    checked = check is True or flag("expm", "check", check)
+    if square_axes("expm", unwrap("expm", a)[0].shape)[0] <= SMALL:
+        return execute_with_params(EXPM, a, checked, out)
+    return placed("expm", by_squaring("expm", a, checked), out, a)
+
+
+def by_squaring(operation: str, a: Tensor, check: bool, /) -> Tensor:
+    """Exponentials of matrices of any size, by products and systems of the backend.
+
+    >>> import tensor_runtime as tr
+    >>> by_squaring("expm", tr.zeros((1, 1)), True).to_numpy().tolist()
+    [[1.0]]
+    """
+    return cast_back(_exponential(prepared(operation, a, check)), a.dtype)
 
 
 @overload

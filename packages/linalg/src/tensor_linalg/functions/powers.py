@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
 from tensor_linalg.operands import with_batch
-from tensor_linalg.products import matmul
+from tensor_linalg.products import MATMUL, matmul
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
+from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.out import Out
+from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
@@ -116,36 +118,57 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
         raise ArgumentError(
             f"{name}: found a {type(matrices).__name__}; accepted: a sequence of two tensors or more", operation=name
         )
+    if len(matrices) < 2:
+        raise ArgumentError(f"{name}: {len(matrices)} matrices; accepted: two or more", operation=name)
+    row, column, steps = _chain_of(tuple([unwrap(name, one)[0].shape for one in matrices]))
     given: list[Tensor] = list(matrices)
-    if len(given) < 2:
-        raise ArgumentError(f"{name}: {len(given)} matrices; accepted: two or more", operation=name)
-    shapes = [unwrap(name, one)[0].shape for one in given]
-    row, column = len(shapes[0]) == 1, len(shapes[-1]) == 1
     if row:
         given[0] = expand_dims(given[0], 0)
     if column:
         given[-1] = expand_dims(given[-1], 1)
-    sides = [matrix_axes(name, one.shape)[:2] for one in given]
+    for left, right in steps:
+        given.append(execute_binary(MATMUL, given[left], given[right]))
+    found = given[-1]
+    if row or column:
+        found = squeeze(found, [axis for axis, gone in ((0, row), (1, column)) if gone])
+    return found if out is None else placed(name, found, out, *matrices)
+
+
+class _Chain(NamedTuple):
+    """Whether a row comes first and a column last, and which are multiplied; each product comes behind the others."""
+
+    row: bool
+    column: bool
+    steps: tuple[tuple[int, int], ...]
+
+
+@lru_cache(256)
+def _chain_of(shapes: tuple[Shape, ...]) -> _Chain:
+    name = "multi_dot"
+    row, column = len(shapes[0]) == 1, len(shapes[-1]) == 1
+    whole_shapes = [(1, *shapes[0]) if row else shapes[0], *shapes[1:-1], (*shapes[-1], 1) if column else shapes[-1]]
+    sides = [matrix_axes(name, shape)[:2] for shape in whole_shapes]
     for k, ((_, inner), (outer, _)) in enumerate(pairwise(sides)):
         if inner != outer:
             raise ShapeError(
                 f"{name}: matrices {k} and {k + 1} of shapes {shapes[k]} and {shapes[k + 1]} do not fit; "
                 "accepted: [M, K, B...] and [K, L, B...], batch axes last",
                 operation=name,
-                shapes=tuple(shapes),
+                shapes=shapes,
             )
-    parts = _split_of((sides[0][0], *(n for _, n in sides)))
+    parts = cheapest_split((sides[0][0], *(n for _, n in sides)))
+    steps: list[tuple[int, int]] = []
 
-    def product(start: int, stop: int) -> Tensor:
-        """Of the matrices from ``start`` to ``stop``, which is not among them."""
+    def product(start: int, stop: int) -> int:
+        """The place of that of the matrices from ``start`` to ``stop``, which is not among them."""
         if stop - start == 1:
-            return given[start]
+            return start
         middle = parts[start, stop]
-        return matmul(product(start, middle), product(middle, stop))
+        steps.append((product(start, middle), product(middle, stop)))
+        return len(shapes) + len(steps) - 1
 
-    found = product(0, len(given))
-    axes = [axis for axis, gone in ((0, row), (1, column)) if gone]
-    return placed(name, squeeze(found, axes) if axes else found, out, *matrices)
+    product(0, len(shapes))
+    return _Chain(row, column, tuple(steps))
 
 
 def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:
@@ -171,7 +194,3 @@ def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:
             )
             cost[start, stop], parts[start, stop] = price, middle
     return parts
-
-
-_split_of: Final = lru_cache(256)(cheapest_split)
-"""The same, kept for the latest extents."""

@@ -12,7 +12,7 @@ from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigh, schur
 from tensor_linalg.functions.determinants import slogdet
-from tensor_linalg.functions.exponentials import cast_back, identities, prepared
+from tensor_linalg.functions.exponentials import SMALL, cast_back, identities, prepared
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import first, floating, holds, require_finite, unit_of
 from tensor_linalg.products import matmul, mH
@@ -20,14 +20,16 @@ from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.systems import solve
 from tensor_linalg.solving.triangular import triangular_solve
+from tensor_linalg.specs.functions import SQRTM_ITERATED
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
-from tensor_runtime.ops.comparison import equal, greater, less, less_equal
+from tensor_runtime.ops.comparison import equal, greater, less, less_equal, not_equal
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.joining import concatenate, stack
@@ -106,12 +108,10 @@ def sqrtm(
     """
     if check is not True and asks_for_mask(check):
         return masked_result("sqrtm", lambda x: sqrtm(x, hermitian=hermitian, check=False), a, out=out)
-    wide = prepared("sqrtm", a, check)
     if flag("sqrtm", "hermitian", hermitian):
-        found = _of_positive("sqrtm", wide, exponential.sqrt, unit_of(a.dtype))
-    else:
-        found = _root("sqrtm", wide)
-    return placed("sqrtm", cast_back(found, a.dtype), out, a)
+        found = _of_positive("sqrtm", prepared("sqrtm", a, check), exponential.sqrt, unit_of(a.dtype))
+        return placed("sqrtm", cast_back(found, a.dtype), out, a)
+    return placed("sqrtm", _root("sqrtm", a, check is True or flag("sqrtm", "check", check)), out, a)
 
 
 @overload
@@ -167,7 +167,7 @@ def logm(
         far = greater(one_norm(subtract(wide, one)), _NEAR)
         if not holds(any(far)):
             break
-        wide = where(far, _root("logm", where(far, wide, one)), wide)
+        wide = where(far, _root("logm", where(far, wide, one), False), wide)
         twice = where(far, 2.0, 1.0)
         factor = twice if factor is None else multiply(factor, twice)
     rest = subtract(wide, one)
@@ -266,17 +266,28 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
         if holds(any(bad)):
             batch = first(bad)
             kind = "definite" if unit is None else "semidefinite"
-            raise NotPositiveDefiniteError(
+            text = (
                 f"{operation}: the matrix{f' at batch index {batch}' if batch else ''} has the eigenvalue "
-                f"{smallest[batch].item():.3g}; accepted: positive {kind} matrices with hermitian=True",
-                operation=operation,
-                batch_index=batch,
-                element_index=None,
+                f"{smallest[batch].item():.3g}; accepted: positive {kind} matrices with hermitian=True"
             )
+            raise NotPositiveDefiniteError(text, operation=operation, batch_index=batch, element_index=None)
     return _with_values(vectors, function(values))
 
 
-def _root(operation: str, a: Tensor) -> Tensor:
+def _root(operation: str, a: Tensor, check: bool) -> Tensor:
+    """Of small matrices by a kernel; the few that it does not find, and larger ones, by :func:`_composed_root`."""
+    if square_axes(operation, unwrap(operation, a)[0].shape)[0] > SMALL:
+        return cast_back(_composed_root(operation, prepared(operation, a, check)), a.dtype)
+    root, status = execute_parts(SQRTM_ITERATED, a, check)
+    if not holds(any(status) if status.rank else status):
+        return root
+    lost = not_equal(status, 0)
+    wide = prepared(operation, a, False)
+    others = _composed_root(operation, where(lost, wide, identities(wide)))
+    return where(lost, cast_back(others, a.dtype), root)
+
+
+def _composed_root(operation: str, a: Tensor) -> Tensor:
     """By Denman and Beavers' iteration; where it has no limit, or one whose square is not A, by Schur's decomposition.
 
     Of a real matrix that is the real part, whose square is A where no eigenvalue lies on the negative real axis.
@@ -284,18 +295,18 @@ def _root(operation: str, a: Tensor) -> Tensor:
     if 0 in a.shape:
         return copy(a)
     with failing_as(operation):
-        x, lost = _iterated_root(a)
+        x, lost = iterated_root(a)
     real = a.dtype.kind != "complex"
     remedy = _REMEDY if real else _REMEDY_COMPLEX
     if real and holds(any(lost)):
         raise _without_root(operation, lost, remedy)
-    lost = logical_or(lost, _misses(x, a, a.shape[0] * _DRIFT))
+    lost = logical_or(lost, misses(x, a))
     if not holds(any(lost)):
         return x
     rest = where(lost, a, identities(a))
     others, singular = _schur_root(rest)
     others = complex_parts.real(others) if real else others
-    without = _misses(others, rest, _HALF_OF_THE_DIGITS)
+    without = misses(others, rest, _HALF_OF_THE_DIGITS)
     if operation == "logm":
         without = logical_or(without, singular)
     if holds(any(without)):
@@ -303,19 +314,30 @@ def _root(operation: str, a: Tensor) -> Tensor:
     return where(lost, others, x)
 
 
-def _misses(x: Tensor, a: Tensor, part: float) -> Tensor:
-    """Where the square of x is farther from A than that part of A's norm, or is NaN."""
+def misses(x: Tensor, a: Tensor, part: float | None = None, /) -> Tensor:
+    """Where the square of x is farther from A than a part of A's norm, by default some rounding units, or is NaN.
+
+    >>> import tensor_runtime as tr
+    >>> misses(tr.eye(2), tr.full((2, 2), 1.0)).item()
+    True
+    """
+    part = a.shape[0] * _DRIFT if part is None else part
     distance = one_norm(subtract(matmul(x, x), a))
     return logical_not(less_equal(distance, multiply(one_norm(a), part)))
 
 
-def _iterated_root(a: Tensor) -> tuple[Tensor, Tensor]:
+def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
     """X goes to the root, and M, X times its partner, to the identity; and which have no limit.
 
     Rounding parts X from M where X is ill-conditioned, so that M tells nothing of how near X is to a root.
 
     Those without limit go on as identities, and those that are found stay as they are, so that each has the steps that
     it has alone.
+
+    >>> import tensor_runtime as tr
+    >>> root, lost = iterated_root(tr.tensor([[4.0]]))
+    >>> root.item(), lost.item()
+    (2.0, False)
     """
     size = a.shape[0]
     one = identities(a)
@@ -371,11 +393,8 @@ def _below(column: Tensor, size: int) -> Tensor:
 def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
     batch = first(bad)
     which = f" at batch index {batch}" if batch else ""
-    found = "has no square root that can be found" if remedy is _REMEDY_COMPLEX else "has no limit"
-    iterated = "the matrix" if remedy is _REMEDY_COMPLEX else "the iteration for the square root of the matrix"
-    return NotConvergedError(
-        f"{operation}: {iterated}{which} {found}; {remedy}",
-        operation=operation,
-        batch_index=batch,
-        element_index=None,
-    )
+    text = f"the iteration for the square root of the matrix{which} has no limit"
+    if remedy is _REMEDY_COMPLEX:
+        text = f"the matrix{which} has no square root that can be found"
+    text = f"{operation}: {text}; {remedy}"
+    return NotConvergedError(text, operation=operation, batch_index=batch, element_index=None)

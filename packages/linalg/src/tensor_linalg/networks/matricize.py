@@ -1,14 +1,17 @@
-"""A tensor as matrices between two groups of its axes, and back."""
+"""A tensor as matrices between two groups of its axes."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_core.shapes import normalize_axis
 from tensor_runtime.dispatch.arguments import wholes
+from tensor_runtime.form import Shape
+
+_WRITTEN: Final = frozenset({int, type(None)})
 
 
 class Groups(NamedTuple):
@@ -17,6 +20,41 @@ class Groups(NamedTuple):
     left: tuple[int, ...]
     right: tuple[int, ...]
     batch: tuple[int, ...]
+
+
+class Matricization(NamedTuple):
+    """What a tensor of a shape becomes, between groups of its axes."""
+
+    order: tuple[int, ...] | None
+    """Of the axes, None where it is theirs already."""
+    matrix: Shape
+    """[M, N, B...]."""
+    rows: Shape
+    columns: Shape
+    batch: Shape
+
+
+def matricization(operation: str, shape: Shape, left: Any, right: Any, batch: Any, /) -> Matricization:
+    """The same for the axes as they were written; errors as for :func:`groups`.
+
+    >>> matricization("split", (2, 3, 4), (0, -1), None, ()).matrix
+    (8, 3)
+    """
+    for axes in (left, right, batch):
+        if type(axes) not in _WRITTEN and not (type(axes) is tuple and all(type(axis) is int for axis in axes)):
+            return _matricization(operation, shape, left, right, batch)
+    return _kept_matricization(operation, shape, left, right, batch)
+
+
+def _matricization(operation: str, shape: Shape, left: Any, right: Any, batch: Any) -> Matricization:
+    axes = groups(operation, len(shape), left, right, batch)
+    order = (*axes.left, *axes.right, *axes.batch)
+    rows, columns, rest = (tuple(shape[axis] for axis in group) for group in axes)
+    moved = None if order == tuple(range(len(shape))) else order
+    return Matricization(moved, (prod(rows), prod(columns), *rest), rows, columns, rest)
+
+
+_kept_matricization: Final = lru_cache(256)(_matricization)
 
 
 def groups(operation: str, rank: int, left: Any, right: Any, batch: Any, /) -> Groups:
@@ -52,13 +90,14 @@ def _axes(operation: str, rank: int, axes: Any) -> tuple[int, ...]:
     return tuple(normalize_axis(axis, rank, operation) for axis in wholes(operation, "axes", axes))
 
 
-def matricized(x: tr.Tensor, axes: Groups, /) -> tr.Tensor:
-    """[M, N, B...]: a view, unless the axes of a group do not follow one another in column-major order.
+def unraveled(number: int, extents: Shape, /) -> tuple[int, ...]:
+    """The indices of an element that was counted in column-major order.
 
-    >>> matricized(tr.zeros((2, 3, 4)), Groups((0, 1), (2,), ())).shape
-    (6, 4)
+    >>> unraveled(3, (2, 3))
+    (1, 1)
     """
-    order = (*axes.left, *axes.right, *axes.batch)
-    moved = x if order == tuple(range(x.rank)) else tr.permute_axes(x, order)
-    rows, columns = (prod(x.shape[axis] for axis in group) for group in axes[:2])
-    return moved.reshape((rows, columns, *(x.shape[axis] for axis in axes.batch)))
+    index = []
+    for extent in extents:
+        number, one = divmod(number, extent)
+        index.append(one)
+    return tuple(index)

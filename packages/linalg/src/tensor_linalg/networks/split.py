@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, Literal, NamedTuple, overload
 
 import tensor_runtime as tr
@@ -14,7 +14,7 @@ from tensor_linalg.decompositions.eigh import DRIVERS as EIGH_DRIVERS
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.decompositions.svd import DRIVERS as SVD_DRIVERS
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, without_failures
-from tensor_linalg.networks.matricize import groups, matricized
+from tensor_linalg.networks.matricize import matricization, unraveled
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.operands import holds, require_finite
@@ -201,14 +201,18 @@ def split(
         multiplets=multiplets,
         renormalize=renormalize,
     )
-    how = _asked(method, absorb, discarding, check, positive, driver, gauge)
+    asked: Any = method, absorb, discarding, check, positive, driver, gauge
+    try:
+        how = _asked(*asked) if isinstance(gauge, tr.Tensor) else _asked_before(*asked)
+    except TypeError:  # an option that has no hash
+        how = _asked(*asked)
     if not isinstance(tensor, tr.Tensor):
         raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor", operation="split")
-    axes = groups("split", tensor.rank, left_axes, right_axes, batch_axes)
-    matrix = matricized(tensor, axes)
-    rows, columns, batch = (tuple(tensor.shape[axis] for axis in group) for group in axes)
+    order, shape, rows, columns, batch = matricization("split", tensor.shape, left_axes, right_axes, batch_axes)
+    matrix = tensor if order is None else tr.permute_axes(tensor, order)
+    matrix = matrix if matrix.shape == shape else matrix.reshape(shape)
     floating_form("split", tensor)
-    with failing_as("split", lambda i, j: (*_unraveled(i, rows), *_unraveled(j, columns)), "tensor"):
+    with failing_as("split", lambda i, j: (*unraveled(i, rows), *unraveled(j, columns)), "tensor"):
         left, right, s, discarded, status = _METHODS[method].decompose(matrix, how)
     if discarded is None:
         discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)
@@ -217,10 +221,15 @@ def split(
         s = None if s is None else without_failures(s, status)
     if not is_raw(gauge):
         left, right = _turned(left, right, gauge, (*rows, left.shape[1], *batch))
-    left = tr.to_contiguous(left).reshape((*rows, left.shape[1], *batch))
-    right = tr.to_contiguous(right).reshape((right.shape[0], *columns, *batch))
+    left = _shaped(left, (*rows, left.shape[1], *batch))
+    right = _shaped(right, (right.shape[0], *columns, *batch))
     found = SplitResult(left, s, right, discarded)
     return delivered("split", found if status is None else MaskedResult(found, status), out, tensor)
+
+
+def _shaped(x: tr.Tensor, shape: tuple[int, ...]) -> tr.Tensor:
+    x = tr.to_contiguous(x)
+    return x if x.shape == shape else x.reshape(shape)
 
 
 def _asked(
@@ -260,6 +269,9 @@ def _asked(
     return _How(absorb, discarding, "mask" if masked else flag("split", "check", check), positive, driver)
 
 
+_asked_before: Final = lru_cache(256, typed=True)(_asked)
+
+
 def _turned(
     left: tr.Tensor, right: tr.Tensor, gauge: str | tr.Tensor, shape: tuple[int, ...]
 ) -> tuple[tr.Tensor, tr.Tensor]:
@@ -274,15 +286,6 @@ def _turned(
         gauge = gauge.reshape(left.shape)
     left, phases = turned("split", left, gauge)
     return left, tr.multiply(right, tr.expand_dims(tr.conj(phases), 1))
-
-
-def _unraveled(number: int, extents: tuple[int, ...]) -> tuple[int, ...]:
-    """The indices of an element that was counted in column-major order."""
-    index = []
-    for extent in extents:
-        number, one = divmod(number, extent)
-        index.append(one)
-    return tuple(index)
 
 
 def _svd(a: tr.Tensor, how: _How) -> _Factors:

@@ -6,6 +6,7 @@ than calls would; of a batch everything is computed where it lies, and one numbe
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import accumulate
 from math import inf
 from typing import Any, Final, NamedTuple
@@ -39,7 +40,16 @@ class Kept(NamedTuple):
     discarded: tr.Tensor
 
 
-def truncation(operation: str, /, **options: Any) -> Truncation:
+def truncation(
+    operation: str,
+    /,
+    max_rank: int | None = None,
+    cutoff: float | None = None,
+    relative: bool = True,
+    norm: float = 2,
+    multiplets: str = "keep",
+    renormalize: bool = False,
+) -> Truncation:
     """Options as users write them, checked.
 
     Raises:
@@ -48,7 +58,13 @@ def truncation(operation: str, /, **options: Any) -> Truncation:
     >>> truncation("split", max_rank=4).max_rank
     4
     """
-    how = Truncation(**options)
+    try:
+        return _checked(operation, max_rank, cutoff, relative, norm, multiplets, renormalize)
+    except TypeError:  # what has no hash, such as a tensor
+        return _as_checked(operation, Truncation(max_rank, cutoff, relative, norm, multiplets, renormalize))
+
+
+def _as_checked(operation: str, how: Truncation) -> Truncation:
     max_rank, cutoff = how.max_rank, how.cutoff
     if max_rank is not None:
         max_rank = whole(operation, "max_rank", max_rank)
@@ -71,6 +87,11 @@ def truncation(operation: str, /, **options: Any) -> Truncation:
     )
 
 
+@lru_cache(256, typed=True)
+def _checked(operation: str, *options: Any) -> Truncation:
+    return _as_checked(operation, Truncation(*options))
+
+
 def kept(s: tr.Tensor, how: Truncation, /) -> Kept:
     """The values that stay, as many as the matrix of the batch that needs most, and what is lost.
 
@@ -90,13 +111,29 @@ def kept(s: tr.Tensor, how: Truncation, /) -> Kept:
 
 
 def _kept_of_one(s: tr.Tensor, how: Truncation) -> Kept:
-    values: list[float] = numbers(s)
-    most = len(values)
+    (most,) = s.shape
     limit = most if how.max_rank is None else min(how.max_rank, most)
+    if limit == most and how.cutoff is None:
+        return Kept(most, s, tr.full((), 0.0, dtype=s.dtype, placement=s.placement))
+    values: list[float] = numbers(s)
     scale = values[0] if values and values[0] > 0 else 1.0
     t = [value / scale for value in values]
-    gap = _GAP * unit_of(s.dtype)
     rank = limit
+    if how.cutoff is not None or how.multiplets == "drop":
+        rank = _rank_of_one(t, scale, limit, _GAP * unit_of(s.dtype), how)
+    squares = [x * x for x in t]
+    lost, whole_weight = sum(squares[rank:]), sum(squares)
+    share = lost / whole_weight if whole_weight else 0.0
+    stay = s if rank == most else s[:rank]
+    if how.renormalize and rank < most and share < 1:
+        stay = tr.multiply(stay, (1 - share) ** -0.5)
+    weight = share if how.relative else lost * scale * scale
+    return Kept(rank, stay, tr.full((), weight, dtype=s.dtype, placement=s.placement))
+
+
+def _rank_of_one(t: list[float], scale: float, limit: int, gap: float, how: Truncation) -> int:
+    """How many values stay where a cutoff or multiplets decide, up to the limit."""
+    most, rank = len(t), limit
     if how.cutoff is not None and most:
         rank = _needed_of_one(t, scale, how.cutoff, how)
         if how.multiplets != "cut":
@@ -104,13 +141,7 @@ def _kept_of_one(s: tr.Tensor, how: Truncation) -> Kept:
         rank = min(rank, limit)
     if how.multiplets == "drop" and rank == limit < most:
         rank = next((k for k in range(limit, 0, -1) if _apart(t[k - 1], t[k], gap)), limit)
-    lost, whole_weight = sum(x * x for x in t[rank:]), sum(x * x for x in t)
-    share = lost / whole_weight if whole_weight else 0.0
-    stay = s[:rank]
-    if how.renormalize and rank < most and share < 1:
-        stay = tr.multiply(stay, (1 - share) ** -0.5)
-    weight = share if how.relative else lost * scale * scale
-    return Kept(rank, stay, tr.full((), weight, dtype=s.dtype, placement=s.placement))
+    return rank
 
 
 def _apart(value: float, next_value: float, gap: float) -> bool:

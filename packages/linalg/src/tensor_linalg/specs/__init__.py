@@ -21,7 +21,7 @@ from tensor_linalg.specs.decompositions import (
     SVD_FULL,
     SVDVALS,
 )
-from tensor_linalg.specs.functions import DET, SLOGDET
+from tensor_linalg.specs.functions import DET, EXPM, SLOGDET, SQRTM_ITERATED
 from tensor_linalg.specs.overwriting import (
     CHOLESKY_OVERWRITING,
     EIGH_OVERWRITING,
@@ -45,6 +45,7 @@ __all__ = [
     "EIGH_OVERWRITING",
     "EIGVALS",
     "EIGVALSH",
+    "EXPM",
     "HESSENBERG",
     "INV",
     "INV_OVERWRITING",
@@ -60,6 +61,7 @@ __all__ = [
     "QR_PIVOTED",
     "SCHUR",
     "SLOGDET",
+    "SQRTM_ITERATED",
     "SOLVE",
     "SOLVE_OVERWRITING",
     "SOLVE_BANDED",

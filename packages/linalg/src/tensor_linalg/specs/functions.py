@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tensor_core.dtypes import DType
+from tensor_core.dtypes import I32, DType
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import square_axes
 from tensor_runtime.form import Shape
@@ -29,8 +29,31 @@ def slogdet_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape,
     return batch, batch
 
 
+def same_square_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
+    """``[N, N, B...]``.
+
+    >>> same_square_shape("expm", (3, 3, 10), True)
+    (3, 3, 10)
+    """
+    square_axes(operation, shape)
+    return shape
+
+
+def with_status_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
+    """``[N, N, B...]`` and ``[B...]``.
+
+    >>> with_status_shapes("sqrtm", (3, 3, 10), True)
+    ((3, 3, 10), (10,))
+    """
+    return shape, square_axes(operation, shape)[1]
+
+
 def _with_logarithms(dtype: DType, /) -> tuple[DType, DType]:
     return dtype, dtype.component
+
+
+def _with_status(dtype: DType, /) -> tuple[DType, DType]:
+    return dtype, I32
 
 
 DET: Final = LinalgSpec("det", total=True, result_shape=det_shape)
@@ -39,5 +62,13 @@ SLOGDET: Final = LinalgSpec(
     total=True,
     result_dtype=_with_logarithms,
     result_shape=slogdet_shapes,
+)
+EXPM: Final = LinalgSpec("expm", total=True, result_shape=same_square_shape)
+SQRTM_ITERATED: Final = LinalgSpec(
+    "sqrtm",
+    kernel="sqrtm_iterated",
+    total=True,
+    result_dtype=_with_status,
+    result_shape=with_status_shapes,
 )
 """The params of each is ``check``: whether the elements are first checked to be finite."""

@@ -1,0 +1,1 @@
+"""Functions of square matrices: exponentials and square roots."""
