@@ -147,6 +147,20 @@ INLINE Lane rough_inverse_root(Lane x) { return 1.0 / root(x); }
 INLINE Lane inverse_root(Lane x) { return 1.0 / root(x); }
 #endif
 
+/* The root of a normal number, to little more than half a rounding unit, and 1 over it. */
+typedef struct {
+    Lane root, inverse;
+} Root;
+INLINE Root root_and_inverse(Lane x) {
+#if LANES == 8
+    const Lane over = inverse_root(x), near = x * over;
+    return (Root){near + 0.5 * over * (Lane)_mm512_fnmadd_pd(near, near, x), over};
+#else
+    const Lane exact = root(x);
+    return (Root){exact, 1.0 / exact};
+#endif
+}
+
 /* A divisor of several numbers. Where products are fused the remainder is exact, and what it corrects is the rounded
  * quotient (Markstein 1990) unless it is subnormal. */
 typedef struct {

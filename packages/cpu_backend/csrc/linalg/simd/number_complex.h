@@ -51,7 +51,7 @@ INLINE Number inner_product(const InnerProduct *sums) {
 
 INLINE Lane square_of_imaginary(Number x) { return x.im * x.im; }
 INLINE Number reciprocal(Number x) { /* of sizes far from the ends of the range */
-    return divide_by_real(conjugate(x), x.re * x.re + x.im * x.im);
+    return scaled(conjugate(x), inverse(x.re * x.re + x.im * x.im));
 }
 
 /* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */

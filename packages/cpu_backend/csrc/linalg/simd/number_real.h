@@ -33,7 +33,7 @@ INLINE void add_odd_inner(InnerProduct *sums, Number x, Number y) { sums->odd +=
 INLINE Number inner_product(const InnerProduct *sums) { return sums->even + sums->odd; }
 
 INLINE Lane square_of_imaginary(Number x) { return (void)x, broadcast(0.0); }
-INLINE Number reciprocal(Number x) { return 1.0 / x; } /* of sizes far from the ends of the range */
+INLINE Number reciprocal(Number x) { return inverse(x); } /* of sizes far from the ends of the range */
 
 /* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */
 INLINE Lane rough_size(Number x) { return size_of(x); }
