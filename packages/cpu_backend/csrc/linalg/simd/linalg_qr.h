@@ -1,11 +1,11 @@
 /* QR decomposition by Householder reflections H = I - tau v vᴴ, as LAPACK makes them (xGEQR2, xLARFG, xORG2R):
  * the diagonal of R is real, and its sign is the opposite of that of the diagonal element (alpha) that a reflection
  * replaces. A column that is zero below the diagonal is left as it is, unless alpha is complex: a reflection makes that
- * real, too. LAPACK reflects whenever anything is left below the diagonal; here what is smaller than 2^-200 of its
- * column counts as zero, so the sign differs there.
+ * real, too. LAPACK reflects whenever anything is left below the diagonal; here what is smaller than about 2^-200 of
+ * its column, 2^-180 at most, counts as zero, so the sign differs there.
  *
- * Columns are scaled by powers of two first. That changes no reflection, keeps every sum of squares in range, and
- * makes what is far smaller than its column negligible.
+ * Columns far from 1 are scaled by powers of two first. That changes no reflection, keeps every sum of squares in range,
+ * and makes what is far smaller than its column negligible.
  */
 
 /* Replaces the columns of a by R above the diagonal, and by the vectors of the reflections on it and below. */
