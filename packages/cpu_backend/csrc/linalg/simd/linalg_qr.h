@@ -30,7 +30,7 @@ INLINE void qr_reflect_column(const Number *v, Number tau, Number *column, int r
         if (i % 2 == 0) add_inner(&sums, v[i], x[i]);
         else add_odd_inner(&sums, v[i], x[i]);
     }
-    const Number factor = times(inner_product(&sums), tau);
+    const Number factor = times_in_order(inner_product(&sums), tau);
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++) column[i] = subtract_product(x[i], v[i], factor);
 }

@@ -10,14 +10,14 @@ static const double NOTHING = 0x1p-400; /* a square that counts as zero, in a ma
 /* The reflection with Hᴴ x = beta e1 and a real beta, as LAPACK's xLARFG makes it: x becomes v. */
 INLINE Lane reflection(Number *x, int count, Number *tau) {
     const Number alpha = x[0], zero = number(broadcast(0.0));
-    Lane odd = square_of_imaginary(alpha), even = broadcast(0.0);
+    Lane odd = broadcast(0.0), even = odd;
     int row = 1;
     for (; row + 2 <= count; row += 2) {
         odd = add_square(odd, x[row]);
         even = add_square(even, x[row + 1]);
     }
     if (row < count) odd = add_square(odd, x[row]);
-    const Lane real = real_part(alpha), rest = odd + even;
+    const Lane real = real_part(alpha), rest = odd + even + square_of_imaginary(alpha);
     const Mask useful = greater(rest, broadcast(NOTHING));
     const Root norm = root_and_inverse(pick(useful, real * real + rest, broadcast(1.0)));
     const Lane beta = with_sign(norm.root, -real);
@@ -41,7 +41,7 @@ INLINE void reflect_few(const Number *v, Number tau, Number *columns, Index stri
             add_odd_inner(sums + c, v[i + 1], columns[c * stride + i + 1]);
         }
     for (int c = 0; i < rows && c < few; c++) add_inner(sums + c, v[i], columns[c * stride + i]);
-    for (int c = 0; c < few; c++) factors[c] = times(inner_product(sums + c), tau);
+    for (int c = 0; c < few; c++) factors[c] = times_in_order(inner_product(sums + c), tau);
     for (i = 0; i < rows; i++)
         for (int c = 0; c < few; c++)
             columns[c * stride + i] = subtract_product(columns[c * stride + i], v[i], factors[c]);

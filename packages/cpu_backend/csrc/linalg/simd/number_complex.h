@@ -17,6 +17,9 @@ INLINE Number scaled(Number x, Lane factor) { return (Number){x.re * factor, x.i
 INLINE Number divide_by_real(Number x, Lane y) { return (Number){x.re / y, x.im / y}; }
 INLINE Number divide_by(Number x, Quotient y) { return (Number){quotient(x.re, y), quotient(x.im, y)}; }
 INLINE Number times(Number x, Number y) { return (Number){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
+INLINE Number times_in_order(Number x, Number y) { /* the same bits wherever it is compiled */
+    return (Number){fused(-x.im, y.im, x.re * y.re), fused(x.im, y.re, x.re * y.im)};
+}
 INLINE Number subtract(Number x, Number y) { return (Number){x.re - y.re, x.im - y.im}; }
 INLINE Number add_product(Number sum, Number x, Number y) {
     return (Number){sum.re + x.re * y.re - x.im * y.im, sum.im + x.re * y.im + x.im * y.re};

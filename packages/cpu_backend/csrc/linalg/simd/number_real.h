@@ -15,6 +15,7 @@ INLINE Number scaled(Number x, Lane factor) { return x * factor; }
 INLINE Number divide_by_real(Number x, Lane y) { return x / y; }
 INLINE Number divide_by(Number x, Quotient y) { return quotient(x, y); }
 INLINE Number times(Number x, Number y) { return x * y; }
+INLINE Number times_in_order(Number x, Number y) { return x * y; }
 INLINE Number subtract(Number x, Number y) { return x - y; }
 INLINE Number add_product(Number sum, Number x, Number y) { return sum + x * y; }
 INLINE Number subtract_product(Number sum, Number x, Number y) { return sum - x * y; }
