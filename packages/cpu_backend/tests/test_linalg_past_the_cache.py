@@ -1,4 +1,4 @@
-"""Factors and inverses of small matrices that are written past the caches: the bits are those of results that are not."""
+"""Factors and inverses of small matrices that are written past the caches have the bits of those that are not."""
 
 from __future__ import annotations
 

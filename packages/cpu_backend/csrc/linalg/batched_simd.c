@@ -22,13 +22,13 @@ static const Index WORTH_A_THREAD = 20000;            /* nanoseconds; worth rele
 typedef struct {
     LaneRoutine routine, single_routine;
     LaneProblem problem, of_groups; /* of whole groups, whose results may go past the caches */
-    int width;         /* matrices in a group */
-    int few;           /* matrices after the last full group that are computed one by one */
-    size_t room_bytes; /* of the routine; 0 where it brings its own */
-    Index count;       /* matrices in the batch */
-    Index grain;       /* groups worth a thread */
-    Index few_grain;   /* single matrices worth one */
-    bool single;       /* answers an array, not a tuple */
+    int width;                      /* matrices in a group */
+    int few;                        /* matrices after the last full group that are computed one by one */
+    size_t room_bytes;              /* of the routine; 0 where it brings its own */
+    Index count;                    /* matrices in the batch */
+    Index grain;                    /* groups worth a thread */
+    Index few_grain;                /* single matrices worth one */
+    bool single;                    /* answers an array, not a tuple */
     int operands, results;
     Index operand_bytes[MOST_OPERANDS], result_bytes[MOST_RESULTS]; /* of what belongs to one matrix */
     ArrayForm forms[MOST_RESULTS];

@@ -112,7 +112,8 @@ INLINE void load_eight_columns(Lane *lanes, const char *group, Index row_bytes, 
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++) {
             const float *const row = (const float *)(group + 2 * i * row_bytes) + at;
-            rows[i] = join_floats(_mm256_loadu_ps(row), _mm256_loadu_ps((const float *)((const char *)row + row_bytes)));
+            rows[i] =
+                join_floats(_mm256_loadu_ps(row), _mm256_loadu_ps((const float *)((const char *)row + row_bytes)));
         }
         transpose_floats(rows);
 #pragma GCC unroll 4
