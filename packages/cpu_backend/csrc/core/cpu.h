@@ -46,7 +46,10 @@ size_t cpu_far_bytes(void);
 /* Bytes of the result of an operation on such, from which on it is written past the caches. */
 size_t cpu_streamed_elementwise_bytes(void);
 
-/* One number in place of the five above, for tests, for kernels made afterwards; the one that is usual for contractions
+/* Bytes of operands and results of many small matrices, from which on results are written past the caches. */
+size_t cpu_streamed_matrices_bytes(void);
+
+/* One number in place of the six above, for tests, for kernels made afterwards; the one that is usual for contractions
  * makes all of them usual again. */
 void cpu_stream_from(size_t bytes);
 

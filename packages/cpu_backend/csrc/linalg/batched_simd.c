@@ -21,14 +21,14 @@ static const Index WORTH_A_THREAD = 20000;            /* nanoseconds; worth rele
 
 typedef struct {
     LaneRoutine routine, single_routine;
-    LaneProblem problem;
-    int width;         /* matrices in a group */
-    int few;           /* matrices after the last full group that are computed one by one */
-    size_t room_bytes; /* of the routine; 0 where it brings its own */
-    Index count;       /* matrices in the batch */
-    Index grain;       /* groups worth a thread */
-    Index few_grain;   /* single matrices worth one */
-    bool single;       /* answers an array, not a tuple */
+    LaneProblem problem, of_groups; /* of whole groups, whose results may go past the caches */
+    int width;                      /* matrices in a group */
+    int few;                        /* matrices after the last full group that are computed one by one */
+    size_t room_bytes;              /* of the routine; 0 where it brings its own */
+    Index count;                    /* matrices in the batch */
+    Index grain;                    /* groups worth a thread */
+    Index few_grain;                /* single matrices worth one */
+    bool single;                    /* answers an array, not a tuple */
     int operands, results;
     Index operand_bytes[MOST_OPERANDS], result_bytes[MOST_RESULTS]; /* of what belongs to one matrix */
     ArrayForm forms[MOST_RESULTS];
@@ -44,8 +44,8 @@ typedef struct {
 } Call;
 
 /* Routines for larger sides get room here, for matrices of several sides would take much of the stack. */
-static __attribute__((noinline)) void run_routine(Call *call, LaneRoutine routine, const char *const *operands,
-                                                  char *const *results, Index groups) {
+static __attribute__((noinline)) void run_routine(Call *call, LaneRoutine routine, const LaneProblem *problem,
+                                                  const char *const *operands, char *const *results, Index groups) {
     const BatchedPlan *plan = call->plan;
     _Alignas(64) char little[LITTLE_WORKSPACE];
     void *room = workspace_acquire(little, plan->room_bytes);
@@ -53,28 +53,29 @@ static __attribute__((noinline)) void run_routine(Call *call, LaneRoutine routin
         atomic_store(&call->out_of_memory, true);
         return;
     }
-    if (!routine(&plan->problem, operands, results, groups, room)) atomic_store(&call->good, false);
+    if (!routine(problem, operands, results, groups, room)) atomic_store(&call->good, false);
     workspace_release(room, plan->room_bytes);
 }
 
-static void run_from(Call *call, LaneRoutine routine, Index matrix, Index count) {
+static void run_from(Call *call, LaneRoutine routine, const LaneProblem *problem, Index matrix, Index count) {
     const BatchedPlan *plan = call->plan;
     const char *operands[MOST_OPERANDS];
     char *results[MOST_RESULTS];
     for (int i = 0; i < plan->operands; i++) operands[i] = call->operands[i] + matrix * plan->operand_bytes[i];
     for (int i = 0; i < plan->results; i++) results[i] = call->results[i] + matrix * plan->result_bytes[i];
-    run_routine(call, routine, operands, results, count);
+    run_routine(call, routine, problem, operands, results, count);
 }
 
 static void run_groups(void *context, Index begin, Index end) {
     Call *call = context;
-    run_from(call, call->plan->routine, begin * call->plan->width, end - begin);
+    const BatchedPlan *plan = call->plan;
+    run_from(call, plan->routine, &plan->of_groups, begin * plan->width, end - begin);
 }
 
 static void run_singles(void *context, Index begin, Index end) {
     Call *call = context;
-    run_from(call, call->plan->single_routine, call->plan->count / call->plan->width * call->plan->width + begin,
-             end - begin);
+    const BatchedPlan *plan = call->plan;
+    run_from(call, plan->single_routine, &plan->problem, plan->count / plan->width * plan->width + begin, end - begin);
 }
 
 /* The matrices after the last full group. */
@@ -94,7 +95,7 @@ static void run_rest(Call *call) {
         results[i] = room;
         room += plan->width * plan->result_bytes[i];
     }
-    run_routine(call, plan->routine, operands, results, 1);
+    run_routine(call, plan->routine, &plan->problem, operands, results, 1);
     for (int i = 0; i < plan->results; i++)
         memcpy(call->results[i] + done * plan->result_bytes[i], results[i], (size_t)(rest * plan->result_bytes[i]));
 }
@@ -247,6 +248,19 @@ static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
     }
 }
 
+/* Whether results are written past the caches: whole matrices that leave them anyway. Real ones take half as long, and
+ * leave them later: QR decompositions with results of 10 MB took 1.3 times as long past the caches. */
+static bool streams(const BatchedPlan *plan, Routine routine, ElementType type) {
+    const LaneProblem *const problem = &plan->problem;
+    Index each = 0;
+    for (int i = 0; i < plan->operands; i++) each += plan->operand_bytes[i];
+    for (int i = 0; i < plan->results; i++) each += plan->result_bytes[i];
+    if (problem->rows > LARGEST_JACOBI_SIDE || problem->columns > LARGEST_JACOBI_SIDE) return false;
+    if (routine != QR && routine != CHOLESKY && routine != INV && routine != EIGH && routine != SVD) return false;
+    const size_t all = (size_t)(each * plan->count);
+    return (type == C32 || type == C64 ? all : all / 2) >= cpu_streamed_matrices_bytes();
+}
+
 /* Reads the forms of the results, pairs of a shape and the name of a type, and checks that they fit; -1 with an
  * exception set. */
 static int results_read(BatchedPlan *plan, PyObject *results) {
@@ -290,7 +304,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
         return NULL;
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
-    const LaneProblem problem = {m, n, right, type == F32 || type == C32, check, tolerance};
+    const LaneProblem problem = {m, n, right, type == F32 || type == C32, check, tolerance, false};
     const bool any_size = goes_along_columns((Routine)routine, &problem);
     if (type > C64 || m < 1 || n < 1 || ((m > LARGEST_SIDE || n > LARGEST_SIDE) && !any_size) || right < 0 ||
         right > MOST_RIGHT_SIDES || count < 1 || (m != n && !is_rectangular((Routine)routine)) ||
@@ -332,6 +346,8 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
         free(plan);
         return NULL;
     }
+    plan->of_groups = plan->problem;
+    plan->of_groups.streams = streams(plan, (Routine)routine, (ElementType)type);
     plan->fallback = Py_NewRef(fallback);
     Operand operands[MOST_OPERANDS];
     for (int i = 0; i < plan->operands; i++)

@@ -27,6 +27,7 @@ typedef struct {
     bool narrow;       /* elements of F32 or C32 */
     bool check;        /* substitutions look at elements that are not finite, and zeros on the diagonal, again, too */
     double tolerance;  /* of LSTSQ: values count above this part of the largest one */
+    bool streams;      /* results are written past the caches, as far as they are whole lines */
 } LaneProblem;
 
 /* The numbers of one group that routines need room for, of matrices whose longer side this is. */

@@ -121,6 +121,17 @@ INLINE Lane with_sign(Lane size, Lane sign) { return (Lane)(((Bits)size & ~SIGN_
 /* A size, which is not negative, with the sign of the other. */
 INLINE Lane signed_like(Lane size, Lane sign) { return (Lane)((Bits)size | ((Bits)sign & SIGN_BIT)); }
 
+/* x y + z, rounded once where the processor can. Of a sum of two products a compiler may round either one first. */
+INLINE Lane fused(Lane x, Lane y, Lane z) {
+#if LANES == 8
+    return _mm512_fmadd_pd(x, y, z);
+#elif LANES == 4 && defined(__FMA__)
+    return _mm256_fmadd_pd(x, y, z);
+#else
+    return x * y + z;
+#endif
+}
+
 /* 1 / x and 1 / sqrt(x) of normal numbers, to one or two rounding units: where the processor has estimates of 14 bits,
  * two steps of Newton's make it in a fifth of the time of a division. Rough ones have 27 bits, after one step. */
 #if LANES == 8
@@ -146,6 +157,20 @@ INLINE Lane inverse(Lane x) { return 1.0 / x; }
 INLINE Lane rough_inverse_root(Lane x) { return 1.0 / root(x); }
 INLINE Lane inverse_root(Lane x) { return 1.0 / root(x); }
 #endif
+
+/* The root of a normal number, to little more than half a rounding unit, and 1 over it. */
+typedef struct {
+    Lane root, inverse;
+} Root;
+INLINE Root root_and_inverse(Lane x) {
+#if LANES == 8
+    const Lane over = inverse_root(x), near = x * over;
+    return (Root){near + 0.5 * over * (Lane)_mm512_fnmadd_pd(near, near, x), over};
+#else
+    const Lane exact = root(x);
+    return (Root){exact, 1.0 / exact};
+#endif
+}
 
 /* A divisor of several numbers. Where products are fused the remainder is exact, and what it corrects is the rounded
  * quotient (Markstein 1990) unless it is subnormal. */

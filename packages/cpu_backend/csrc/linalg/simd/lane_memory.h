@@ -1,7 +1,7 @@
 /* Between memory and lanes: a group of matrices lies there one matrix after the other, here one lane per matrix.
  *
- * That is a transposition, of LANES rows of doubles or floats. It runs in registers, four columns at a time; the last
- * four may overlap those before. Shorter rows, and processors without AVX2, go number by number.
+ * That is a transposition, of LANES rows of doubles or floats. It runs in registers, eight or four columns at a time; the
+ * last four may overlap those before. Shorter rows, and processors without AVX2, go number by number.
  */
 #ifndef TENSOR_CPU_LANE_MEMORY_H
 #define TENSOR_CPU_LANE_MEMORY_H
@@ -66,10 +66,107 @@ INLINE void store_four_columns(char *group, const Lane *lanes, Index row_bytes, 
     }
 }
 
+#if LANES == 8
+
+/* Eight vectors as an 8 x 8 matrix, transposed. */
+INLINE void transpose_lanes(Lane *x) {
+    Lane pairs[LANES], fours[LANES];
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES; i += 2) {
+        pairs[i] = _mm512_unpacklo_pd(x[i], x[i + 1]);
+        pairs[i + 1] = _mm512_unpackhi_pd(x[i], x[i + 1]);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES; i++) { /* columns i and i + 4, or i - 2 and i + 2, of four rows */
+        const int first = i / 4 * 4 + i % 2;
+        fours[i] = i % 4 < 2 ? _mm512_shuffle_f64x2(pairs[first], pairs[first + 2], 0x88)
+                             : _mm512_shuffle_f64x2(pairs[first], pairs[first + 2], 0xdd);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 4; i++) {
+        x[i] = _mm512_shuffle_f64x2(fours[i], fours[4 + i], 0x88);
+        x[4 + i] = _mm512_shuffle_f64x2(fours[i], fours[4 + i], 0xdd);
+    }
+}
+
+/* The same of floats, of which a vector has two rows of eight. */
+INLINE void transpose_floats(__m512 *rows) {
+    const __m512i left = _mm512_set_epi32(27, 19, 11, 3, 26, 18, 10, 2, 25, 17, 9, 1, 24, 16, 8, 0);
+    const __m512i right = _mm512_add_epi32(left, _mm512_set1_epi32(4));
+    const __m512i low = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0), high = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+    const __m512d upper_left = _mm512_castps_pd(_mm512_permutex2var_ps(rows[0], left, rows[1]));
+    const __m512d upper_right = _mm512_castps_pd(_mm512_permutex2var_ps(rows[0], right, rows[1]));
+    const __m512d lower_left = _mm512_castps_pd(_mm512_permutex2var_ps(rows[2], left, rows[3]));
+    const __m512d lower_right = _mm512_castps_pd(_mm512_permutex2var_ps(rows[2], right, rows[3]));
+    rows[0] = _mm512_castpd_ps(_mm512_permutex2var_pd(upper_left, low, lower_left));
+    rows[1] = _mm512_castpd_ps(_mm512_permutex2var_pd(upper_left, high, lower_left));
+    rows[2] = _mm512_castpd_ps(_mm512_permutex2var_pd(upper_right, low, lower_right));
+    rows[3] = _mm512_castpd_ps(_mm512_permutex2var_pd(upper_right, high, lower_right));
+}
+
+INLINE __m512 join_floats(__m256 low, __m256 high) { return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1); }
+
+INLINE void load_eight_columns(Lane *lanes, const char *group, Index row_bytes, Index at, bool narrow) {
+    if (narrow) {
+        __m512 rows[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            const float *const row = (const float *)(group + 2 * i * row_bytes) + at;
+            rows[i] =
+                join_floats(_mm256_loadu_ps(row), _mm256_loadu_ps((const float *)((const char *)row + row_bytes)));
+        }
+        transpose_floats(rows);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            lanes[2 * i] = _mm512_cvtps_pd(_mm512_castps512_ps256(rows[i]));
+            lanes[2 * i + 1] = _mm512_cvtps_pd(_mm512_extractf32x8_ps(rows[i], 1));
+        }
+        return;
+    }
+    Lane rows[LANES];
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES; i++) rows[i] = _mm512_loadu_pd((const double *)(group + i * row_bytes) + at);
+    transpose_lanes(rows);
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES; i++) lanes[i] = rows[i];
+}
+
+/* Eight columns as rows of floats, two in each vector. */
+INLINE void float_rows(__m512 *rows, const Lane *lanes) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) rows[i] = join_floats(_mm512_cvtpd_ps(lanes[2 * i]), _mm512_cvtpd_ps(lanes[2 * i + 1]));
+    transpose_floats(rows);
+}
+
+INLINE void store_eight_columns(char *group, const Lane *lanes, Index row_bytes, Index at, bool narrow) {
+    if (narrow) {
+        __m512 rows[4];
+        float_rows(rows, lanes);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            float *const row = (float *)(group + 2 * i * row_bytes) + at;
+            _mm256_storeu_ps(row, _mm512_castps512_ps256(rows[i]));
+            _mm256_storeu_ps((float *)((char *)row + row_bytes), _mm512_extractf32x8_ps(rows[i], 1));
+        }
+        return;
+    }
+    Lane rows[LANES];
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES; i++) rows[i] = lanes[i];
+    transpose_lanes(rows);
+#pragma GCC unroll 8
+    for (int i = 0; i < LANES; i++) _mm512_storeu_pd((double *)(group + i * row_bytes) + at, rows[i]);
+}
+
+#endif
+
 #endif
 
 INLINE void load_as(Lane *lanes, const char *group, Index row_bytes, int count, bool narrow) {
     int at = 0;
+#if LANES == 8
+    for (; at + 8 <= count; at += 8) load_eight_columns(lanes + at, group, row_bytes, at, narrow);
+#endif
 #if LANES > 2
     for (; count >= 4 && at < count; at += 4) {
         if (at > count - 4) at = count - 4;
@@ -85,6 +182,9 @@ INLINE void load_as(Lane *lanes, const char *group, Index row_bytes, int count, 
 
 INLINE void store_as(char *group, const Lane *lanes, Index row_bytes, int count, bool narrow) {
     int at = 0;
+#if LANES == 8
+    for (; at + 8 <= count; at += 8) store_eight_columns(group, lanes + at, row_bytes, at, narrow);
+#endif
 #if LANES > 2
     for (; count >= 4 && at < count; at += 4) {
         if (at > count - 4) at = count - 4;
@@ -139,6 +239,48 @@ static __attribute__((noinline)) void store_lanes(char *group, const Lane *lanes
                                                   bool narrow) {
     if (narrow) store_as(group, lanes, row_bytes, count, true);
     else store_as(group, lanes, row_bytes, count, false);
+}
+
+/* The same past the caches, of rows that are whole lines. */
+static __attribute__((noinline)) void stream_lanes(char *group, const Lane *lanes, Index row_bytes, int count,
+                                                   bool narrow) {
+#if LANES == 8
+    int at = 0;
+    for (; narrow && at + 16 <= count; at += 16) {
+        __m512 left[4], right[4];
+        float_rows(left, lanes + at);
+        float_rows(right, lanes + at + 8);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++) {
+            float *const row = (float *)(group + 2 * i * row_bytes) + at;
+            const __m512d x = _mm512_castps_pd(left[i]), y = _mm512_castps_pd(right[i]);
+            _mm512_stream_ps(row, _mm512_castpd_ps(_mm512_shuffle_f64x2(x, y, 0x44)));
+            _mm512_stream_ps((float *)((char *)row + row_bytes), _mm512_castpd_ps(_mm512_shuffle_f64x2(x, y, 0xee)));
+        }
+    }
+    for (; !narrow && at + 8 <= count; at += 8) {
+        Lane rows[LANES];
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES; i++) rows[i] = lanes[at + i];
+        transpose_lanes(rows);
+#pragma GCC unroll 8
+        for (int i = 0; i < LANES; i++) _mm512_stream_pd((double *)(group + i * row_bytes) + at, rows[i]);
+    }
+#else
+    store_lanes(group, lanes, row_bytes, count, narrow);
+#endif
+}
+
+/* Whether so many numbers of each row of a group are whole lines of a cache. */
+INLINE bool has_whole_lines(const char *group, Index row_bytes, int count, bool narrow) {
+    return LANES == 8 && (uintptr_t)group % 64 == 0 && row_bytes % 64 == 0 && count % (narrow ? 16 : 8) == 0;
+}
+
+/* Makes what has been written past the caches visible to other threads. */
+INLINE void finish_streams(void) {
+#if LANES == 8
+    _mm_sfence();
+#endif
 }
 
 /* So many doubles or floats of one matrix, and zeros; and back. */

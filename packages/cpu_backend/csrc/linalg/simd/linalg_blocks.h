@@ -63,7 +63,7 @@ static bool qr_single(const LaneProblem *problem, const char *const *operands, c
     Mask bad = no_lane();
     for (Index matrix = 0; matrix < count; matrix++) {
         bad |= load_blocks(problem, operands[0] + matrix * bytes, a, m, n, (char *)spare);
-        for (int b = 0; b < blocks; b++) scales[b] = scale_numbers(a + b * m, m, 0.0);
+        for (int b = 0; b < blocks; b++) scales[b] = qr_scale_column(a + b * m, m);
         for (int j = 0; j < k; j++) {
             const int own = j / LANES, rows = m - j;
             const Mask coming = greater(columns_of(own), broadcast(j));

@@ -16,7 +16,9 @@ INLINE Mask load_numbers(const LaneProblem *problem, const char *from, Index byt
 }
 
 INLINE void store_numbers(const LaneProblem *problem, char *to, Index bytes, const Number *numbers, int count) {
-    store_lanes(to, (const Lane *)numbers, bytes, count * PARTS, problem->narrow);
+    const bool streams = problem->streams && has_whole_lines(to, bytes, count * PARTS, problem->narrow);
+    if (streams) stream_lanes(to, (const Lane *)numbers, bytes, count * PARTS, problem->narrow);
+    else store_lanes(to, (const Lane *)numbers, bytes, count * PARTS, problem->narrow);
 }
 
 INLINE void set_identity(Number *a, int n) {
@@ -91,14 +93,17 @@ INLINE Lane scale_numbers(Number *numbers, int count, double target) {
     static bool name(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,      \
                      void *room) {                                                                                     \
         Number little[little_numbers];                                                                                 \
+        bool good;                                                                                                     \
         switch (constant_side) {                                                                                       \
-        case 2: return name##_groups(problem, operands, results, groups, little, SIDES(2));                            \
-        case 3: return name##_groups(problem, operands, results, groups, little, SIDES(3));                            \
-        case 4: return name##_groups(problem, operands, results, groups, little, SIDES(4));                            \
-        case 6: return name##_groups(problem, operands, results, groups, room, SIDES(6));                              \
-        case 8: return name##_groups(problem, operands, results, groups, room, SIDES(8));                              \
-        default: return name##_groups(problem, operands, results, groups, room, __VA_ARGS__);                          \
+        case 2: good = name##_groups(problem, operands, results, groups, little, SIDES(2)); break;                     \
+        case 3: good = name##_groups(problem, operands, results, groups, little, SIDES(3)); break;                     \
+        case 4: good = name##_groups(problem, operands, results, groups, little, SIDES(4)); break;                     \
+        case 6: good = name##_groups(problem, operands, results, groups, room, SIDES(6)); break;                       \
+        case 8: good = name##_groups(problem, operands, results, groups, room, SIDES(8)); break;                       \
+        default: good = name##_groups(problem, operands, results, groups, room, __VA_ARGS__);                          \
         }                                                                                                              \
+        if (problem->streams) finish_streams();                                                                        \
+        return good;                                                                                                   \
     }
 #define ONE_SIDE(n) n
 #define BOTH_SIDES(n) n, n

@@ -139,27 +139,6 @@ INLINE void store_packed(char *to, Number x, int count, bool narrow) {
     store_some(to, parts[0], few, narrow);
 }
 
-/* Eight rows become eight columns. */
-INLINE void transpose_lanes(Lane *x) {
-    Lane pairs[LANES], fours[LANES];
-#pragma GCC unroll 8
-    for (int i = 0; i < LANES; i += 2) {
-        pairs[i] = _mm512_unpacklo_pd(x[i], x[i + 1]);
-        pairs[i + 1] = _mm512_unpackhi_pd(x[i], x[i + 1]);
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < LANES; i++) { /* columns i and i + 4, or i - 2 and i + 2, of four rows */
-        const int first = i / 4 * 4 + i % 2;
-        fours[i] = i % 4 < 2 ? _mm512_shuffle_f64x2(pairs[first], pairs[first + 2], 0x88)
-                             : _mm512_shuffle_f64x2(pairs[first], pairs[first + 2], 0xdd);
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < 4; i++) {
-        x[i] = _mm512_shuffle_f64x2(fours[i], fours[4 + i], 0x88);
-        x[4 + i] = _mm512_shuffle_f64x2(fours[i], fours[4 + i], 0xdd);
-    }
-}
-
 INLINE void transpose_packed(Number *x) {
 #pragma GCC unroll 2
     for (int part = 0; part < PARTS; part++) {

@@ -1,11 +1,11 @@
 /* QR decomposition by Householder reflections H = I - tau v vᴴ, as LAPACK makes them (xGEQR2, xLARFG, xORG2R):
  * the diagonal of R is real, and its sign is the opposite of that of the diagonal element (alpha) that a reflection
  * replaces. A column that is zero below the diagonal is left as it is, unless alpha is complex: a reflection makes that
- * real, too. LAPACK reflects whenever anything is left below the diagonal; here what is smaller than 2^-200 of its
- * column counts as zero, so the sign differs there.
+ * real, too. LAPACK reflects whenever anything is left below the diagonal; here what is smaller than about 2^-200 of
+ * its column, 2^-180 at most, counts as zero, so the sign differs there.
  *
- * Columns are scaled by powers of two first. That changes no reflection, keeps every sum of squares in range, and
- * makes what is far smaller than its column negligible.
+ * Columns far from 1 are scaled by powers of two first. That changes no reflection, keeps every sum of squares in range,
+ * and makes what is far smaller than its column negligible.
  */
 
 /* Replaces the columns of a by R above the diagonal, and by the vectors of the reflections on it and below. */
@@ -17,17 +17,22 @@ INLINE void qr_reflect_group(Number *a, Index stride, Lane *diagonal, Number *ta
     }
 }
 
+/* Whether registers hold a column of LARGEST_PAIRED_SIDE rows. */
+enum { WHOLE_COLUMNS = PARTS == 1 || LANES == 8 };
+
 /* The same for up to 8 rows, where a column stays in registers: the number of rows is a constant of each step. */
 INLINE void qr_reflect_column(const Number *v, Number tau, Number *column, int rows) {
-    Number x[LARGEST_PAIRED_SIDE], sum = number(broadcast(0.0));
+    Number x[LARGEST_PAIRED_SIDE];
+    InnerProduct sums = {0};
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++) {
         x[i] = column[i];
-        sum = add_product(sum, conjugate(v[i]), x[i]);
+        if (i % 2 == 0) add_inner(&sums, v[i], x[i]);
+        else add_odd_inner(&sums, v[i], x[i]);
     }
-    sum = times(sum, tau);
+    const Number factor = times_in_order(inner_product(&sums), tau);
 #pragma GCC unroll 8
-    for (int i = 0; i < rows; i++) column[i] = subtract_product(x[i], v[i], sum);
+    for (int i = 0; i < rows; i++) column[i] = subtract_product(x[i], v[i], factor);
 }
 
 #define QR_STEP(rows)                                                                                                  \
@@ -57,27 +62,51 @@ INLINE QrPlaces qr_places(Number *room, Index area, int k, int n) {
     return (QrPlaces){room, q, tau, (Lane *)(tau + k), (Lane *)(tau + k) + n};
 }
 
-/* Q into q, and R's diagonal, for so many groups of few rows side by side: each reflection waits for a root and two
- * quotients. */
+/* What qr_reflect_group() does, for so many groups of few rows side by side: each reflection waits for a root. */
 INLINE void qr_side_by_side(const QrPlaces *at, int m, int n, int many) {
-    const int k = m < n ? m : n;
-    for (int j = 0; j < k; j++) {
+    for (int j = 0; j < (m < n ? m : n); j++) {
         const int rows = m - j;
         for (int g = 0; g < many; g++) at[g].diagonal[j] = reflection(at[g].a + j + j * m, rows, at[g].tau + j);
         for (int g = 0; g < many; g++) {
             Number *const v = at[g].a + j + j * m;
-            if (PARTS == 1) QR_REFLECT[rows](v, at[g].tau[j], v + m, m, n - j - 1);
+            if (WHOLE_COLUMNS) QR_REFLECT[rows](v, conjugate(at[g].tau[j]), v + m, m, n - j - 1);
             else reflect_columns(v, conjugate(at[g].tau[j]), v + m, m, rows, n - j - 1);
         }
     }
-    for (int g = 0; g < many; g++)
-        for (int j = k - 1; j >= 0; j--) {
-            Number *const column = at[g].q + j + j * m;
-            const Number *const v = at[g].a + j + j * m;
-            if (PARTS == 1) QR_REFLECT[m - j](v, at[g].tau[j], column + m, m, k - j - 1);
-            else reflect_columns(v, at[g].tau[j], column + m, m, m - j, k - j - 1);
-            qr_first_column(v, at[g].tau[j], column, m - j, j);
-        }
+}
+
+/* Q of few rows. */
+INLINE void qr_expand(const QrPlaces *at, int m, int k) {
+    for (int j = k - 1; j >= 0; j--) {
+        Number *const column = at->q + j + j * m;
+        const Number *const v = at->a + j + j * m;
+        if (WHOLE_COLUMNS) QR_REFLECT[m - j](v, at->tau[j], column + m, m, k - j - 1);
+        else reflect_columns(v, at->tau[j], column + m, m, m - j, k - j - 1);
+        qr_first_column(v, at->tau[j], column, m - j, j);
+    }
+}
+
+/* Scales so many numbers of a column by the power of two that makes the largest of them about 1, unless that is between
+ * 2^-20 and 2^20; answers the power. */
+INLINE Lane qr_scale_column(Number *column, int count) {
+    Lane most = broadcast(0.0);
+    for (int i = 0; i < count; i++) most = larger(largest_part(column[i]), most);
+    const Mask far = greater(size_of(exponent(most)), broadcast(20.0));
+    if (!any(far)) return broadcast(1.0);
+    const Lane factor = pick(far, scale_to(most, 0.0), broadcast(1.0));
+    for (int i = 0; i < count; i++) column[i] = scaled(column[i], factor);
+    return factor;
+}
+
+/* R of k rows from what is above the diagonal of a, which it may replace, as the columns were before they were scaled. */
+INLINE void qr_triangle(const QrPlaces *at, const Number *a, Index stride, Number *r, Index r_stride, int k, int n) {
+    for (int c = 0; c < n; c++) {
+        const Lane back = inverse_power(at->scales[c]);
+        const bool moves = a != r || any(complement(equal(back, broadcast(1.0))));
+        for (int i = 0; moves && i < k && i < c; i++) r[i + c * r_stride] = scaled(a[i + c * stride], back);
+        if (c < k) r[c + c * r_stride] = number(at->diagonal[c] * back);
+        for (int i = c + 1; i < k; i++) r[i + c * r_stride] = number(broadcast(0.0));
+    }
 }
 
 /* So many groups, from one on, of which each has so much room. */
@@ -92,23 +121,17 @@ INLINE Mask qr_some(const LaneProblem *problem, const char *const *operands, cha
     for (int g = 0; g < many; g++) {
         at[g] = qr_places(room + g * QR_ROOM(m > n ? m : n), area, k, n);
         bad |= load_padded(problem, operands[0] + (group + g) * LANES * bytes, bytes, at[g].a, stride, m, n);
-        for (int c = 0; c < n; c++) at[g].scales[c] = scale_numbers(at[g].a + c * stride, m, 0.0);
+        for (int c = 0; c < n; c++) at[g].scales[c] = qr_scale_column(at[g].a + c * stride, m);
     }
     if (few_rows) qr_side_by_side(at, m, n, many);
-    else {
-        qr_reflect_group(at[0].a, stride, at[0].diagonal, at[0].tau, m, n);
-        expand_reflections(at[0].a, at[0].tau, k, 0, at[0].q, stride, m, k);
-    }
+    else qr_reflect_group(at[0].a, stride, at[0].diagonal, at[0].tau, m, n);
     for (int g = 0; g < many; g++) {
-        Number *const a = at[g].a, *const q = at[g].q;
+        Number *const a = at[g].a, *const q = at[g].q, *const r = k == m ? a : q;
+        if (few_rows) qr_expand(at + g, m, k);
+        else expand_reflections(a, at[g].tau, k, 0, q, stride, m, k);
         store_padded(problem, results[0] + (group + g) * LANES * q_bytes, q_bytes, q, stride, m, k);
-        for (int c = 0; c < n; c++) {
-            const Lane back = inverse_power(at[g].scales[c]);
-            for (int i = 0; i < k; i++)
-                q[i + c * r_stride] = i < c ? scaled(a[i + c * stride], back) : number(broadcast(0.0));
-            if (c < k) q[c + c * r_stride] = number(at[g].diagonal[c] * back);
-        }
-        store_padded(problem, results[1] + (group + g) * LANES * r_bytes, r_bytes, q, r_stride, k, n);
+        qr_triangle(at + g, a, stride, r, r_stride, k, n);
+        store_padded(problem, results[1] + (group + g) * LANES * r_bytes, r_bytes, r, r_stride, k, n);
     }
     return bad;
 }

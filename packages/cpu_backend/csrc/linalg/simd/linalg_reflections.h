@@ -3,44 +3,55 @@
  */
 
 /* Columns that a loop goes over together; one with more numbers of each in registers takes COLUMNS_AT_ONCE. */
-enum { MOST_COLUMNS_AT_ONCE = 4, COLUMNS_AT_ONCE = PARTS == 1 ? 4 : 2 };
+enum { MOST_COLUMNS_AT_ONCE = LANES == 8 || PARTS == 1 ? 4 : 2, COLUMNS_AT_ONCE = PARTS == 1 ? 4 : 2 };
 
 static const double NOTHING = 0x1p-400; /* a square that counts as zero, in a matrix whose largest element is about 1 */
 
 /* The reflection with Hᴴ x = beta e1 and a real beta, as LAPACK's xLARFG makes it: x becomes v. */
 INLINE Lane reflection(Number *x, int count, Number *tau) {
     const Number alpha = x[0], zero = number(broadcast(0.0));
-    Lane rest = square_of_imaginary(alpha);
-    for (int i = 1; i < count; i++) rest = add_square(rest, x[i]);
-    const Lane real = real_part(alpha), norm = root(real * real + rest);
+    Lane odd = broadcast(0.0), even = odd;
+    int row = 1;
+    for (; row + 2 <= count; row += 2) {
+        odd = add_square(odd, x[row]);
+        even = add_square(even, x[row + 1]);
+    }
+    if (row < count) odd = add_square(odd, x[row]);
+    const Lane real = real_part(alpha), rest = odd + even + square_of_imaginary(alpha);
     const Mask useful = greater(rest, broadcast(NOTHING));
-    const Lane beta = pick(useful, with_sign(norm, -real), real), safe = pick(useful, beta, broadcast(1.0));
-    const Number distance = subtract(alpha, number(safe));
-    *tau = choose(useful, minus(divide_by_real(distance, safe)), zero);
+    const Root norm = root_and_inverse(pick(useful, real * real + rest, broadcast(1.0)));
+    const Lane beta = with_sign(norm.root, -real);
+    const Number distance = subtract(alpha, number(beta));
+    *tau = choose(useful, scaled(distance, with_sign(norm.inverse, real)), zero);
     const Number factor = choose(useful, reciprocal(distance), zero);
     for (int i = 1; i < count; i++) x[i] = times(x[i], factor);
     x[0] = number(broadcast(1.0));
-    return beta;
+    return pick(useful, beta, real);
 }
 
 /* So many columns, a constant, of so many rows: x -= v tau (vᴴ x). */
 INLINE void reflect_few(const Number *v, Number tau, Number *columns, Index stride, int rows, int few) {
-    Number sums[MOST_COLUMNS_AT_ONCE];
-    for (int c = 0; c < few; c++) sums[c] = number(broadcast(0.0));
-    for (int i = 0; i < rows; i++) {
-        const Number mirrored = conjugate(v[i]);
-        for (int c = 0; c < few; c++) sums[c] = add_product(sums[c], mirrored, columns[c * stride + i]);
-    }
-    for (int c = 0; c < few; c++) sums[c] = times(sums[c], tau);
-    for (int i = 0; i < rows; i++)
+    InnerProduct sums[MOST_COLUMNS_AT_ONCE];
+    Number factors[MOST_COLUMNS_AT_ONCE];
+    int i = 0;
+    for (int c = 0; c < few; c++) sums[c] = (InnerProduct){0};
+    for (; i + 2 <= rows; i += 2)
+        for (int c = 0; c < few; c++) {
+            add_inner(sums + c, v[i], columns[c * stride + i]);
+            add_odd_inner(sums + c, v[i + 1], columns[c * stride + i + 1]);
+        }
+    for (int c = 0; i < rows && c < few; c++) add_inner(sums + c, v[i], columns[c * stride + i]);
+    for (int c = 0; c < few; c++) factors[c] = times_in_order(inner_product(sums + c), tau);
+    for (i = 0; i < rows; i++)
         for (int c = 0; c < few; c++)
-            columns[c * stride + i] = subtract_product(columns[c * stride + i], v[i], sums[c]);
+            columns[c * stride + i] = subtract_product(columns[c * stride + i], v[i], factors[c]);
 }
 
 INLINE void reflect_columns(const Number *v, Number tau, Number *columns, Index stride, int rows, int count) {
     int c = 0;
     for (; c + MOST_COLUMNS_AT_ONCE <= count; c += MOST_COLUMNS_AT_ONCE)
         reflect_few(v, tau, columns + c * stride, stride, rows, MOST_COLUMNS_AT_ONCE);
+    for (; c + 2 <= count; c += 2) reflect_few(v, tau, columns + c * stride, stride, rows, 2);
     for (; c < count; c++) reflect_few(v, tau, columns + c * stride, stride, rows, 1);
 }
 

@@ -17,6 +17,9 @@ INLINE Number scaled(Number x, Lane factor) { return (Number){x.re * factor, x.i
 INLINE Number divide_by_real(Number x, Lane y) { return (Number){x.re / y, x.im / y}; }
 INLINE Number divide_by(Number x, Quotient y) { return (Number){quotient(x.re, y), quotient(x.im, y)}; }
 INLINE Number times(Number x, Number y) { return (Number){x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}; }
+INLINE Number times_in_order(Number x, Number y) { /* the same bits wherever it is compiled */
+    return (Number){fused(-x.im, y.im, x.re * y.re), fused(x.im, y.re, x.re * y.im)};
+}
 INLINE Number subtract(Number x, Number y) { return (Number){x.re - y.re, x.im - y.im}; }
 INLINE Number add_product(Number sum, Number x, Number y) {
     return (Number){sum.re + x.re * y.re - x.im * y.im, sum.im + x.re * y.im + x.im * y.re};
@@ -51,7 +54,7 @@ INLINE Number inner_product(const InnerProduct *sums) {
 
 INLINE Lane square_of_imaginary(Number x) { return x.im * x.im; }
 INLINE Number reciprocal(Number x) { /* of sizes far from the ends of the range */
-    return divide_by_real(conjugate(x), x.re * x.re + x.im * x.im);
+    return scaled(conjugate(x), inverse(x.re * x.re + x.im * x.im));
 }
 
 /* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */

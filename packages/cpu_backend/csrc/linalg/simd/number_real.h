@@ -15,6 +15,7 @@ INLINE Number scaled(Number x, Lane factor) { return x * factor; }
 INLINE Number divide_by_real(Number x, Lane y) { return x / y; }
 INLINE Number divide_by(Number x, Quotient y) { return quotient(x, y); }
 INLINE Number times(Number x, Number y) { return x * y; }
+INLINE Number times_in_order(Number x, Number y) { return x * y; }
 INLINE Number subtract(Number x, Number y) { return x - y; }
 INLINE Number add_product(Number sum, Number x, Number y) { return sum + x * y; }
 INLINE Number subtract_product(Number sum, Number x, Number y) { return sum - x * y; }
@@ -33,7 +34,7 @@ INLINE void add_odd_inner(InnerProduct *sums, Number x, Number y) { sums->odd +=
 INLINE Number inner_product(const InnerProduct *sums) { return sums->even + sums->odd; }
 
 INLINE Lane square_of_imaginary(Number x) { return (void)x, broadcast(0.0); }
-INLINE Number reciprocal(Number x) { return 1.0 / x; } /* of sizes far from the ends of the range */
+INLINE Number reciprocal(Number x) { return inverse(x); } /* of sizes far from the ends of the range */
 
 /* A size that is cheap: LAPACK compares the sum of the parts where it looks for a pivot. */
 INLINE Lane rough_size(Number x) { return size_of(x); }
