@@ -223,9 +223,9 @@ class _Arnoldi:
         return self._apply(padded(self._basis[start:stop], self._width))[:, : stop - start]
 
     def _restart(self, ritz: _Ritz, k: int) -> None:
-        """Keep the span of what is wanted and of half of the rest; the block of growth stays."""
+        """Keep the span of what is wanted and of half of the rest; the block of growth stays, if narrow with others beside."""
         width = min(self._width, self._extent - self._count)
-        keep = min(k + (self._size - k) // 2, self._size - width)
+        keep = min(k + (self._size - k) // 2, self._size - self._width)
         turn = qr(ritz.coefficients(keep)).q
         used = slice(0, self._count)
         small = matmul(mH(turn), matmul(self._h[used, used], turn))
@@ -233,6 +233,8 @@ class _Arnoldi:
         block = tr.copy(self._basis[self._count : self._count + width])
         self._basis.set(slice(0, keep), self._basis.combined(turn))
         self._basis.set(slice(keep, keep + width), block)
+        for column in range(keep + width, keep + self._width):  # blocks have one width
+            self._basis.set(column, self._direction(column))
         self._write_h[...] = 0.0
         self._write_h[:keep, :keep] = small
         self._write_growth[...] = 0.0
