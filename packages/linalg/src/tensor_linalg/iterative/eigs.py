@@ -223,7 +223,7 @@ class _Arnoldi:
         return self._apply(padded(self._basis[start:stop], self._width))[:, : stop - start]
 
     def _restart(self, ritz: _Ritz, k: int) -> None:
-        """Keep the span of what is wanted and of half of the rest; the block of growth stays, if narrow with others beside."""
+        """Keep the span of what is wanted and of half of the rest; growth stays, filled up with drawn directions."""
         width = min(self._width, self._extent - self._count)
         keep = min(k + (self._size - k) // 2, self._size - self._width)
         turn = qr(ritz.coefficients(keep)).q
