@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import tensor_runtime as tr
 from tensor_linalg.decompositions import eig, qr
-from tensor_linalg.host import numbers, placed
+from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import sizes, start_vector
@@ -96,11 +96,11 @@ def eigs(
         interrupted = True
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
-        placed(values, vectors, vectors.dtype),
+        from_numbers(values, vectors, vectors.dtype),
         vectors.reshape((*start.core, len(values))),
         converged,
         apply.products,
-        placed(residuals, vectors, vectors.dtype.component),
+        from_numbers(residuals, vectors, vectors.dtype.component),
         interrupted,
     )
 
@@ -177,8 +177,8 @@ class _Arnoldi:
 
     def _asked(self, ritz: _Ritz, k: int) -> bool:
         def progress() -> Progress:
-            residuals = placed(ritz.residuals[:k], self._h, self._h.dtype.component)
-            return Progress(self._apply.products, residuals, placed(ritz.values[:k], self._h, self._h.dtype))
+            residuals = from_numbers(ritz.residuals[:k], self._h, self._h.dtype.component)
+            return Progress(self._apply.products, residuals, from_numbers(ritz.values[:k], self._h, self._h.dtype))
 
         return self._stop.asked(self._apply.products, progress)
 

@@ -10,7 +10,7 @@ import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_linalg.decompositions.lu import lu_factor
-from tensor_linalg.host import placed
+from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
 from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, require_operator
@@ -245,10 +245,10 @@ def _result(
         vectors = tr.stack([vectors[:, position] for position in order], axis=1)
     component = vectors.dtype.component
     return EigenResult(
-        placed([values[position] for position in order], vectors, component),
+        from_numbers([values[position] for position in order], vectors, component),
         vectors.reshape((*shape, len(order))),
         converged,
         lanczos.apply.products,
-        placed([residuals[position] for position in order], vectors, component),
+        from_numbers([residuals[position] for position in order], vectors, component),
         interrupted,
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
-from tensor_linalg.host import numbers, placed
+from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.operators import LinearMap, finite_images
 from tensor_linalg.iterative.results import Progress, Stop
@@ -162,7 +162,9 @@ class Lanczos:
             residuals = [residual for _, residual in self._locked] + ritz.residuals[:k]
             component = self._h.dtype.component
             return Progress(
-                self.apply.products, placed(residuals, self._h, component), placed(values, self._h, component)
+                self.apply.products,
+                from_numbers(residuals, self._h, component),
+                from_numbers(values, self._h, component),
             )
 
         return self._stop.asked(self.apply.products, progress)
