@@ -304,3 +304,16 @@ def test_no_solver_says_that_it_solved_a_singular_system_that_has_no_solution(na
         if found.converged:
             assert np.linalg.norm(a @ found.x.to_numpy() - b) <= 1e-6 * np.linalg.norm(b)
     assert min(said.values()) > 10
+
+
+@pytest.mark.parametrize("part", [4e-3, 1e-6, 1e-9])
+def test_minimal_residuals_of_a_singular_map_do_not_run_away_and_are_told_truly(part: float) -> None:
+    g = np.random.default_rng(1).standard_normal((3, 3))
+    q = np.linalg.qr(g)[0]
+    a = (q * [0.0, -1.0, -1.0]) @ q.T
+    b = q @ np.array([[part, 0.0], [1.0, 0.5], [0.3, 2.0]])
+    found = tl.minres(tr.asarray(np.asfortranarray(a)), tr.asarray(np.asfortranarray(b)), batch_rank=1, tol=1e-12)
+    missed = np.linalg.norm(b - a @ found.x.to_numpy(), axis=0)
+    assert not found.converged
+    assert missed[0] <= 2.0 * np.linalg.norm(b[:, 0]) and missed[1] <= 1e-11
+    np.testing.assert_allclose(found.residuals.to_numpy(), missed, rtol=1e-3, atol=1e-11)
