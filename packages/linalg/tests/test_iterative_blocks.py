@@ -283,3 +283,26 @@ def test_blocks_on_a_device_are_what_they_are_on_the_host() -> None:
     np.testing.assert_allclose(tr.to(found.eigenvalues, "cpu").to_numpy(), exact[:3], atol=1e-12)
     values = tr.to(tl.svds(there, start, k=2).s, "cpu").to_numpy()
     np.testing.assert_allclose(values, np.sort(abs(exact))[::-1][:2], atol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "width", "basis"), [(37, 2, None), (20, 2, 19), (20, 3, 18), (20, 3, 19), (24, 4, 22)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_blocks_that_nearly_fill_the_space_find_what_a_decomposition_finds(
+    n: int, width: int, basis: int | None, seed: int
+) -> None:
+    a, start = tr.normal((n, n), seed=seed), tr.normal((n, width), seed=seed + 100)
+    options: dict[str, Any] = {"k": 3, "basis": basis, "batch_rank": 1, "maxiter": 300}
+    whole = tl.eigs(a, start, **options)
+    assert whole.converged
+    missed = tl.matmul(tr.convert(a, "C64"), whole.eigenvectors) - whole.eigenvectors * whole.eigenvalues
+    assert float(tr.max(abs(missed))) <= 1e-9
+    largest = np.sort(abs(np.linalg.eigvals(a.to_numpy())))[::-1][:3]
+    np.testing.assert_allclose(np.sort(abs(whole.eigenvalues.to_numpy()))[::-1], largest, atol=1e-9)
+    symmetric = tl.eigsh(a + a.T, start, **options)
+    assert symmetric.converged
+    np.testing.assert_allclose(
+        symmetric.eigenvalues.to_numpy(), np.linalg.eigvalsh((a + a.T).to_numpy())[:3], atol=1e-9
+    )
+    singular = tl.svds(a, start, **options)
+    assert singular.converged
+    np.testing.assert_allclose(singular.s.to_numpy(), np.linalg.svd(a.to_numpy())[1][:3], atol=1e-9)

@@ -148,6 +148,19 @@ def test_a_zero_right_hand_side_needs_no_iteration_and_an_empty_one_no_elements(
     assert SOLVERS[name](tr.eye(3), tr.zeros((3, 0))).x.shape == (3, 0)
 
 
+@pytest.mark.parametrize("name", ["cg", "minres", "gmres"])
+def test_a_zero_right_hand_side_is_solved_by_zero_wherever_the_others_start(name: str) -> None:
+    a, start = matrix(KINDS[name], 20, tr.F64), tr.normal((20, 2), seed=13)
+    b = tr.normal((20, 2), seed=14) * tr.tensor([0.0, 1.0])
+    found = SOLVERS[name](a, b, start, tol=1e-9, batch_rank=1)
+    assert found.converged and found.iterations <= 30
+    assert not found.x[:, 0].to_numpy().any() and float(found.residuals[0]) == 0.0
+    np.testing.assert_allclose(found.x[:, 1].to_numpy(), np.linalg.solve(a.to_numpy(), b[:, 1].to_numpy()), atol=1e-7)
+    assert SOLVERS[name](a, b[:, 0], start[:, 0]).iterations == 1  # the residual of the start
+    with pytest.raises(tl.NonFiniteError):
+        SOLVERS[name](a, b[:, 0] + float("nan"), start[:, 0])
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 def test_ctrl_c_gives_the_best_so_far_and_a_callback_stops(name: str) -> None:
     a, wanted = matrix(KINDS[name], 40, tr.F64), tr.normal((40,), seed=12)
@@ -291,3 +304,16 @@ def test_no_solver_says_that_it_solved_a_singular_system_that_has_no_solution(na
         if found.converged:
             assert np.linalg.norm(a @ found.x.to_numpy() - b) <= 1e-6 * np.linalg.norm(b)
     assert min(said.values()) > 10
+
+
+@pytest.mark.parametrize("part", [4e-3, 1e-6, 1e-9])
+def test_minimal_residuals_of_a_singular_map_do_not_run_away_and_are_told_truly(part: float) -> None:
+    g = np.random.default_rng(1).standard_normal((3, 3))
+    q = np.linalg.qr(g)[0]
+    a = (q * [0.0, -1.0, -1.0]) @ q.T
+    b = q @ np.array([[part, 0.0], [1.0, 0.5], [0.3, 2.0]])
+    found = tl.minres(tr.asarray(np.asfortranarray(a)), tr.asarray(np.asfortranarray(b)), batch_rank=1, tol=1e-12)
+    missed = np.linalg.norm(b - a @ found.x.to_numpy(), axis=0)
+    assert not found.converged
+    assert missed[0] <= 2.0 * np.linalg.norm(b[:, 0]) and missed[1] <= 1e-11
+    np.testing.assert_allclose(found.residuals.to_numpy(), missed, rtol=1e-3, atol=1e-11)

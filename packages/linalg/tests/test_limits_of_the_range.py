@@ -286,3 +286,28 @@ def test_condition_numbers_are_those_of_a_matrix_of_any_scale(scale: float, orde
     found = tl.cond(tr.asarray(np.asfortranarray((a * scale).astype("float32"))), order).to_numpy()
     assert found[0] == pytest.approx(np.linalg.cond(a[..., 0], order), rel=0.05)
     assert found[1] == np.inf
+
+
+@pytest.mark.parametrize("size", [3, 20, 70])
+def test_eigenvalues_of_a_pair_that_are_beyond_the_range_are_an_error(size: int) -> None:
+    a, b = tr.embed_diagonal(tr.arange(1.0, size + 1)), tr.eye(size) * 1e-300
+    assert tl.eigh(a * 1e-200, b).eigenvalues[0].item() == pytest.approx(1e100)
+    with pytest.raises(tl.NotConvergedError, match="eigh: the eigenvalues are beyond the range of F64; scale a or b"):
+        tl.eigh(a * 1e100, b)
+    stack = tr.stack([a, a * 1e100, a], axis=-1)
+    with pytest.raises(tl.NotConvergedError, match=r"at batch index \(1,\)") as caught:
+        tl.eigh(stack, b)
+    assert vars(caught.value)["batch_index"] == (1,)
+    found = tl.eigh(stack, b, check="mask")
+    assert found.status.tolist() == [0, 2, 0]
+    assert found.eigenvalues[0].tolist() == pytest.approx([1e300, float("nan"), 1e300], nan_ok=True)
+
+
+def test_random_products_beyond_the_range_are_told_as_such() -> None:
+    a = tr.normal((70, 70), seed=1) * 3e306
+    with pytest.raises(tl.NotConvergedError, match="randomized_svd: products with random vectors are beyond the range"):
+        tl.randomized_svd(a, 3, seed=1)
+    with pytest.raises(tl.NotConvergedError, match="randomized_eigh: products with random vectors are beyond"):
+        tl.randomized_eigh(a, 3, seed=1)
+    halved = tl.randomized_svd(a * 2.0**-20, 3, seed=1).s * 2.0**20
+    assert halved.tolist() == pytest.approx(np.linalg.svd(a.to_numpy())[1][:3].tolist(), rel=0.05)

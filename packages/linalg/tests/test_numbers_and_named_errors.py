@@ -119,9 +119,33 @@ def test_a_refused_argument_names_its_operation(operation: str, call: Callable[[
         ("vector_norm", lambda: tl.vector_norm(tr.ones(2), "")),  # type: ignore[call-overload]
         ("split", lambda: tl.split(tr.ones((2, 2)), [0], batch_axes=None)),  # type: ignore[arg-type]
         ("vander", lambda: tl.vander(tr.tensor([True]))),
+        ("matrix_power", lambda: tl.matrix_power(tr.eye(2, dtype="I64"), -1)),
+        ("randomized_svd", lambda: tl.randomized_svd(A, 1, seed=-1)),
+        ("randomized_eigh", lambda: tl.randomized_eigh(A, 1, seed=None)),  # type: ignore[call-overload]
+        ("eigsh", lambda: tl.eigsh(A, seed=2**64)),
+        ("svds", lambda: tl.svds(A, B, seed=0.5)),  # type: ignore[arg-type]
+        ("eigs", lambda: tl.eigs(A, B, seed="1")),  # type: ignore[arg-type]
+        ("vector_norm", lambda: tl.vector_norm(B, 1j)),  # type: ignore[arg-type]
+        ("norm", lambda: tl.norm(B, float("nan"))),
+        ("norm", lambda: tl.norm(B, 10**400)),
+        ("diagonal", lambda: tl.diagonal(A, 1.5)),  # type: ignore[arg-type]
+        ("svds", lambda: tl.svds(A, adjoint=B)),
+        ("solve_banded", lambda: tl.solve_banded(tr.tensor(1), A, B)),  # type: ignore[arg-type]
+        ("eigh", lambda: tl.eigh(A, subset_by_value=tr.tensor(1.0))),  # type: ignore[call-overload]
     ],
 )
 def test_errors_bear_the_name_of_what_was_called_and_not_of_what_it_calls(name: str, call: Any) -> None:
     with pytest.raises(TensorError, match=f"^{name}: ") as caught:
         call()
     assert vars(caught.value)["operation"] == name
+
+
+@pytest.mark.parametrize("wrong", [np.eye(4), [[1.0, 0.0], [0.0, 1.0]], "A"], ids=["array", "lists", "text"])
+@pytest.mark.parametrize("name", ["eigsh", "eigs", "svds"])
+def test_an_operator_that_is_an_array_is_told_to_become_a_tensor(name: str, wrong: Any) -> None:
+    kinds = f"{name}: the operator is a {type(wrong).__name__}; accepted: a function .*, or a tensor .*asarray"
+    for call in (lambda f: f(wrong), lambda f: f(wrong, B)):
+        with pytest.raises(ArgumentError, match=kinds):
+            call(getattr(tl, name))
+    with pytest.raises(ArgumentError, match="eigsh: the operator is a"):
+        tl.eigsh(wrong, B, sigma=0.5)

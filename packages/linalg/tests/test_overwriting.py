@@ -10,7 +10,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core import OverlappingViewError, ReadOnlyError
+from tensor_core import ArgumentError, OverlappingViewError, ReadOnlyError
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
 
@@ -261,3 +261,22 @@ def test_masks_refuse_an_overwrite_that_is_neither_true_nor_false(name: str) -> 
     operands = (tr.eye(2), tr.eye(2)) if name == "solve" else (tr.eye(2),)
     with pytest.raises(tr.TensorError, match=f"{name}: overwrite is 'a'"):
         getattr(tl, name)(*operands, check="mask", overwrite="a")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, flag: tl.cholesky(a, upper=True, overwrite=flag),
+        lambda a, flag: tl.qr(a[:, :1], mode="complete", overwrite=flag),
+        lambda a, flag: tl.inv(a, condition=True, overwrite=flag),
+        lambda a, flag: tl.solve(a, tr.ones(2), condition=True, overwrite=flag),
+    ],
+)
+def test_calls_that_leave_their_operand_look_at_it_all_the_same(call: Callable[[tr.Tensor, Any], Any]) -> None:
+    held = tr.eye(4)
+    with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view that is not mutable"):
+        call(held[::2, ::2], True)
+    with pytest.raises(ArgumentError, match="overwrite is 2; accepted: True and False"):
+        call(held[::2, ::2], 2)
+    call(tr.mutable_view(held)[::2, ::2], True)
+    assert held.to_numpy().tolist() == np.eye(4).tolist()

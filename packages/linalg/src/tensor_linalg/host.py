@@ -19,10 +19,10 @@ def numbers(x: tr.Tensor, /) -> list[Any]:
     return found
 
 
-def placed(values: Sequence[complex], like: tr.Tensor, dtype: tr.DType, /) -> tr.Tensor:
+def from_numbers(values: Sequence[complex], like: tr.Tensor, dtype: tr.DType, /) -> tr.Tensor:
     """A tensor of rank 1 of these numbers, where another tensor lies.
 
-    >>> placed([1.0, 2.0], tr.ones(()), tr.F64).to_numpy().tolist()
+    >>> from_numbers([1.0, 2.0], tr.ones(()), tr.F64).to_numpy().tolist()
     [1.0, 2.0]
     """
     if len(values) == 1:  # much the cheapest

@@ -15,12 +15,14 @@ from tensor_core.foreign import number_of, python_number
 from tensor_core.promotion import promote
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.backends.meta import META_KIND
+from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.conversion import convert
-from tensor_runtime.errors import NonFiniteError, SingularMatrixError
+from tensor_runtime.errors import NonFiniteError, NotConvergedError, SingularMatrixError
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import to_numpy
 from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.reduction import all as all_of
 from tensor_runtime.ops.reduction import any, sum
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.views import broadcast_to, reshape_view
@@ -79,6 +81,26 @@ def number(operation: str, what: str, value: Any, accepted: str = "a number from
     except OverflowError:
         pass
     raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {accepted}", operation=operation)
+
+
+def seed_of(operation: str, value: Any, /) -> int:
+    """What random numbers are drawn from, as ``tensor_runtime.normal`` takes it.
+
+    Raises:
+        ArgumentError: no int from 0 to 2**64 - 1.
+
+    >>> seed_of("randomized_svd", 7)
+    7
+    """
+    try:
+        found = whole(operation, "seed", value)
+    except ArgumentError:
+        found = -1
+    if not 0 <= found < 2**64:
+        raise ArgumentError(
+            f"{operation}: seed is {shortened(value)}; accepted: an int from 0 to 2**64 - 1", operation=operation
+        )
+    return found
 
 
 def plain(value: Any, /) -> int | float | complex | bool | None:
@@ -184,6 +206,35 @@ def require_finite(operation: str, operand: str, x: Tensor, core_rank: int = 2) 
         operand=operand,
         batch_index=batch,
         element_index=element,
+    )
+
+
+def require_range(operation: str, found: Tensor, what: str, remedy: str) -> None:
+    """Raise where matrices that were computed are not finite, of which LAPACK makes NaN, or no end.
+
+    Args:
+        operation: the name that the error bears.
+        found: shape [M, N, B...].
+        what: of what a user asked for, that is too large.
+        remedy: what he may do.
+
+    Raises:
+        NotConvergedError: with the batch index.
+
+    >>> import tensor_runtime as tr
+    >>> require_range("eigh", tr.eye(2), "the eigenvalues", "scale a")
+    """
+    if holds(isfinite(sum(found))):
+        return
+    beyond = logical_not(all_of(isfinite(found), (0, 1)))
+    if not holds(any(beyond)):
+        return
+    batch = first(beyond)
+    raise NotConvergedError(
+        f"{operation}: {what}{place(batch)} are beyond the range of {found.dtype}; {remedy}",
+        operation=operation,
+        batch_index=batch,
+        element_index=None,
     )
 
 

@@ -47,7 +47,7 @@ def cholesky(
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
             "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
         overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
-            and its memory may be a result's, so that a large matrix needs none beside it.
+            and its memory may be a result's, so that a large matrix needs none beside it. Upper factors leave it.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -80,10 +80,11 @@ def cholesky(
             out=out,
         )
     checked = flag("cholesky", "check", check)
+    gives_up = overwrite is not False and flag("cholesky", "overwrite", overwrite)
+    if gives_up:
+        (a,) = given_up("cholesky", a)
     if upper is False or not flag("cholesky", "upper", upper):
-        if overwrite is not False and flag("cholesky", "overwrite", overwrite):
-            return execute_with_params(CHOLESKY_OVERWRITING, given_up("cholesky", a)[0], checked, out)
-        return execute_with_params(CHOLESKY, a, checked, out)
+        return execute_with_params(CHOLESKY_OVERWRITING if gives_up else CHOLESKY, a, checked, out)
     matrices("cholesky", a, square=True)
     with failing_as("cholesky", lambda row, column: (column, row), instead=("lower", "upper")):
         found = mH(execute_with_params(CHOLESKY, mH(a), checked))

@@ -12,7 +12,7 @@ from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
-from tensor_linalg.operands import plain, require_finite, with_batch
+from tensor_linalg.operands import plain, require_finite, require_range, with_batch
 from tensor_linalg.products import mH
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
@@ -176,7 +176,8 @@ def eigh(
         ArgumentError: a subset, driver or gauge that is none, or a driver beside a subset.
         NonFiniteError: NaN or an infinity anywhere, with ``batch_index`` and ``element_index``.
         NotPositiveDefiniteError: the matrix of ``b`` at ``batch_index`` is not.
-        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
+        NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``, or eigenvalues of a pair are
+            beyond the range of the dtype.
         SizeLimitError: more elements than the LAPACK in use can count.
 
     The error of generalized eigenvalues grows with the condition number of B, from whose Cholesky factor they come.
@@ -203,7 +204,7 @@ def eigh(
     if given is not None and b is None and not wanted.is_subset and driver == _AUTO:
         values, vectors = execute_parts(EIGH_OVERWRITING, given, checked)
     elif b is not None:
-        values, vectors = _generalized(a, b, wanted, checked)
+        values, vectors = _generalized(a, b, wanted, checked, checked)
     else:
         values, vectors = _pairs(a, wanted, checked)
     if not is_raw(gauge):
@@ -229,8 +230,8 @@ def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedEi
     if wanted.by_value is not None:
         raise ArgumentError('eigh: check="mask" with subset_by_value; accepted: subset_by_index', operation="eigh")
 
-    def run(*each: Tensor) -> EighResult:
-        return eigh(*each, subset_by_index=wanted.by_index, driver=wanted.driver, check=False)
+    def run(x: Tensor, y: Tensor | None = None) -> tuple[Tensor, ...]:
+        return _pairs(x, wanted, False) if y is None else _generalized(x, y, wanted, False, True)
 
     shape = unwrap("eigh", a)[0].shape
     if b is None:
@@ -246,8 +247,8 @@ def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedEi
     return MaskedEighResult(values, vectors if is_raw(gauge) else turned("eigh", vectors, gauge)[0], status)
 
 
-def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool) -> tuple[Tensor, Tensor]:
-    """By C = L⁻¹ A L⁻ᴴ with B = L Lᴴ."""
+def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool, in_range: bool) -> tuple[Tensor, ...]:
+    """Pairs of L⁻¹ A L⁻ᴴ with B = L Lᴴ, as LAPACK's xHEGST reduces them; ``in_range`` looks whether it is finite."""
     size, batch_a = square_axes("eigh", floating_form("eigh", a, "operand a").shape)
     size_b, batch_b = square_axes("eigh", floating_form("eigh", b, "operand b").shape)
     if size != size_b:
@@ -264,8 +265,11 @@ def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool) -> tuple[Te
         factor = with_batch(cholesky(convert(b, dtype), check=check), 2, batch)
     options = {"lower": True, "transpose": False, "conjugate": False, "unit_diagonal": False}
     half = triangular_solve(factor, with_batch(hermitian_of_lower(convert(a, dtype)), 2, batch), **options)
+    reduced = triangular_solve(factor, mH(half), **options)
+    if in_range:
+        require_range("eigh", reduced, "the eigenvalues", "scale a or b by a power of two")
     with failing_as("eigh"):
-        values, vectors = _pairs(triangular_solve(factor, mH(half), **options), wanted, False)
+        values, vectors = _pairs(reduced, wanted, False)
     back = {**options, "transpose": True, "conjugate": True}
     return values, triangular_solve(factor, vectors, **back)
 
@@ -321,7 +325,7 @@ def _pairs(a: Tensor, wanted: _Wanted, check: bool) -> tuple[Tensor, ...]:
 def _interval(ends: Any) -> tuple[float, float]:
     try:
         low, high = (_end(plain(end)) for end in ends)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         low, high = 1.0, 0.0
     if not low < high:
         raise ArgumentError(

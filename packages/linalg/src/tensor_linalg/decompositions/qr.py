@@ -136,10 +136,10 @@ def qr(
         rows, columns, _ = matrices("qr", a)
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
     checked = flag("qr", "check", check)
-    if overwrite is not False and flag("qr", "overwrite", overwrite) and spec is QR:
-        factors = execute_parts(QR_OVERWRITING, given_up("qr", a)[0], checked, QRResult)
-    else:
-        factors = execute_parts(spec, a, checked, QRResult)
+    if overwrite is not False and flag("qr", "overwrite", overwrite):
+        (a,) = given_up("qr", a)
+        spec = QR_OVERWRITING if spec is QR else spec
+    factors = execute_parts(spec, a, checked, QRResult)
     if positive is False or not flag("qr", "positive", positive):
         return factors if out is None else delivered("qr", factors, out, a)
     return delivered("qr", QRResult(*with_positive_diagonal(*factors)), out, a)

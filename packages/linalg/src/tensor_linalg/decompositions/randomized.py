@@ -10,7 +10,7 @@ from tensor_linalg.decompositions.eigh import EighResult, eigh, hermitian_of_low
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import SVDResult, svd
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.operands import require_finite
+from tensor_linalg.operands import require_finite, require_range, seed_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag, whole
@@ -97,11 +97,13 @@ def randomized_svd(
         options: dict[str, Any] = {"seed": seed, "oversampling": oversampling, "iterations": iterations}
         return masked_result("randomized_svd", lambda x: randomized_svd(x, rank, **options, check=False), a, out=out)
     rows, columns, _ = matrices("randomized_svd", a)
-    if flag("randomized_svd", "check", check):
+    checked = flag("randomized_svd", "check", check)
+    if checked:
         require_finite("randomized_svd", "a", a)
     width = _width("randomized_svd", rank, oversampling, iterations, min(rows, columns))
+    seed = seed_of("randomized_svd", seed)
     with failing_as("randomized_svd"):
-        start = _range(a, columns, width, seed)
+        start = _range("randomized_svd", a, columns, width, seed, checked)
         adjoint = mH(a)
         for _ in range(iterations):
             start = _orthonormal(matmul(a, _orthonormal(matmul(adjoint, start))))
@@ -177,12 +179,14 @@ def randomized_eigh(
         options: dict[str, Any] = {"seed": seed, "oversampling": oversampling, "iterations": iterations}
         return masked_result("randomized_eigh", lambda x: randomized_eigh(x, rank, **options, check=False), a, out=out)
     size, _, _ = matrices("randomized_eigh", a, square=True)
-    if flag("randomized_eigh", "check", check):
+    checked = flag("randomized_eigh", "check", check)
+    if checked:
         require_finite("randomized_eigh", "a", a)
     width = _width("randomized_eigh", rank, oversampling, iterations, size)
+    seed = seed_of("randomized_eigh", seed)
     with failing_as("randomized_eigh"):
         whole_matrix = hermitian_of_lower(a)
-        start = _range(whole_matrix, size, width, seed)
+        start = _range("randomized_eigh", whole_matrix, size, width, seed, checked)
         for _ in range(2 * iterations):
             start = _orthonormal(matmul(whole_matrix, start))
         values, vectors = eigh(matmul(mH(start), matmul(whole_matrix, start)), check=False)
@@ -206,10 +210,13 @@ def _width(operation: str, rank: int, oversampling: int, iterations: int, most: 
     return min(wanted + beyond, most)
 
 
-def _range(a: Tensor, columns: int, width: int, seed: int) -> Tensor:
+def _range(operation: str, a: Tensor, columns: int, width: int, seed: int, check: bool) -> Tensor:
     """Orthonormal vectors whose space has most of what the matrices give."""
     vectors = normal((columns, width), seed=seed, dtype=a.dtype, placement=a.placement)
-    return _orthonormal(matmul(a, vectors))
+    start = _orthonormal(matmul(a, vectors))
+    if check:  # of products that overflow come no vectors
+        require_range(operation, start, "products with random vectors", "scale a by a power of two")
+    return start
 
 
 def _orthonormal(a: Tensor) -> Tensor:

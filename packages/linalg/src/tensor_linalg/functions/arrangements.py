@@ -73,7 +73,7 @@ def diagonal(a: Tensor, /, offset: int = 0) -> Tensor:
     if type(offset) is int and offset == 0 and len(shape) == 2 and shape[0] == shape[1]:
         return execute_with_params(DIAGONAL_VIEW, a, (0, 1))  # half a microsecond less
     _, _, batch = matrix_axes("diagonal", shape)
-    line = extract_diagonal(a, offset)
+    line = extract_diagonal(a, whole("diagonal", "offset", offset))
     return move_axes(line, -1, 0) if batch else line
 
 

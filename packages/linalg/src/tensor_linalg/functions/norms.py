@@ -69,12 +69,9 @@ def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
     """
     if unwrap("vector_norm", x)[0].rank == 0:
         raise ShapeError("vector_norm: a scalar; accepted: vectors [N, B...]", operation="vector_norm", shape=())
-    if isinstance(ord, str):
-        raise ArgumentError(f"vector_norm: ord is {ord!r}; accepted: a number", operation="vector_norm")
     if type(ord) is int and ord == 2 and out is None:
         return execute_with_params(statistics.NORM, x, _LENGTH)
-    order: Any = plain(ord)
-    return placed("vector_norm", statistics.norm(x, ord if order is None else order, 0), out, x)
+    return placed("vector_norm", statistics.norm(x, _order_of_vectors("vector_norm", ord), 0), out, x)
 
 
 @overload
@@ -229,9 +226,7 @@ def norm(
             return matrix_norm(a, order, check="mask", out=out)
         found: Tensor = matrix_norm(a, order, check=checked, out=out)
         return found
-    if isinstance(ord, str):
-        raise ArgumentError(f"norm: ord is {ord!r} for a vector; accepted: a number", operation="norm")
-    found = vector_norm(a, 2 if ord is None else ord, out=None if mask else out)
+    found = vector_norm(a, 2 if ord is None else _order_of_vectors("norm", ord), out=None if mask else out)
     return unfailing("norm", found, (), out, a) if mask else found
 
 
@@ -332,6 +327,18 @@ def _product_of_norms(a: Tensor, inverse: Tensor, order: Order) -> Tensor:
     fine = equal(status, 0)
     again = multiply(_norms(where(fine, near, 0.0), order), _norms(where(fine, inverse, 0.0), order))
     return where(logical_and(fine, beyond), again, found)
+
+
+def _order_of_vectors(operation: str, value: object) -> float:
+    number = plain(value)
+    if isinstance(number, (int, float)) and not isinstance(number, bool) and -inf <= number <= inf:
+        try:
+            return float(number)
+        except OverflowError:  # an int beyond F64
+            pass
+    raise ArgumentError(
+        f"{operation}: ord is {shortened(value)} for a vector; accepted: a number, inf and -inf", operation=operation
+    )
 
 
 def _order(operation: str, value: object) -> Order:

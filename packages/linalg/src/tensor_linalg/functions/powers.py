@@ -11,7 +11,7 @@ from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
-from tensor_linalg.operands import with_batch
+from tensor_linalg.operands import floating, with_batch
 from tensor_linalg.products import MATMUL, matmul
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
@@ -76,6 +76,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
         return placed(name, copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
     square = a
     if exponent < 0:
+        floating(name, a)
         with failing_as(name):
             square = inv(a, check=check)
     exponent = abs(exponent)

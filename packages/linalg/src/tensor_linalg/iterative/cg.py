@@ -41,7 +41,7 @@ def cg(
         a: a function from a tensor of the shape of ``b`` to one of that shape, or a tensor [*shape, *shape].
         b: any shape, of which the last ``batch_rank`` axes count independent right-hand sides: each is iterated with
             numbers of its own, and rests once it has converged. Beside a matrix, the axes it does not act on.
-        x0: where to start; zero without it.
+        x0: where to start; zero without it, and for a right-hand side that is zero.
         preconditioner: the same of a map that is about the inverse of A, Hermitian and positive definite.
         tol: stop where the norm of b - A x is at most ``tol`` times that of b; None for the square root of the
             dtype's rounding unit.

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import tensor_runtime as tr
 from tensor_linalg.decompositions import eig, qr
-from tensor_linalg.host import numbers, placed
+from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import sizes, start_vector
@@ -96,11 +96,11 @@ def eigs(
         interrupted = True
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
-        placed(values, vectors, vectors.dtype),
+        from_numbers(values, vectors, vectors.dtype),
         vectors.reshape((*start.core, len(values))),
         converged,
         apply.products,
-        placed(residuals, vectors, vectors.dtype.component),
+        from_numbers(residuals, vectors, vectors.dtype.component),
         interrupted,
     )
 
@@ -177,8 +177,8 @@ class _Arnoldi:
 
     def _asked(self, ritz: _Ritz, k: int) -> bool:
         def progress() -> Progress:
-            residuals = placed(ritz.residuals[:k], self._h, self._h.dtype.component)
-            return Progress(self._apply.products, residuals, placed(ritz.values[:k], self._h, self._h.dtype))
+            residuals = from_numbers(ritz.residuals[:k], self._h, self._h.dtype.component)
+            return Progress(self._apply.products, residuals, from_numbers(ritz.values[:k], self._h, self._h.dtype))
 
         return self._stop.asked(self._apply.products, progress)
 
@@ -223,9 +223,9 @@ class _Arnoldi:
         return self._apply(padded(self._basis[start:stop], self._width))[:, : stop - start]
 
     def _restart(self, ritz: _Ritz, k: int) -> None:
-        """Keep the span of what is wanted and of half of the rest; the block of growth stays."""
+        """Keep the span of what is wanted and of half of the rest; growth stays, filled up with drawn directions."""
         width = min(self._width, self._extent - self._count)
-        keep = min(k + (self._size - k) // 2, self._size - width)
+        keep = min(k + (self._size - k) // 2, self._size - self._width)
         turn = qr(ritz.coefficients(keep)).q
         used = slice(0, self._count)
         small = matmul(mH(turn), matmul(self._h[used, used], turn))
@@ -233,6 +233,8 @@ class _Arnoldi:
         block = tr.copy(self._basis[self._count : self._count + width])
         self._basis.set(slice(0, keep), self._basis.combined(turn))
         self._basis.set(slice(keep, keep + width), block)
+        for column in range(keep + width, keep + self._width):  # blocks have one width
+            self._basis.set(column, self._direction(column))
         self._write_h[...] = 0.0
         self._write_h[:keep, :keep] = small
         self._write_growth[...] = 0.0

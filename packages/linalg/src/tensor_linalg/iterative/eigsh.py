@@ -10,12 +10,12 @@ import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_linalg.decompositions.lu import lu_factor
-from tensor_linalg.host import placed
+from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, require_operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
-from tensor_linalg.operands import number, require_regular
+from tensor_linalg.operands import number, require_regular, seed_of
 from tensor_linalg.solving.factored import lu_solve
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 from tensor_runtime.ops.diagonals import extract_diagonal
@@ -175,7 +175,8 @@ def start_vector(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: in
     >>> start_vector("demo", tr.eye(3), tr.ones((3, 2)), 0, 0).batch
     (2,)
     """
-    given = _start(operation, a, x0, batch_rank, seed)
+    require_operator(operation, a)
+    given = _start(operation, a, x0, batch_rank, seed_of(operation, seed))
     core, batch = parted(operation, a, given, batch_rank, "x0")
     if batch and not 1 <= prod(batch) <= prod(core):
         raise ArgumentError(
@@ -244,10 +245,10 @@ def _result(
         vectors = tr.stack([vectors[:, position] for position in order], axis=1)
     component = vectors.dtype.component
     return EigenResult(
-        placed([values[position] for position in order], vectors, component),
+        from_numbers([values[position] for position in order], vectors, component),
         vectors.reshape((*shape, len(order))),
         converged,
         lanczos.apply.products,
-        placed([residuals[position] for position in order], vectors, component),
+        from_numbers([residuals[position] for position in order], vectors, component),
         interrupted,
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
-from tensor_linalg.host import numbers, placed
+from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.operators import LinearMap, finite_images
 from tensor_linalg.iterative.results import Progress, Stop
@@ -162,7 +162,9 @@ class Lanczos:
             residuals = [residual for _, residual in self._locked] + ritz.residuals[:k]
             component = self._h.dtype.component
             return Progress(
-                self.apply.products, placed(residuals, self._h, component), placed(values, self._h, component)
+                self.apply.products,
+                from_numbers(residuals, self._h, component),
+                from_numbers(values, self._h, component),
             )
 
         return self._stop.asked(self.apply.products, progress)
@@ -209,14 +211,17 @@ class Lanczos:
         return self._basis.combined(tr.stack(columns, axis=1), len(self._locked))
 
     def _restart(self, ritz: _Ritz, k: int) -> None:
-        """Keep what is wanted and half of the rest; the direction of growth stays."""
+        """Keep what is wanted and half of the rest; the directions of growth stay, and others are drawn beside few."""
         locked = len(self._locked)
         width = min(self._width, self._extent - self._count)
-        keep = min(k + (self._size - locked - k) // 2, self._size - locked - width)
+        keep = min(k + (self._size - locked - k) // 2, self._size - locked - self._width)
         growth = tr.copy(self._basis[self._count : self._count + width])
         vectors = self._vectors(ritz, keep)
+        grown = locked + keep + width
         self._basis.set(slice(locked, locked + keep), vectors)
-        self._basis.set(slice(locked + keep, locked + keep + width), growth)
+        self._basis.set(slice(locked + keep, grown), growth)
+        for column in range(grown, locked + keep + self._width):  # blocks have one width
+            self._basis.set(column, self._direction(column))
         self._rewrite(ritz.values[:keep])
         one = tr.eye(keep, dtype=self._h.dtype, placement=self._h.placement)
         self._found = _Ritz(ritz.values[:keep], ritz.residuals[:keep], one, list(range(keep)))

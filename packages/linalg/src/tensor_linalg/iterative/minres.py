@@ -44,8 +44,8 @@ def minres(
 
     Returns:
         As ``cg``. The residuals are those that the recurrence tells, which in rounding may be a little below the true
-        ones; where A seems singular a last product makes sure that they are not far below. Where no x solves the
-        system, ``converged`` is False.
+        ones; where A seems singular two last products make sure that they are not far below, and that x misses no more
+        than before it seemed so. Where no x solves the system, ``converged`` is False.
 
     Raises:
         ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
@@ -81,18 +81,15 @@ def minres(
     beta = dbar = epsilon = sine = tr.multiply(residuals, 0.0)
     cosine = tr.subtract(dbar, 1.0)
     norm = beta  # of A, at least
-    ended = doubtful = residuals < 0  # the space can grow no more, and A is singular on it, or perhaps is
+    before: tr.Tensor | None = None  # x before the first step that is doubtful
+    ended: tr.Tensor = residuals < 0  # the space can grow no more, and A is singular on it
+    doubtful = ended  # or perhaps is
     converged = interrupted = False
     try:
         while True:
             active = unsolved("minres", residuals, bound, batch, ended)
             if active is None:
                 converged = bool(tr.all(residuals <= bound))  # not where the space has ended before
-                if converged and tr.any(doubtful):
-                    whole = tr.add(start, times(tr.multiply(x, scale), lift))
-                    true = tr.divide(tr.norm(tr.subtract(right, apply(whole)), axis=0), scale)
-                    if tr.any(true > tr.multiply(bound, 10.0)):  # A is singular, and rounding hid it
-                        converged, residuals = False, true
                 break
             if stop.reached(given.products, residuals, batch, scale):
                 break
@@ -109,7 +106,10 @@ def minres(
             epsilon, dbar = tr.multiply(sine, beta), tr.negative(tr.multiply(cosine, beta))
             gamma, norm = hypotenuse(gbar, beta), tr.maximum(norm, hypotenuse(alpha, beta))
             vanished = gamma <= share(norm, unit)
-            ended, doubtful = ended | vanished, doubtful | (gamma <= tr.multiply(norm, unit**0.5))
+            small = active & (gamma <= tr.multiply(norm, unit**0.5))
+            if tr.any(small & ~doubtful):
+                before = tr.where(small & ~doubtful, x, x if before is None else before)
+            ended, doubtful = ended | vanished, doubtful | small
             gamma = tr.where(vanished, 0.0, gamma)
             cosine, sine = over(gbar, gamma), over(beta, gamma, 1.0)  # where both are 0 nothing more is found
             w_next = tr.subtract(tr.subtract(v, tr.multiply(old, w_before)), tr.multiply(delta, w))
@@ -118,6 +118,16 @@ def minres(
             phi = tr.where(active, tr.multiply(cosine, residuals), 0.0)
             x = tr.add(x, tr.multiply(phi, w))
             residuals = tr.where(active, tr.multiply(sine, residuals), residuals)
+        if before is not None and given.products + 2 > stop.maxiter:
+            converged = False  # which nobody may look at any more
+        elif before is not None:  # A is singular, or nearly, and rounding may have hidden it
+            both = [tr.add(start, times(tr.multiply(one, scale), lift)) for one in (x, before)]
+            true, earlier = (tr.divide(tr.norm(tr.subtract(right, apply(one)), axis=0), scale) for one in both)
+            better = doubtful & ~(true <= earlier)
+            x, true = tr.where(better, before, x), tr.where(better, earlier, true)
+            wrong = doubtful & (true > tr.multiply(tr.maximum(residuals, bound), 10.0))
+            residuals = tr.where(wrong | better, true, residuals)
+            converged = converged and not tr.any(wrong)
     except KeyboardInterrupt:
         if not given.products:
             raise

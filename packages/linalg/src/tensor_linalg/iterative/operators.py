@@ -37,16 +37,8 @@ class LinearMap:
         self.operation, self.domain, self.batch = operation, domain, batch
         self.target = domain if target is None else target
         self.products = 0
-        if isinstance(a, tr.Tensor):
-            self._apply = self._of_matrix(a)
-        elif callable(a):
-            self._apply = self._of_function(a)
-        else:
-            raise ArgumentError(
-                f"{operation}: the operator is a {type(a).__name__}; accepted: a function from tensor to tensor, or a "
-                "tensor that holds a matrix",
-                operation=operation,
-            )
+        require_operator(operation, a)
+        self._apply = self._of_matrix(a) if isinstance(a, tr.Tensor) else self._of_function(a)
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
         """The image of a flat vector, or of each column."""
@@ -80,6 +72,22 @@ class LinearMap:
             return flat(y, self.target, self.batch)
 
         return applied
+
+
+def require_operator(operation: str, a: Any, /) -> None:
+    """Raise where a map is neither a tensor nor a function.
+
+    Raises:
+        ArgumentError: such as an array or nested lists.
+
+    >>> require_operator("demo", tr.eye(2))
+    """
+    if not isinstance(a, tr.Tensor) and not callable(a):
+        raise ArgumentError(
+            f"{operation}: the operator is a {type(a).__name__}; accepted: a function from tensor to tensor, or a "
+            "tensor that holds a matrix, which asarray() makes of an array",
+            operation=operation,
+        )
 
 
 @contextmanager
@@ -213,6 +221,8 @@ def started(apply: LinearMap, right: tr.Tensor, x0: tr.Tensor | None, /) -> tupl
     if x0 is None:
         return tr.zeros(right.shape, dtype=right.dtype, placement=right.placement), right
     x = flat(same_shape(apply, x0), apply.domain, apply.batch)
+    # To a share of a norm that is 0 no iteration comes, but the solution is known.
+    x = tr.where(tr.norm(right, axis=0) == 0.0, 0.0, x)
     return x, tr.subtract(right, apply(x))
 
 

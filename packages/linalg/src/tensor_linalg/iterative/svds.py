@@ -8,11 +8,19 @@ from typing import Any, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ShapeError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
-from tensor_linalg.iterative.operators import Operator, Shape, adjoint_of, finite_images, levelled, times
+from tensor_linalg.iterative.operators import (
+    Operator,
+    Shape,
+    adjoint_of,
+    finite_images,
+    levelled,
+    require_operator,
+    times,
+)
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
@@ -91,12 +99,7 @@ def svds(
             f"svds: the operator has shape {a.shape}; accepted: as many axes of the range as of the domain",
             operation="svds",
         )
-    if not isinstance(a, tr.Tensor) and not callable(a):
-        raise ArgumentError(
-            f"svds: the operator is a {type(a).__name__}; accepted: a function from tensor to tensor, or a tensor that "
-            "holds a matrix",
-            operation="svds",
-        )
+    require_operator("svds", a)
     back = adjoint_of("svds", a, adjoint)
     start = start_vector("svds", a, x0, batch_rank, seed)
     k, room = sizes("svds", k, basis, start)
@@ -177,7 +180,7 @@ def _function(a: Any, what: str, batch: Shape) -> Callable[[tr.Tensor], tr.Tenso
         axes = (tuple(range(half, a.rank)), tuple(range(half)))
 
         def product(x: tr.Tensor) -> tr.Tensor:
-            if x.shape != (*a.shape[half:], *batch):
+            if a.rank % 2 or x.shape != (*a.shape[half:], *batch):
                 raise ShapeError(
                     f"svds: {what} has shape {a.shape}, for a vector of shape {x.shape[: x.rank - len(batch)]}; "
                     "accepted: a tensor [*range, *domain] with as many axes on either side",

@@ -82,8 +82,10 @@ def inv(
         status = partial(execute_unary, INV_STATUS)
         return masked_result("inv", lambda each: inv(each, check=False), a, status=status, out=out)
     checked = flag("inv", "check", check)
-    if flag("inv", "overwrite", overwrite) and not condition:
-        return execute_with_params(INV_OVERWRITING, given_up("inv", a)[0], checked, out)
+    if flag("inv", "overwrite", overwrite):
+        (a,) = given_up("inv", a)
+        if not condition:
+            return execute_with_params(INV_OVERWRITING, a, checked, out)
     x = execute_with_params(INV, a, checked)
     if condition and x.size:
         warn_if_ill_conditioned("inv", one_norm(a), one_norm(x), 3)

@@ -104,7 +104,7 @@ def solve_banded(
     operation = "solve_banded"
     try:
         lower, upper = (whole(operation, "bandwidths", one) for one in bandwidths)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         lower = upper = -1
     if lower < 0 or upper < 0:
         raise ArgumentError(

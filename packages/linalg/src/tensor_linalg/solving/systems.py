@@ -99,9 +99,10 @@ def solve(
         status = partial(execute_binary, SOLVE_STATUS)
         return masked_result("solve", lambda *each: solve(*each, check=False), a, b, status=status, out=out)
     checked = flag("solve", "check", check)
-    if flag("solve", "overwrite", overwrite) and not condition:
-        matrices, sides = given_up("solve", a, b)
-        return execute_pair(SOLVE_OVERWRITING, matrices, sides, checked, out)
+    if flag("solve", "overwrite", overwrite):
+        a, b = given_up("solve", a, b)
+        if not condition:
+            return execute_pair(SOLVE_OVERWRITING, a, b, checked, out)
     x = execute_pair(SOLVE, a, b, checked)
     if condition and 0 not in a.shape:
         warn_of_factors("solve", lu_factor(a, check=False), one_norm(a))
