@@ -17,13 +17,15 @@ from tensor_core.errors import TensorError
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.ops import creation, indexing, methods, native_calls
 from tensor_runtime.placement import CPU
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, blank
 
 pytestmark = pytest.mark.usefixtures("cpu_serves")
 
 NAMES = ["reversed_axes", "transposed", "reshape", "item", "getitem", "setitem", "bool", "int", "float", "complex"]
 NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full", "empty", "array_equal", "eye", "arange", "linspace"]
-NAMES += ["uniform", "normal", "integers"]
+NAMES += ["uniform", "normal", "integers", "isin", "length", "iterate", "unstack", "tolist", "matrices_transposed"]
+NAMES += ["squeeze", "expand_dims", "reverse", "count_nonzero", "nonzero", "dtype", "shape", "strides", "placement"]
+NAMES += ["rank", "size"]
 NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into"]
 NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
 NAMES += ["execute_parts", "execute_many"]
@@ -70,7 +72,7 @@ def test_calls_made_wrongly_are_pythons_errors() -> None:
     for arguments in ((), (x,), (x, 0, 0), (3, 0), (np.zeros(2), 0)):
         with pytest.raises((TypeError, AttributeError)):
             getitem(*arguments)
-    broken = Tensor()
+    broken = blank(Tensor)
     for call in (lambda: broken[0], lambda: broken.T, broken.item, lambda: broken.reshape(1), broken.to_numpy):
         with pytest.raises(AttributeError):
             call()

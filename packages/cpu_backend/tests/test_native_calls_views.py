@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_axes_in_another_order_are_those_of_python(x: Tensor, data: st.DataObjec
     order = data.draw(given_axes)
     for axes in (order, tuple(order), [axis - x.rank for axis in order], None, 1.5, (True,)):
         for _ in range(2):
-            assert outcome(tr.transpose_view, x, axes) == outcome(views.transposed, x, axes)
+            assert outcome(tr.transpose_view, x, axes) == outcome(unwrap(views._in_order), x, axes)
 
 
 @NATIVE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tracemalloc
 from collections.abc import Callable
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -225,4 +226,4 @@ def test_a_lack_of_memory_on_the_way_is_told_as_without_a_target(monkeypatch: py
     z = tr.zeros((3, 4))
     monkeypatch.setattr(call, "binary_into", short)
     with pytest.raises(OutOfMemoryError, match="96 bytes"):
-        call.execute_binary(arithmetic.ADD, z, z, z)
+        unwrap(call.execute_binary)(arithmetic.ADD, z, z, z)  # in Python: a native one does without

@@ -346,3 +346,15 @@ def test_an_array_that_loses_values_is_refused_with_the_line_to_write() -> None:
     ):
         with pytest.raises(DTypeError, match=told):
             tr.tensor(data, dtype=dtype)
+
+
+@pytest.mark.parametrize("kind", [tr.Tensor, type(tr.zeros(2).mutable_view())])
+@pytest.mark.parametrize("arguments", [(), ([1.0, 2.0],), ((2, 3), "F64")])
+def test_the_classes_of_tensors_say_what_makes_one(kind: Any, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(
+        tr.TensorError, match=rf"{kind.__name__}: the class makes no tensors; write tensor\(data\)"
+    ) as caught:
+        kind(*arguments)
+    assert isinstance(caught.value, TypeError)
+    with pytest.raises(TypeError, match="asarray"):
+        kind(data=[1.0])

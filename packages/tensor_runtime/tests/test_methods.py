@@ -33,6 +33,9 @@ def test_every_method_declared_is_attached_and_every_attached_one_declared() -> 
     assert declared == set(methods.METHODS) - undeclarable
     for name, method in methods.METHODS.items():
         attached, meant = vars(tr.Tensor)[name], method
+        if isinstance(method, property) and not isinstance(attached, property):  # a native call answers it
+            assert (attached.__name__, attached.__doc__) == (name, method.__doc__)
+            continue
         if isinstance(method, property):
             attached, meant = attached.fget, method.fget
         assert inspect.unwrap(attached) is meant

@@ -73,6 +73,17 @@ def test_where_refuses_a_condition_that_is_not_bool() -> None:
         tr.where(tr.tensor([True]), tr.ones(1, dtype=I32), 2**31)
 
 
+def test_where_without_choices_says_what_to_write() -> None:
+    mask = tr.tensor([True, False])
+    with pytest.raises(DTypeError, match=escape("a condition alone; write nonzero(condition)")) as caught:
+        tr.where(mask)  # type: ignore[call-overload]
+    assert isinstance(caught.value, TypeError) and caught.value.operation == "where"
+    with pytest.raises(DTypeError, match=escape("found one choice; accepted: where(condition, a, b)")):
+        tr.where(mask, 1)  # type: ignore[call-overload]
+    with pytest.raises(DTypeError, match=escape("found a condition alone")):
+        tr.where(mask, out=tr.zeros(2))  # type: ignore[call-overload]
+
+
 def test_where_passes_bits_on() -> None:
     a = np.array([math.nan, -0.0, math.inf])
     result = tr.where(tr.tensor([True, True, False]), tr.asarray(a), -0.0).to_numpy()

@@ -9,11 +9,28 @@ static const struct {
     vectorcallfunc call;
 } KINDS[] = {
     {"getitem", call_getitem},
+    {"length", call_length},
+    {"iterate", call_iterate},
+    {"unstack", call_unstack},
+    {"dtype", call_dtype},
+    {"shape", call_shape},
+    {"strides", call_strides},
+    {"placement", call_placement},
+    {"rank", call_rank},
+    {"size", call_size},
     {"setitem", call_setitem},
     {"reversed_axes", call_reversed_axes},
     {"transposed", call_transposed},
+    {"matrices_transposed", call_matrices_transposed},
+    {"squeeze", call_squeeze},
+    {"expand_dims", call_expand_dims},
+    {"reverse", call_reverse},
     {"reshape", call_reshape},
     {"item", call_item},
+    {"tolist", call_tolist},
+    {"count_nonzero", call_count_nonzero},
+    {"nonzero", call_nonzero},
+    {"isin", call_isin},
     {"array_equal", call_array_equal},
     {"float", call_float},
     {"int", call_int},
@@ -48,25 +65,36 @@ static const struct {
     {"execute_many", call_results_of_several},
 };
 
+/* Keys that were looked up, as the table has them, each in the place that its words name: made once and hashed once. */
+enum { REMEMBERED = 1 << 9 };
+static PyObject *remembered[REMEMBERED];
+
+HOT static PyObject **place_of(const Key *key) {
+    uint64_t mixed = (uint64_t)key->words[1] >> 4;
+    for (int i = 2; i < key->count; i++) mixed = mixed * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)key->words[i];
+    mixed = (mixed + (uint64_t)key->words[0]) * UINT64_C(0x9E3779B97F4A7C15);
+    return &remembered[mixed >> 55];
+}
+_Static_assert(REMEMBERED == 1 << 9, "nine bits");
+
+/* The key as bytes, a new reference; NULL with an exception set. */
+HOT static PyObject *bytes_of(const Key *key) {
+    const Py_ssize_t length = key->count * (Py_ssize_t)sizeof(Index);
+    PyObject **place = place_of(key), *bytes = *place;
+    if (bytes && PyBytes_GET_SIZE(bytes) == length && memcmp(PyBytes_AS_STRING(bytes), key->words, (size_t)length) == 0)
+        return Py_NewRef(bytes);
+    bytes = PyBytes_FromStringAndSize((const char *)key->words, length);
+    if (bytes) Py_XSETREF(*place, Py_NewRef(bytes));
+    return bytes;
+}
+
 HOT PyObject *call_find(const Call *self, const Key *key) {
-    PyObject *bytes = PyBytes_FromStringAndSize((const char *)key->words, key->count * (Py_ssize_t)sizeof(Index));
+    PyObject *bytes = bytes_of(key);
     PyObject *entry = bytes ? PyDict_GetItemWithError(self->found, bytes) : NULL; /* runs nobody's code: bytes */
     PyObject *form = entry ? Py_NewRef(PyTuple_GET_ITEM(entry, 1)) : NULL;
     Py_XDECREF(bytes);
     if (!form) PyErr_Clear();
     return form;
-}
-
-HOT PyObject *call_wrap(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array) {
-    PyObject *tensor = array ? type->tp_alloc(type, 0) : NULL;
-    if (!tensor) {
-        Py_DECREF(form);
-        Py_XDECREF(array);
-        return NULL;
-    }
-    *call_slot(tensor, self->form) = form;
-    *call_slot(tensor, self->array) = array;
-    return tensor;
 }
 
 PyObject *call_function(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -79,7 +107,7 @@ PyObject *call_learned(const Call *self, const Key *key, PyObject *pointed, PyOb
     PyObject *form, *array;
     if (!result || !call_parts(self, result, &form, &array)) return result;
     PyObject *entry = PyTuple_Pack(2, pointed, form);
-    PyObject *bytes = PyBytes_FromStringAndSize((const char *)key->words, key->count * (Py_ssize_t)sizeof(Index));
+    PyObject *bytes = bytes_of(key);
     PyObject *kept = entry && bytes ? PyObject_CallFunctionObjArgs(self->insert, bytes, entry, NULL) : NULL;
     Py_XDECREF(entry);
     Py_XDECREF(bytes);
@@ -112,6 +140,14 @@ static bool find_slot(PyObject *type, const char *name, Py_ssize_t *offset) {
     return found;
 }
 
+static bool find_slots(Call *self, PyObject *tensor, PyObject *form, PyObject *spec) {
+    return find_slot(tensor, "_form", &self->form) && find_slot(tensor, "_array", &self->array) &&
+           find_slot(form, "placement", &self->placement_at) && find_slot(form, "dtype", &self->dtype_at) &&
+           find_slot(form, "shape", &self->shape_at) && find_slot(form, "strides", &self->strides_at) &&
+           find_slot(form, "size", &self->size_at) && find_slot(spec, "found", &self->bindings_at) &&
+           find_slot(spec, "name", &self->name_at);
+}
+
 /* Call(kind, function, Tensor, its subclass, Form, class of specs, placement, found, insert, fail, context variable, dtypes) */
 static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *names) {
     const char *kind;
@@ -135,6 +171,7 @@ static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *names) 
     self->function = Py_NewRef(function);
     self->tensor = (PyTypeObject *)Py_NewRef(tensor);
     self->writable = (PyTypeObject *)Py_NewRef(writable);
+    self->form_type = (PyTypeObject *)Py_NewRef(form_type);
     self->spec = (PyTypeObject *)Py_NewRef(spec_type);
     self->placement = Py_NewRef(placement);
     self->found = Py_NewRef(found);
@@ -142,10 +179,9 @@ static PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *names) 
     self->fail = Py_NewRef(fail);
     self->traced = Py_NewRef(traced);
     self->dtypes = Py_NewRef(dtypes);
-    if (!find_slot(tensor, "_form", &self->form) || !find_slot(tensor, "_array", &self->array) ||
-        !find_slot(form_type, "placement", &self->placement_at) || !find_slot(spec_type, "found", &self->bindings_at) ||
-        !find_slot(spec_type, "name", &self->name_at))
-        Py_CLEAR(self);
+    const bool complete = find_slots(self, tensor, form_type, spec_type);
+    if (complete) (void)call_take_class(self);
+    else Py_CLEAR(self);
     return (PyObject *)self;
 }
 
@@ -155,6 +191,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->function);
     Py_VISIT(self->tensor);
     Py_VISIT(self->writable);
+    Py_VISIT(self->form_type);
     Py_VISIT(self->spec);
     Py_VISIT(self->placement);
     Py_VISIT(self->found);
@@ -181,6 +218,7 @@ static void destroy(PyObject *object) {
     (void)clear(object);
     Py_XDECREF(self->tensor);
     Py_XDECREF(self->writable);
+    Py_XDECREF(self->form_type);
     Py_XDECREF(self->spec);
     Py_XDECREF(self->placement);
     Py_XDECREF(self->found);
@@ -205,6 +243,10 @@ static PyObject *reduce(PyObject *self, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"__reduce__", reduce, METH_NOARGS, "The name under which a pickle finds it."},
+    {"take_slot", call_take_slot, METH_NOARGS,
+     "Let the slot of the class of tensors, whose attribute this is, come here."},
+    {"as_attribute", (PyCFunction)(void (*)(void))call_as_attribute, METH_FASTCALL,
+     "A descriptor (name, documentation) of the class of tensors, that answers what this call answers."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -247,5 +289,6 @@ int calls_add_to(PyObject *module) {
     }
     const int added = PyModule_AddObjectRef(module, "CALLS", kinds);
     Py_DECREF(kinds);
-    return added < 0 ? -1 : PyModule_AddType(module, &Call_Type);
+    if (added < 0 || PyType_Ready(&Iterator_Type) < 0) return -1;
+    return PyModule_AddType(module, &Call_Type);
 }

@@ -13,19 +13,21 @@
 
 typedef struct {
     PyObject_HEAD vectorcallfunc call;
-    PyObject *function;       /* in Python */
-    PyTypeObject *tensor;     /* Tensor, with two slots */
-    PyTypeObject *writable;   /* its one subclass, the mutable view */
-    Py_ssize_t form, array;   /* where a tensor keeps them, in bytes from its beginning */
-    PyObject *placement;      /* of this backend's tensors */
-    Py_ssize_t placement_at;  /* where a form keeps it */
-    PyObject *found, *insert; /* the table: a dictionary, and what puts an entry into it */
-    PyObject *traced;         /* the context variable that is not None while transfers are recorded */
-    PyObject *dtypes;         /* a tuple, in the order of ElementType */
-    PyTypeObject *spec;       /* of operations */
-    Py_ssize_t bindings_at;   /* where a spec keeps its dictionary of bindings */
-    Py_ssize_t name_at;       /* and its name */
-    PyObject *fail;           /* (name, error, form of the result): raises what stands for a kernel's error */
+    PyObject *function;                                 /* in Python */
+    PyTypeObject *tensor;                               /* Tensor, with two slots */
+    PyTypeObject *writable;                             /* its one subclass, the mutable view */
+    PyTypeObject *form_type;                            /* Form */
+    Py_ssize_t form, array;                             /* where a tensor keeps them, in bytes from its beginning */
+    PyObject *placement;                                /* of this backend's tensors */
+    Py_ssize_t placement_at;                            /* where a form keeps it */
+    Py_ssize_t dtype_at, shape_at, strides_at, size_at; /* and what else tensors tell */
+    PyObject *found, *insert;                           /* the table: a dictionary, and what puts an entry into it */
+    PyObject *traced;       /* the context variable that is not None while transfers are recorded */
+    PyObject *dtypes;       /* a tuple, in the order of ElementType */
+    PyTypeObject *spec;     /* of operations */
+    Py_ssize_t bindings_at; /* where a spec keeps its dictionary of bindings */
+    Py_ssize_t name_at;     /* and its name */
+    PyObject *fail;         /* (name, error, form of the result): raises what stands for a kernel's error */
     PyObject *attributes, *weak_references;
 } Call;
 
@@ -50,8 +52,14 @@ typedef enum {
     KEY_LENT,
     KEY_CHOSEN,
     KEY_TAKEN,
-    KEY_PICKED
+    KEY_PICKED,
+    KEY_SQUEEZED,
+    KEY_EXPANDED,
+    KEY_REVERSED_ALONG
 } KeyKind;
+
+/* In keys of indices, where a slice has its extent. */
+enum { KEY_AN_INT = -1, KEY_A_NEW_AXIS = -2 };
 
 static inline void key_begin(Key *key, KeyKind kind, const void *object) {
     key->words[0] = kind;
@@ -125,6 +133,13 @@ PyObject *call_picked(const Call *self, PyObject *const *arguments, size_t flagg
 /* Whether a number, or so many elements of the array's type, were written where such an index names elements of it. */
 bool call_put(const Call *self, PyObject *array, PyObject *index, PyObject *value);
 
+/* Takes the class of tensors over, which is made and dies here from then on; whether that could be done. */
+bool call_take_class(const Call *call);
+/* Methods of calls: take_slot(), and as_attribute(name, documentation). */
+PyObject *call_take_slot(PyObject *self, PyObject *unused);
+PyObject *call_as_attribute(PyObject *self, PyObject *const *arguments, Py_ssize_t count);
+extern PyTypeObject Iterator_Type; /* of what iterate() gives */
+
 /* Whether nobody records transfers. */
 bool call_untraced(const Call *self);
 
@@ -155,12 +170,29 @@ void call_let_go(Several *several);
 /* The kinds of calls: what stands in the place of which function. */
 #define CALL(name) PyObject *name(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names)
 CALL(call_getitem);
+CALL(call_length);
+CALL(call_iterate);
+CALL(call_unstack);
+CALL(call_dtype);
+CALL(call_shape);
+CALL(call_strides);
+CALL(call_placement);
+CALL(call_rank);
+CALL(call_size);
 CALL(call_setitem);
 CALL(call_reversed_axes);
 CALL(call_transposed);
+CALL(call_matrices_transposed);
+CALL(call_squeeze);
+CALL(call_expand_dims);
+CALL(call_reverse);
 CALL(call_reshape);
 CALL(call_to_numpy);
 CALL(call_item);
+CALL(call_tolist);
+CALL(call_count_nonzero);
+CALL(call_nonzero);
+CALL(call_isin);
 CALL(call_array_equal);
 CALL(call_float);
 CALL(call_int);

@@ -36,19 +36,53 @@ static inline int32_t read_i32(const char *element) {
     return value;
 }
 
-/* item(tensor) */
-CALL(call_item) {
-    const char *element;
-    switch (read_element((Call *)object, arguments, flagged_count, names, &element)) {
+static inline PyObject *number_of(ElementType type, const char *element) {
+    switch (type) {
     case F32: return PyFloat_FromDouble(read_f32(element));
     case F64: return PyFloat_FromDouble(read_f64(element));
     case C32: return PyComplex_FromDoubles(read_f32(element), read_f32(element + 4));
     case C64: return PyComplex_FromDoubles(read_f64(element), read_f64(element + 8));
     case I32: return PyLong_FromLong(read_i32(element));
     case I64: return PyLong_FromLongLong(read_i64(element));
-    case BOOL: return PyBool_FromLong(*element != 0);
-    default: return call_function((Call *)object, arguments, flagged_count, names);
+    default: return PyBool_FromLong(*element != 0);
     }
+}
+
+/* item(tensor) */
+CALL(call_item) {
+    const char *element;
+    const int type = read_element((Call *)object, arguments, flagged_count, names, &element);
+    return type < 0 ? call_function((Call *)object, arguments, flagged_count, names)
+                    : number_of((ElementType)type, element);
+}
+
+/* The numbers along the axes from one on, which are the array's from its last on, in lists in one another. */
+static PyObject *listed(PyArrayObject *array, int axis, ElementType type, const char *element) {
+    if (axis < 0) return number_of(type, element);
+    const npy_intp extent = PyArray_DIM(array, axis), stride = PyArray_STRIDE(array, axis);
+    PyObject *list = PyList_New(extent);
+    for (npy_intp i = 0; list && i < extent; i++) {
+        PyObject *one =
+            axis ? listed(array, axis - 1, type, element + i * stride) : number_of(type, element + i * stride);
+        if (one) PyList_SET_ITEM(list, i, one);
+        else Py_CLEAR(list);
+    }
+    return list;
+}
+
+/* tolist(tensor) */
+CALL(call_tolist) {
+    PyObject *form, *array;
+    const int type =
+        PyVectorcall_NARGS(flagged_count) == 1 && !names && call_parts((Call *)object, arguments[0], &form, &array)
+            ? array_element_type(array)
+            : -1;
+    if (type < 0) return call_function((Call *)object, arguments, flagged_count, names);
+    Py_INCREF(array);
+    PyObject *list =
+        listed((PyArrayObject *)array, PyArray_NDIM((PyArrayObject *)array) - 1, (ElementType)type, array_data(array));
+    Py_DECREF(array);
+    return list;
 }
 
 /* __float__(tensor) */

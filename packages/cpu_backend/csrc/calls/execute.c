@@ -90,8 +90,9 @@ HOT static bool is_apart(PyObject *const *keys, PyObject *const *operands, Py_ss
             if (!is_plain(operand)) return false;
             continue;
         }
-        if (keys[i] == form && array_data(operand) == target) {
-            if (!kernel->pointwise) return false;
+        if (keys[i] == form) { /* both reach equally far */
+            const Index distance = target - array_data(operand);
+            if (distance == 0 ? !kernel->pointwise : magnitude(distance) < end - low) return false;
             continue;
         }
         Index first, behind;
@@ -165,15 +166,35 @@ HOT static PyObject *compute(const Call *self, PyObject *spec, PyObject *binding
     return NULL;
 }
 
+/* The result of an operation in the tensor given; false, perhaps with an exception set, where it did not get there. */
+HOT static bool fill(const Call *self, PyObject *spec, PyObject *out, Given *given, LookUp look_up) {
+    PyObject *form, *array;
+    if (!call_parts(self, out, &form, &array) || !call_may_write(self, out, array)) return false;
+    PyObject *binding = find_binding(self, spec, given, look_up);
+    if (!binding) return false;
+    Py_INCREF(form);
+    Py_INCREF(array);
+    const bool there = compute_into(given->keys, given->arrays + 1, given->count, binding, form, array);
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) call_translate(self, spec, form);
+    Py_DECREF(binding);
+    Py_DECREF(array);
+    Py_DECREF(form);
+    return there;
+}
+
 /* name(spec, *operands, out=None), of so many operands, or name(spec, *operands, params, out=None) */
 HOT static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
                              LookUp look_up, int operands) {
     const Call *self = (Call *)object;
     const Py_ssize_t count = PyVectorcall_NARGS(flagged_count), least = 1 + operands + (look_up == BY_PARAMS);
     Given given;
-    if (!names && (count == least || (count == least + 1 && arguments[least] == Py_None)) &&
-        PyObject_TypeCheck(arguments[0], self->spec) && read_operands(self, arguments + 1, operands, &given)) {
+    if (!names && (count == least || count == least + 1) && PyObject_TypeCheck(arguments[0], self->spec) &&
+        read_operands(self, arguments + 1, operands, &given)) {
         if (look_up == BY_PARAMS) given.keys[operands] = arguments[1 + operands];
+        if (count > least && arguments[least] != Py_None) {
+            if (fill(self, arguments[0], arguments[least], &given, look_up)) return Py_NewRef(arguments[least]);
+            return PyErr_Occurred() ? NULL : call_function(self, arguments, flagged_count, names);
+        }
         PyObject *binding = find_binding(self, arguments[0], &given, look_up);
         if (binding) {
             PyObject *result = compute(self, arguments[0], binding, &given);
@@ -285,22 +306,13 @@ HOT static PyObject *into(PyObject *object, PyObject *const *arguments, size_t f
     const Call *self = (Call *)object;
     const Py_ssize_t first = look_up == BY_PARAMS ? 3 : 2, count = PyVectorcall_NARGS(flagged_count) - first;
     Given given;
-    PyObject *form, *array;
-    bool there = false;
-    if (!names && count >= least && count <= most && call_parts(self, arguments[1], &form, &array) &&
-        PyObject_TypeCheck(arguments[0], self->spec) && read_operands(self, arguments + first, (int)count, &given) &&
-        call_may_write(self, arguments[1], array)) {
+    if (!names && count >= least && count <= most && PyObject_TypeCheck(arguments[0], self->spec) &&
+        read_operands(self, arguments + first, (int)count, &given)) {
         if (look_up == BY_PARAMS) given.keys[count] = arguments[2];
-        Py_INCREF(form);
-        Py_INCREF(array);
-        PyObject *binding = find_binding(self, arguments[0], &given, look_up);
-        if (binding) there = compute_into(given.keys, given.arrays + 1, count, binding, form, array);
-        Py_XDECREF(binding);
-        Py_DECREF(array);
-        Py_DECREF(form);
-        if (!there && PyErr_Occurred()) return NULL;
+        if (fill(self, arguments[0], arguments[1], &given, look_up)) return Py_NewRef(arguments[1]);
+        if (PyErr_Occurred()) return NULL;
     }
-    return there ? Py_NewRef(arguments[1]) : call_function(self, arguments, flagged_count, names);
+    return call_function(self, arguments, flagged_count, names);
 }
 
 /* unary_into(spec, out, a) */

@@ -5,8 +5,7 @@
  */
 #include "calls/call.h"
 
-enum { LARGEST_STEP = 1 << 30 };                 /* of a slice */
-static const Index AN_INT = -1, A_NEW_AXIS = -2; /* in keys, where a slice has its extent */
+enum { LARGEST_STEP = 1 << 30 }; /* of a slice */
 
 HOT static bool keep(Indexed *indexed, npy_intp extent, npy_intp stride) {
     if (indexed->rank == MAX_RANK) return false;
@@ -37,7 +36,7 @@ HOT static bool read_slice(PyObject *item, npy_intp extent, npy_intp stride, Ind
 /* One item of an index, for the axis at *axis, which goes on; false, without an exception, for what is not basic. */
 HOT static bool read_item(PyObject *item, PyArrayObject *array, int *axis, Indexed *indexed, Key *key) {
     if (item == Py_None) {
-        key_add(key, A_NEW_AXIS);
+        key_add(key, KEY_A_NEW_AXIS);
         return keep(indexed, 1, array_item_bytes((PyObject *)array));
     }
     const int place = PyArray_NDIM(array) - 1 - (*axis)++;
@@ -49,7 +48,7 @@ HOT static bool read_item(PyObject *item, PyArrayObject *array, int *axis, Index
     if (position < 0) position += extent;
     if (position < 0 || position >= extent) return false;
     indexed->offset_bytes += position * stride;
-    key_add(key, AN_INT);
+    key_add(key, KEY_AN_INT);
     return true;
 }
 
@@ -106,16 +105,15 @@ HOT CALL(call_getitem) {
     PyObject *form, *array, *mask;
     if (PyVectorcall_NARGS(flagged_count) != 2 || names || !call_parts(self, arguments[0], &form, &array))
         return call_function(self, arguments, flagged_count, names);
-    if (call_is_masked(self, array, arguments[1], &mask))
-        return call_masked(self, arguments, flagged_count, form, array, mask);
-    PyObject *taken = call_taken(self, arguments, flagged_count, form, array);
-    if (taken || PyErr_Occurred()) return taken;
     Key key;
     Indexed indexed;
     key_begin(&key, KEY_INDEX, form);
     if (!call_read_index(arguments[1], (PyArrayObject *)array, &indexed, &key)) {
-        PyObject *picked = call_picked(self, arguments, flagged_count, form, array);
-        return picked || PyErr_Occurred() ? picked : call_function(self, arguments, flagged_count, names);
+        if (call_is_masked(self, array, arguments[1], &mask))
+            return call_masked(self, arguments, flagged_count, form, array, mask);
+        PyObject *found = call_taken(self, arguments, flagged_count, form, array);
+        if (!found && !PyErr_Occurred()) found = call_picked(self, arguments, flagged_count, form, array);
+        return found || PyErr_Occurred() ? found : call_function(self, arguments, flagged_count, names);
     }
     PyObject *view = call_find(self, &key);
     if (view) return call_wrap(self, Py_TYPE(arguments[0]), view, call_indexed_array(array, &indexed));
@@ -125,11 +123,13 @@ HOT CALL(call_getitem) {
     return result;
 }
 
-/* reversed_axes(tensor) */
-HOT CALL(call_reversed_axes) {
+/* reversed_axes(tensor), where it has so many axes, if that is not negative */
+HOT static PyObject *reversed(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
+                              int rank) {
     const Call *self = (Call *)object;
     PyObject *form, *array;
-    if (PyVectorcall_NARGS(flagged_count) != 1 || names || !call_parts(self, arguments[0], &form, &array))
+    if (PyVectorcall_NARGS(flagged_count) != 1 || names || !call_parts(self, arguments[0], &form, &array) ||
+        (rank >= 0 && PyArray_NDIM((PyArrayObject *)array) != rank))
         return call_function(self, arguments, flagged_count, names);
     Key key;
     key_begin(&key, KEY_REVERSED, form);
@@ -140,6 +140,12 @@ HOT CALL(call_reversed_axes) {
     Py_DECREF(form);
     return result;
 }
+
+/* reversed_axes(tensor) */
+HOT CALL(call_reversed_axes) { return reversed(object, arguments, flagged_count, names, -1); }
+
+/* matrices_transposed(tensor): one matrix */
+HOT CALL(call_matrices_transposed) { return reversed(object, arguments, flagged_count, names, 2); }
 
 /* The order of axes that is asked for, in the tensor's axes; false where it is no permutation, or not of exact ints. */
 static bool read_order(PyObject *axes, int rank, int *order, Key *key) {

@@ -6,6 +6,7 @@
  */
 #include "core/arrays.h"
 #include "core/caching_allocator.h"
+#include "core/kept_arrays.h"
 
 #include <numpy/arrayobject.h>
 #include <stdlib.h>
@@ -20,6 +21,9 @@ static const char *const BUFFER = "tensor_cpu.buffer"; /* name of the capsules *
 int arrays_import(void) {
     if (PyArray_ImportNumPyAPI() < 0) return -1;
     array_type = &PyArray_Type;
+    PyArray_Descr *types[ELEMENT_TYPES];
+    for (int type = 0; type < ELEMENT_TYPES; type++) types[type] = PyArray_DescrFromType(TYPE_NUMBERS[type]);
+    kept_types(types); /* of NumPy itself, and there as long as it is */
     return 0;
 }
 
@@ -37,7 +41,7 @@ bool array_is_aligned(PyObject *array) { return PyArray_ISALIGNED((PyArrayObject
 HOT void array_bounds(PyObject *object, Index *low, Index *end) {
     PyArrayObject *array = (PyArrayObject *)object;
     *low = 0;
-    *end = PyArray_SIZE(array) > 0 ? PyArray_ITEMSIZE(array) : 0;
+    *end = array_size(object) > 0 ? PyArray_ITEMSIZE(array) : 0;
     for (int axis = 0; *end > 0 && axis < PyArray_NDIM(array); axis++) {
         const Index last = (PyArray_DIM(array, axis) - 1) * PyArray_STRIDE(array, axis);
         *(last < 0 ? low : end) += last;
@@ -102,6 +106,8 @@ HOT PyObject *array_new(const ArrayForm *form) {
         target.form = NULL;
         return Py_NewRef(target.array);
     }
+    PyObject *kept = kept_array(form);
+    if (kept) return kept;
     if (form->bytes >= ALLOCATOR_SMALLEST) return array_in_buffer(form, allocator_acquire(form->bytes));
     PyArray_Descr *type = PyArray_DescrFromType(TYPE_NUMBERS[form->type]);
     if (type == NULL) return NULL;
@@ -138,6 +144,8 @@ HOT int array_element_type(PyObject *object) {
 
 HOT PyObject *array_view(PyObject *object, int rank, const npy_intp *shape, const npy_intp *strides,
                          Index offset_bytes) {
+    PyObject *kept = kept_view(object, rank, shape, strides, offset_bytes);
+    if (kept) return kept;
     PyArrayObject *array = (PyArrayObject *)object;
     PyArray_Descr *type = PyArray_DESCR(array);
     Py_INCREF(type);

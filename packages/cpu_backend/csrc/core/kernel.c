@@ -156,6 +156,16 @@ static PyObject *size_of(PyObject *self, PyObject *unused) {
     return PyLong_FromSize_t(sizeof(Kernel) + ((Kernel *)self)->more_bytes);
 }
 
+static PyObject *keeps_address(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(((Kernel *)self)->call == kernel_call_view);
+}
+
+static PyGetSetDef computed[] = {
+    {"keeps_address", keeps_address, NULL, "Whether the result begins where the operand does.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMethodDef methods[] = {
     {"__sizeof__", size_of, METH_NOARGS, "Bytes of the kernel and of its tables."},
     {NULL, NULL, 0, NULL},
@@ -176,6 +186,7 @@ PyTypeObject Kernel_Type = {
     .tp_call = PyVectorcall_Call,
     .tp_methods = methods,
     .tp_members = members,
+    .tp_getset = computed,
     .tp_vectorcall_offset = offsetof(Kernel, call),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
 };

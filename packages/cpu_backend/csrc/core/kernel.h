@@ -72,6 +72,9 @@ PyObject *kernel_makes(PyObject *kernel, const ArrayForm *result, bool pointwise
 /* The same, after noting from which time on such a kernel shares its work among threads, if that is not SHARED_FROM. */
 PyObject *kernel_shared_from(PyObject *kernel, double nanoseconds);
 
+/* The call of a kernel that is a view (core/views.c). */
+PyObject *kernel_call_view(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names);
+
 /* The call of a kernel that computes from addresses; kernel_with_operands() tells how many there are. */
 PyObject *kernel_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names);
 

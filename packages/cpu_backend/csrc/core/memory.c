@@ -3,6 +3,7 @@
  * one, and after use_caching_allocator() NumPy's own functions do, in the same context. */
 #include "core/arguments.h"
 #include "core/cpu.h"
+#include "core/kept_arrays.h"
 #include "core/kernel.h"
 #include "core/caching_allocator.h"
 #include "core/threads.h"
@@ -20,6 +21,7 @@ static PyObject *stats(PyObject *module, PyObject *unused) {
 
 static PyObject *clear(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
+    kept_clear();
     Py_BEGIN_ALLOW_THREADS /* unmapping gigabytes takes long */
     allocator_clear();
     Py_END_ALLOW_THREADS Py_RETURN_NONE;

@@ -43,6 +43,7 @@ static PyMethodDef *const TOPICS[] = {
     random_functions,
     normalization_functions,
     tiny_functions,
+    view_functions,
     tiny_product_functions,
 };
 /* clang-format on */

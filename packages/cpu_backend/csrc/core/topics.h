@@ -11,6 +11,7 @@ extern PyMethodDef lapack_functions[];
 extern PyMethodDef factorization_functions[];
 extern PyMethodDef memory_functions[];
 extern PyMethodDef tiny_functions[];
+extern PyMethodDef view_functions[];
 extern PyMethodDef tiny_product_functions[];
 extern PyMethodDef semiring_functions[];
 extern PyMethodDef permute_functions[];

@@ -27,7 +27,7 @@ from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.creation import full
-from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensor
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensor, blank
 
 T = TypeVar("T", bound=TensorScalar)
 Target = TypeVar("Target", bound=Tensor)
@@ -150,7 +150,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
     """
     if options:
         return _einsum_general(notation, operands, options)
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     # One, two and three operands have lines of their own: building lists costs more than the look-up.
     count = len(operands)
     try:
@@ -294,7 +294,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
     if keywords and not _WRITING.isdisjoint(keywords):
         out, alpha, beta = keywords.get("out"), keywords.get("alpha", True), keywords.get("beta", 0)
         accumulation = Accumulation(form, keywords.get("algebra", PLUS_TIMES), operands, out, alpha, beta)
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     result._form = form
     try:
         result._array = kernel(*[tensor._array for tensor in operands])

@@ -329,7 +329,8 @@ class CallingBackend(Protocol):
         """A function that stands for one in Python, which bears this name among calls; None where there is none.
 
         It does what the one in Python does, for every argument: what is not usual it hands over to it, and so all
-        mistakes. It is found in classes as functions are, and takes attributes.
+        mistakes. It is found in classes as functions are, and takes attributes. Its ``take_slot()``, if any, lets
+        Python find it as a method without a look-up, ``as_attribute(name, documentation)`` gives a descriptor of it.
         """
         ...
 

@@ -23,7 +23,7 @@ from tensor_runtime.backends.meta import kernels_called, note_output
 from tensor_runtime.dispatch.out import Out, as_target, written, written_in_pieces
 from tensor_runtime.dispatch.spec import OpSpec, ViewSpec, plain_operand
 from tensor_runtime.placement import is_stand_in
-from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
+from tensor_runtime.tensors.tensor import Number, Tensor, blank, unwrap, wrap
 
 PartsT = TypeVar("PartsT", bound=tuple[Any, ...])
 """A named tuple of tensors."""
@@ -41,7 +41,7 @@ def execute_unary(spec: OpSpec, a: Tensor, out: Out = None, /) -> Tensor:
             return unary_into(spec, out, a)
         except MemoryError as error:
             fail(spec.name, error, out._form)
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     try:
         kernel, result._form = spec.found[a._form]
     except MISSES:
@@ -69,7 +69,7 @@ def execute_binary(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, out: Ou
             return binary_into(spec, out, a, b)
         except MemoryError as error:
             fail(spec.name, error, out._form)
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     try:
         kernel, result._form = spec.found[a._form][b._form]  # type: ignore[union-attr]
     except MISSES:
@@ -92,7 +92,7 @@ def execute_mixed(spec: OpSpec, a: Tensor | Number, b: Tensor | Number, /) -> Te
     """
     key_a, x = (a._form, a._array) if isinstance(a, Tensor) else (type(a), a)
     key_b, y = (b._form, b._array) if isinstance(b, Tensor) else (type(b), b)
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     try:
         kernel, result._form = spec.found[key_a][key_b]
     except MISSES:
@@ -124,7 +124,7 @@ def execute_ternary(
             return ternary_into(spec, out, a, b, c)
         except MemoryError as error:
             fail(spec.name, error, out._form)
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     try:
         kernel, result._form = spec.found[a._form, b._form, c._form]  # type: ignore[union-attr]
     except MISSES:
@@ -160,7 +160,7 @@ def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, ou
             return params_into(spec, out, params, a)
         except MemoryError as error:
             fail(spec.name, error, out._form)
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     try:
         kernel, result._form = spec.found[a._form, params]
     except MISSES:
@@ -189,7 +189,7 @@ def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out 
             return params_into(spec, out, params, a, b)
         except MemoryError as error:
             fail(spec.name, error, out._form)
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     try:
         kernel, result._form = spec.found[a._form, b._form, params]
     except MISSES:

@@ -18,7 +18,7 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement, as_placement, is_stand_in, stand_in
 from tensor_runtime.tensors.free_tensors import with_free_tensors
-from tensor_runtime.tensors.tensor import Tensor, wrap
+from tensor_runtime.tensors.tensor import Tensor, blank, wrap
 
 
 def infer(function: Callable[..., Any], /, *arguments: object, **options: object) -> Any:
@@ -109,7 +109,7 @@ def _lifted(value: Any, stand_ins: dict[Placement, Placement], done: dict[int, A
         within = tuple([_lifted(one, stand_ins, done) for one in value])
         return done.setdefault(id(value), within)  # a tuple in a list that it holds is there already
     if isinstance(value, Tensor):
-        result = type(value)()  # a mutable view stays one
+        result: Tensor = blank(type(value))  # a mutable view stays one
         result._form, result._array = _moved(value._form, stand_ins), None
         return result
     return wrap(_moved(value, stand_ins), None) if isinstance(value, Form) else value

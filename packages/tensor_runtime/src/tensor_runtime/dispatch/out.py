@@ -27,7 +27,7 @@ from tensor_runtime.dispatch.overlap import overlap_test
 from tensor_runtime.dispatch.spec import OpSpec, check_convertible, common_placement
 from tensor_runtime.form import Form
 from tensor_runtime.placement import is_stand_in
-from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, blank, unwrap
 
 Out = Tensor | None
 """The parameter ``out``: a mutable view or an owned tensor; None for a fresh result."""
@@ -114,7 +114,7 @@ def mutable_view_of(x: Tensor, /) -> TypedTensorViewMut[Any]:
         raise OverlappingViewError(
             f"mutable_view: strides {form.strides} name some elements of shape {form.shape} twice; copy() first"
         )
-    view: TypedTensorViewMut[Any] = TypedTensorViewMut()
+    view: TypedTensorViewMut[Any] = blank(TypedTensorViewMut)
     view._form = form
     view._array = call_translated("mutable_view", None, kernel, array)
     return view

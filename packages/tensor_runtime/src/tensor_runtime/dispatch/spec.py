@@ -46,7 +46,17 @@ def same(dtype: DType, /) -> DType:
     return dtype
 
 
-class OpSpec:
+class BoundSpec:
+    """What every call looks up: the operation's name, and its bindings by forms; ``found`` is their dictionary."""
+
+    __slots__ = ("bindings", "found", "name")
+
+    bindings: BindingTable | PairTable
+    found: dict[Any, Any]
+    name: str
+
+
+class OpSpec(BoundSpec):
     """An operation, declared once.
 
     Args:
@@ -68,7 +78,7 @@ class OpSpec:
     Form(F64, (2, 3), cpu)
     """
 
-    __slots__ = ("accepts", "bindings", "takes_params", "found", "kernel", "name", "result_dtype", "result_shape")
+    __slots__ = ("accepts", "kernel", "result_dtype", "result_shape", "takes_params")
 
     def __init__(
         self,
@@ -185,7 +195,7 @@ class ElementwiseSpec(OpSpec):
         )
 
 
-class ViewSpec:
+class ViewSpec(BoundSpec):
     """An operation that only rearranges metadata: its result shares the operand's elements.
 
     Args:
@@ -193,7 +203,7 @@ class ViewSpec:
         result_layout: from the operand's form and the params to the view's shape and strides.
     """
 
-    __slots__ = ("bindings", "found", "name", "result_layout")
+    __slots__ = ("result_layout",)
 
     def __init__(self, name: str, result_layout: Callable[[Form, Any], tuple[Shape, Shape]]) -> None:
         self.name = name

@@ -29,7 +29,7 @@ from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.program import Program
 from tensor_runtime.fusion.scalar_tracer import number_argument
 from tensor_runtime.protocols import Operand
-from tensor_runtime.tensors.tensor import Number, Tensor, wrap
+from tensor_runtime.tensors.tensor import Number, Tensor, blank, wrap
 
 _FORM: Final = attrgetter("_form")
 _ARRAY: Final = attrgetter("_array")
@@ -69,7 +69,7 @@ class Fused:
 
     def __call__(self, *arguments: Any, out: Out = None) -> Any:
         """What the function returns for these arguments; ``out`` receives a result that is one tensor."""
-        result = Tensor()
+        result: Tensor = blank(Tensor)
         try:
             if self._numbers:
                 kernel, program = self._found[_key(arguments)]

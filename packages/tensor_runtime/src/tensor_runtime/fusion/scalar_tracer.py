@@ -12,7 +12,7 @@ from typing import Any, Final
 from tensor_core.errors import UnsupportedOperationError
 from tensor_runtime.backends.tracing import Node
 from tensor_runtime.ops.methods import METHODS
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, blank
 
 _ARITHMETIC: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
 _BITS: Final = ("and", "or", "xor", "lshift", "rshift")
@@ -51,7 +51,7 @@ def number_argument(kind: type, node: Node | None, /) -> NumberArgument:
     >>> number_argument(int, None)
     <Python int, an argument of a fused function>
     """
-    result = NumberArgument()
+    result: NumberArgument = blank(NumberArgument)
     result._form, result._array = kind, node  # type: ignore[assignment]
     return result
 

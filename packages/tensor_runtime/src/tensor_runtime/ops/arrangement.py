@@ -10,10 +10,12 @@ from typing import Any, SupportsIndex
 from tensor_core.errors import AxisError, ShapeError
 from tensor_core.shapes import broadcast_shapes, normalize_axis
 from tensor_runtime.dispatch.arguments import as_axes, choice, flag, whole
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes
+from tensor_runtime.ops import native_calls
 from tensor_runtime.ops.joining import reverse
 from tensor_runtime.ops.orders import exchanged
-from tensor_runtime.ops.views import broadcast_to, reshape_view, transpose
+from tensor_runtime.ops.views import BROADCAST_VIEW, broadcast_to, expand_dims, transpose
 from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -46,7 +48,7 @@ def flip(x: Tensor, /, axis: Axes = None) -> Tensor:
     >>> flip(tensor([[1, 2], [3, 4]])).to_numpy().tolist(), flip(tensor([[1, 2], [3, 4]]), 0).to_numpy().tolist()
     ([[4, 3], [2, 1]], [[3, 4], [1, 2]])
     """
-    return reverse(x, as_axes("flip", axis))
+    return reverse(x, axis if axis is None or type(axis) is int else as_axes("flip", axis))
 
 
 def unstack(x: Tensor, /, axis: SupportsIndex = 0) -> tuple[Tensor, ...]:
@@ -58,6 +60,11 @@ def unstack(x: Tensor, /, axis: SupportsIndex = 0) -> tuple[Tensor, ...]:
     >>> [part.to_numpy().tolist() for part in unstack(tensor([[1, 2], [3, 4]]), -1)]
     [[1, 3], [2, 4]]
     """
+    return _unstack(x, axis)
+
+
+@native_calls.standing_in(globals())
+def _unstack(x: Any, axis: Any) -> tuple[Tensor, ...]:
     form, _ = unwrap("unstack", x)
     if not form.rank:
         raise AxisError("unstack: a tensor of rank 0 has no axis", operation="unstack")
@@ -109,15 +116,18 @@ def meshgrid(*vectors: Tensor, indexing: str = "xy", sparse: bool = False) -> tu
     """
     swapped = choice("meshgrid", "indexing", indexing, ("xy", "ij")) == "xy" and len(vectors) > 1
     thin = flag("meshgrid", "sparse", sparse)
+    rank = len(vectors)
     grid: list[Tensor] = []
+    extents = [1] * rank
     for position, vector in enumerate(vectors):
-        form, _ = unwrap("meshgrid", vector)
+        form = vector._form if type(vector) is Tensor else unwrap("meshgrid", vector)[0]
         if form.rank > 1:
             raise ShapeError(
                 f"meshgrid: operand {position} has shape {form.shape}; accepted: rank 1", operation="meshgrid"
             )
         place = 1 - position if swapped and position < 2 else position
-        lying: Any = [1] * len(vectors)
-        lying[place] = form.size
-        grid.append(reshape_view(vector, tuple(lying)))
-    return tuple(grid) if thin or not grid else broadcast_arrays(*grid)
+        extents[place] = form.size
+        others = tuple(axis for axis in range(rank) if axis != place or not form.rank)
+        grid.append(expand_dims(vector, others) if others else transpose(vector))
+    shape = tuple(extents)
+    return tuple(grid) if thin else tuple(execute_with_params(BROADCAST_VIEW, x, shape) for x in grid)

@@ -66,6 +66,8 @@ def empty_like(x: Tensor, /, dtype: DTypeLike | None = None, *, placement: Place
     >>> empty_like(zeros((2, 3))).shape
     (2, 3)
     """
+    if dtype is None and placement is None and type(x) is Tensor:
+        return _empty_call(x._form.shape, x._form.dtype, x._form.placement)
     form, place = _like("empty_like", x, placement)
     return empty(form.shape, dtype=as_dtype_or(dtype, form.dtype), placement=place)
 

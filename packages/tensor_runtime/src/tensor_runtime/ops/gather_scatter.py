@@ -22,6 +22,7 @@ from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execu
 from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.ops import native_calls
 from tensor_runtime.ops.creation import listed
 from tensor_runtime.ops.slice_geometry import gather_geometry, scatter_geometry
 from tensor_runtime.static_types.results import same_dtype_into
@@ -90,10 +91,6 @@ def _put(operation: str, shape: Shape, indices: Shape, values: Shape, axis: int 
     return shape
 
 
-def _gathered(operation: str, shape: Shape, indices: Shape, options: SliceOptions) -> Shape:
-    return gather_geometry(operation, shape, indices, options).shape
-
-
 def scattered(operation: str, shape: Shape, indices: Shape, updates: Shape, params: tuple[str, SliceOptions]) -> Shape:
     """Shape rule of ``scatter``: the operand's, once indices and updates fit.
 
@@ -110,7 +107,6 @@ class ScatterSpec(IndexedSpec):
     >>> x = tensor([1j, 2j])
     >>> SCATTER.infer((x._form, tensor([0])._form, x._form), ("min", SliceOptions()))
     Traceback (most recent call last):
-        ...
     tensor_core.errors.DTypeError: scatter: mode 'min' of C64 (complex128); accepted: Bool, F32, F64, I32, I64
     """
 
@@ -127,7 +123,7 @@ class ScatterSpec(IndexedSpec):
 TAKE: Final = IndexedSpec("take", result_shape=_taken)
 TAKE_ALONG_AXIS: Final = IndexedSpec("take_along_axis", result_shape=along_axis)
 PUT_ALONG_AXIS: Final = IndexedSpec("put_along_axis", result_shape=_put, effect="writes")
-GATHER: Final = IndexedSpec("gather", result_shape=_gathered)
+GATHER: Final = IndexedSpec("gather", result_shape=lambda *asked: gather_geometry(*asked).shape)
 SCATTER: Final = ScatterSpec("scatter", result_shape=scattered)
 
 
@@ -380,10 +376,8 @@ NONZERO: Final = DependentSpec("nonzero", accepts=ALL, results=_positions)
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """Indices of the elements that are not zero; NumPy's function.
 
-    NaN is not zero; a complex number is zero when both parts are.
-
     Args:
-        x: any dtype and layout, rank 1 or more.
+        x: any dtype and layout, rank 1 or more. NaN is not zero; a complex number is zero when both parts are.
 
     Returns:
         One owned I64 tensor of shape [count] per axis of ``x``: the k-th elements of all together are the k-th index,
@@ -395,4 +389,9 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     >>> [axis.to_numpy().tolist() for axis in nonzero(tensor([[0, 7], [8, 9]]))]
     [[0, 1, 1], [1, 0, 1]]
     """
+    return _nonzero(x)
+
+
+@native_calls.standing_in(globals())
+def _nonzero(x: Any) -> tuple[Tensor, ...]:
     return execute_dependent(NONZERO, x, None)

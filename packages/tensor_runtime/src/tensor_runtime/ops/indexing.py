@@ -23,7 +23,7 @@ from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.views import broadcast_to
 from tensor_runtime.static_types.combined import mutable_dtype
 from tensor_runtime.static_types.results import same_dtype
-from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, blank
 
 _ASSIGNMENT: Final = "view[...] = x"
 _check_number: Final[Callable[..., None]] = lru_cache(64)(
@@ -73,7 +73,7 @@ def _viewed(x: Tensor, pattern: Pattern, starts: tuple[int, ...]) -> Tensor:
         kernel, view = SLICE_VIEW.found[form, pattern]
     except KeyError:
         kernel, view = SLICE_VIEW.bindings[form, pattern]
-    result = type(x)()
+    result: Tensor = blank(type(x))
     result._form = view
     try:
         result._array = kernel(x._array, starts)

@@ -17,6 +17,7 @@ from tensor_runtime.dispatch.call import execute_several, execute_several_into, 
 from tensor_runtime.dispatch.out import Out, as_target, check_apart, check_fits, write_result, written
 from tensor_runtime.dispatch.spec import OpSpec
 from tensor_runtime.form import Shape
+from tensor_runtime.ops import native_calls
 from tensor_runtime.ops.views import reshape, reverse_view
 from tensor_runtime.static_types.combined import joined_dtype, parts_dtype
 from tensor_runtime.static_types.results import same_dtype, same_dtype_into
@@ -361,8 +362,14 @@ def reverse(x: Tensor, /, axis: SupportsIndex | Sequence[SupportsIndex] | None =
     >>> reverse(tensor([[1, 2], [3, 4]])).to_numpy().tolist(), reverse(tensor([[1, 2], [3, 4]]), 1).strides
     ([[4, 3], [2, 1]], (1, -2))
     """
+    return _reverse(x, axis)
+
+
+@native_calls.standing_in(globals())
+def _reverse(x: Any, axis: Any) -> Tensor:
     form, _ = unwrap("reverse", x)
-    return reverse_view(x, tuple(range(form.rank)) if axis is None else axis)
+    turned: Tensor = reverse_view(x, tuple(range(form.rank)) if axis is None else axis)
+    return turned
 
 
 def _several(operation: str, tensors: Any) -> list[Tensor]:

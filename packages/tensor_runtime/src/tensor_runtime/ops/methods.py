@@ -290,23 +290,48 @@ for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
 
 
-_NATIVE: Final = (
-    *("T", "reshape", "item", "to_numpy"),
-    *("__getitem__", "__bool__", "__int__", "__float__", "__complex__"),
-)
+_NATIVE: Final = {
+    **{
+        name: name.strip("_")
+        for name in (
+            "reshape",
+            "item",
+            "tolist",
+            "to_numpy",
+            "__getitem__",
+            "__bool__",
+            "__int__",
+            "__float__",
+            "__complex__",
+        )
+    },
+    "T": "reversed_axes",
+    "mT": "matrices_transposed",
+    "__len__": "length",
+    "__iter__": "iterate",
+}
+"""Names of native calls that stand for methods and attributes."""
+_OF_FORMS: Final = {
+    **{name: name for name in ("dtype", "shape", "strides", "placement", "rank", "size")},
+    "ndim": "rank",
+}
+"""And for those attributes that the class itself declares."""
 
 
-def _put(name: str, call: Any) -> None:
-    """Put a method into the class, as it is or as a property."""
-    method = METHODS[name]
-    if isinstance(method, property) and call is not method.fget:
-        method = property(call, doc=method.__doc__)
-    setattr(Tensor, name, method if isinstance(method, property) else call)
+def _put(name: str, own: Any, call: Any) -> None:
+    """Put a method into the class, as it is or as an attribute."""
+    if isinstance(own, property):
+        setattr(Tensor, name, own if call is own.fget else native_calls.attribute(name, own, call))
+        return
+    setattr(Tensor, name, own if call is own else call)
+    if call is not own:
+        native_calls.take_slot(call)
 
 
-for _name in _NATIVE:
-    _method = METHODS[_name].fget if _name == "T" else METHODS[_name]
-    native_calls.place("reversed_axes" if _name == "T" else _name.strip("_"), _method, partial(_put, _name))
+for _name, _call in (_NATIVE | _OF_FORMS).items():
+    _method = METHODS[_name] if _name in METHODS else vars(Tensor)[_name]
+    _function: Any = _method.fget if isinstance(_method, property) else _method
+    native_calls.place(_call, _function, partial(_put, _name, _method))
 TypedTensorViewMut.__setitem__ = setitem  # type: ignore[method-assign]
 native_calls.place("setitem", setitem, partial(setattr, TypedTensorViewMut, "__setitem__"))
 for _name, _method in in_place_operators(METHODS).items():

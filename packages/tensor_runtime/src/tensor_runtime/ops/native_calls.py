@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import partial, update_wrapper
 from inspect import unwrap
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool
 from tensor_runtime.backends.bindings import binding_cache
@@ -19,13 +19,14 @@ from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import fail
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch import call
-from tensor_runtime.dispatch.spec import OpSpec
+from tensor_runtime.dispatch.spec import BoundSpec
 from tensor_runtime.form import Form
 from tensor_runtime.placement import CPU, Placement
 from tensor_runtime.protocols import CallParts
 from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut
 from tensor_runtime.tensors.transfer import TRANSFERS
 
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 Put = Callable[[Any], None]
 """Puts a function, native or not, where calls find it."""
 
@@ -34,7 +35,7 @@ _PARTS: Final = CallParts(
     tensor=Tensor,
     mutable_view=TypedTensorViewMut,
     form=Form,
-    spec=OpSpec,
+    spec=BoundSpec,
     placement=CPU,
     found=_TABLE.found,
     insert=_TABLE.insert,
@@ -56,6 +57,25 @@ def place(name: str, function: Callable[..., Any], put: Put, /) -> None:
     _PLACES.append((name, function, put))
 
 
+def standing_in(module: dict[str, Any], name: str = "", /) -> Callable[[FunctionT], FunctionT]:
+    """Decorator of a function in whose place in its module a native call may stand.
+
+    Args:
+        module: its globals.
+        name: of the call; "" for that of the function, underscores aside.
+
+    >>> standing_in({}).__name__
+    'placed'
+    """
+
+    def placed(function: FunctionT) -> FunctionT:
+        own = function.__name__
+        place(name or own.strip("_"), function, partial(module.__setitem__, own))
+        return function
+
+    return placed
+
+
 def serve(placement: Placement, backend: Any, /) -> None:
     """Take the native calls of a backend that serves a placement from now on; None takes them away.
 
@@ -67,6 +87,26 @@ def serve(placement: Placement, backend: Any, /) -> None:
     for name, function, put in _PLACES:
         native = make(name, function, _PARTS) if make else None
         put(function if native is None else update_wrapper(native, function))
+
+
+def attribute(name: str, own: property, call: Any, /) -> Any:
+    """What stands for a property of the class of tensors while a native call answers it.
+
+    >>> attribute("rank", property(len, doc="Axes."), len).__doc__
+    'Axes.'
+    """
+    make = getattr(call, "as_attribute", None)
+    return make(name, own.__doc__ or "") if make else property(call, doc=own.__doc__)
+
+
+def take_slot(call: Any, /) -> None:
+    """Let Python find a native call, which is a method of the class of tensors already, without looking it up.
+
+    >>> take_slot(len)
+    """
+    take = getattr(call, "take_slot", None)
+    if take:
+        take()
 
 
 def _put_everywhere(name: str, function: Callable[..., Any], current: Callable[..., Any]) -> None:

@@ -142,11 +142,12 @@ def _arguments(function: Any) -> str:
 
     names = []
     for one in signature(function).parameters.values():
+        required = one.default in (Parameter.empty, ...)
         if one.kind is Parameter.VAR_POSITIONAL:
             names.append(f"*{one.name}")
-        elif one.default is Parameter.empty and one.kind is Parameter.KEYWORD_ONLY:
+        elif required and one.kind is Parameter.KEYWORD_ONLY:
             names.append(f"{one.name}={one.name}")
-        elif one.default is Parameter.empty and one.kind is not Parameter.VAR_KEYWORD:
+        elif required and one.kind is not Parameter.VAR_KEYWORD:
             names.append(_OPERANDS.get(one.name, one.name))
     return ", ".join(names)
 

@@ -54,12 +54,19 @@ def count_nonzero(x: Tensor, /, axis: Axes = None, *, keepdims: bool = False, ou
     Tensor(I64, (2,), column-major, cpu)
      1  2
     """
+    if axis is None and keepdims is False and out is None:
+        return _count_nonzero(x)
     form = x._form if type(x) is Tensor else unwrap("count_nonzero", x)[0]
     differs = x if form.dtype is Bool else execute_mixed(NOT_EQUAL, x, 0)
-    if axis is None and keepdims is False:
-        return execute_with_params(COUNT_NONZERO, differs, (None, False), out)
     params = as_axes("count_nonzero", axis), flag("count_nonzero", "keepdims", keepdims)
     return execute_with_params(COUNT_NONZERO, differs, params, out)
+
+
+@native_calls.standing_in(globals())
+def _count_nonzero(x: Any) -> Tensor:
+    form, _ = unwrap("count_nonzero", x)
+    differs = x if form.dtype is Bool else execute_mixed(NOT_EQUAL, x, 0)
+    return execute_with_params(COUNT_NONZERO, differs, (None, False))
 
 
 def isin(
@@ -89,7 +96,13 @@ def isin(
     >>> isin(tensor([[1, 2], [3, 4]]), [4, 1, 9]).to_numpy().tolist()
     [[True, False], [False, True]]
     """
-    turned = flag("isin", "invert", invert)
+    if invert is False and out is None:
+        return _isin(x, elements)
+    return _isin(x, elements, flag("isin", "invert", invert), out)
+
+
+@native_calls.standing_in(globals())
+def _isin(x: Any, elements: Any, turned: bool = False, out: Out = None) -> Tensor:
     if isinstance(elements, (list, tuple, range)):
         elements = tensor(elements, placement=tensors_of("isin", x, 0)[0].placement)
     a, b = operands = tensors_of("isin", x, elements)

@@ -6,7 +6,7 @@ Operands broadcast and are promoted as in ``tensor_runtime.ops.arithmetic``. Com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from tensor_core.dtypes import REAL, Bool, DType, as_dtype
 from tensor_core.errors import DTypeError
@@ -41,6 +41,7 @@ class _WhereSpec(ElementwiseSpec):
         return promote(*map(as_dtype, chosen))
 
 
+_MISSING: Final[Any] = ...  # what must be given, and is refused by an error of ours where it is not
 _ORDERED: Final = REAL | {Bool}
 
 WHERE: Final = _WhereSpec("where", 3)
@@ -52,7 +53,9 @@ _FROM_ABOVE: Final = OpSpec("clip", binary=True, accepts=_ORDERED, result_shape=
 
 
 @selection_dtype
-def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, out: Out = None) -> Tensor:
+def where(
+    condition: Tensor | bool, a: Tensor | Number = _MISSING, b: Tensor | Number = _MISSING, /, out: Out = None
+) -> Tensor:
     """Elements of ``a`` where the condition holds, of ``b`` elsewhere.
 
     Nothing is computed with the elements left out, so a NaN among them does not matter; but whoever made ``a`` has
@@ -67,7 +70,8 @@ def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, o
         Common dtype of ``a`` and ``b``, broadcast shape of all three. Two Python numbers give Bool, I64, F64 or C64.
 
     Raises:
-        DTypeError: the condition is not Bool, or an operand is no tensor and no Python number.
+        DTypeError: the condition is not Bool, an operand is no tensor and no Python number, or there is no third one:
+            what NumPy makes of a condition alone is ``nonzero``.
         ShapeError: the shapes do not broadcast.
         PlacementError: the operands live in different places.
 
@@ -75,6 +79,17 @@ def where(condition: Tensor | bool, a: Tensor | Number, b: Tensor | Number, /, o
     Tensor(F64, (2,), column-major, cpu)
      1.0  0.0
     """
+    if b is _MISSING:
+        raise DTypeError(
+            "where: found "
+            + (
+                "a condition alone; write nonzero(condition) for the places where it holds"
+                if a is _MISSING
+                else "one choice"
+            )
+            + "; accepted: where(condition, a, b)",
+            operation="where",
+        )
     return execute_ternary(WHERE, condition, a, b, out)
 
 

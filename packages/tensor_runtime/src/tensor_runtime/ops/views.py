@@ -8,7 +8,6 @@ binds them to backends.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, SupportsIndex
 
 from tensor_core import views
@@ -117,15 +116,11 @@ def transpose_view(a: Tensor, axes: Sequence[SupportsIndex] | None = None, /) ->
     >>> transpose_view(zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    return _transposed_call(a, axes)
+    return _in_order(a, axes)
 
 
-def transposed(a: Tensor, axes: Sequence[SupportsIndex] | None, /) -> Tensor:
-    """What :func:`transpose_view` does, where no native call does it (``ops.native_calls``).
-
-    >>> transposed(zeros((2, 3, 4)), (2, 0, 1)).shape
-    (4, 2, 3)
-    """
+@native_calls.standing_in(globals(), "transposed")
+def _in_order(a: Any, axes: Any) -> Tensor:
     return execute_with_params(TRANSPOSE_VIEW, a, None if axes is None else axes_key("transpose", axes))
 
 
@@ -136,7 +131,7 @@ def transpose(a: Tensor, /, axes: Sequence[SupportsIndex] | None = None) -> Tens
     >>> transpose(zeros((2, 3))).shape
     (3, 2)
     """
-    return _transposed_call(a, axes)
+    return _in_order(a, axes)
 
 
 @same_dtype
@@ -156,10 +151,9 @@ def permute_axes(a: Tensor, /, axes: Sequence[SupportsIndex]) -> Tensor:
     >>> permute_axes(zeros((2, 3, 4)), (1, 2, 0)).shape
     (3, 4, 2)
     """
-    form, _ = unwrap("permute_axes", a)
-    if type(axes) is not tuple:
-        axes = as_permutation(axes, form.rank)
-    return _transposed_call(a, axes)
+    if type(axes) is not tuple or type(a) is not Tensor:
+        axes = as_permutation(axes, unwrap("permute_axes", a)[0].rank)
+    return _in_order(a, axes)
 
 
 @same_dtype
@@ -356,7 +350,7 @@ def squeeze(a: Tensor, /, axis: SupportsIndex | Sequence[SupportsIndex] | None =
     >>> squeeze(zeros((1, 3, 1)), 0).shape
     (3, 1)
     """
-    return execute_with_params(SQUEEZE, a, None if axis is None else axes_key("squeeze", axis))
+    return _squeeze(a, axis)
 
 
 @same_dtype
@@ -369,7 +363,7 @@ def expand_dims(a: Tensor, /, axis: SupportsIndex | Sequence[SupportsIndex]) -> 
     >>> expand_dims(zeros((2, 3)), -1).shape, expand_dims(zeros((2, 3)), (0, 2)).shape
     ((2, 3, 1), (1, 2, 1, 3))
     """
-    return execute_with_params(EXPAND_DIMS, a, axes_key("expand_dims", axis))
+    return _expand_dims(a, axis)
 
 
 @same_dtype
@@ -393,6 +387,11 @@ def to_contiguous(a: Tensor, /) -> Tensor:
     return a if unwrap("to_contiguous", a)[0].is_compact else copy(a)
 
 
-# What ``transpose_view`` calls: the function in Python, or a native one that stands for it (``ops.native_calls``).
-_transposed_call: Callable[[Any, Any], Tensor] = transposed
-native_calls.place("transposed", transposed, partial(globals().__setitem__, "_transposed_call"))
+@native_calls.standing_in(globals())
+def _squeeze(a: Any, axis: Any) -> Tensor:
+    return execute_with_params(SQUEEZE, a, None if axis is None else axes_key("squeeze", axis))
+
+
+@native_calls.standing_in(globals())
+def _expand_dims(a: Any, axis: Any) -> Tensor:
+    return execute_with_params(EXPAND_DIMS, a, axes_key("expand_dims", axis))

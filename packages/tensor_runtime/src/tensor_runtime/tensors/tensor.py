@@ -10,11 +10,12 @@ narrowed for the type checker. Its one subclass, ``TypedTensorViewMut``, is a vi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Protocol, SupportsIndex, TypeVar
 
 from tensor_core.dtypes import DType, DTypeLike, Element
+from tensor_core.errors import DTypeError
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout
 from tensor_runtime.backends.registry import registry
@@ -48,8 +49,9 @@ Number = bool | int | float | complex | ForeignNumber[complex]
 class Tensor:
     """Dense elements of one dtype, in one place.
 
-    Made by ``tensor``, ``zeros``, ``asarray`` and the like, never by calling the class: there is no ``__init__``,
-    because it would cost more than the look-up of a kernel. Whoever makes one fills both slots, or calls :func:`wrap`.
+    Made by ``tensor``, ``zeros``, ``asarray`` and the like, never by calling the class, which says so. Code of this
+    library takes a :func:`blank` one and fills both slots, or calls :func:`wrap`: an ``__init__`` would cost more than
+    the look-up of a kernel.
 
     >>> x = tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> x.dtype, x.shape, x.strides, x.placement, x.nbytes
@@ -210,12 +212,24 @@ if TYPE_CHECKING:
     from tensor_runtime.static_types.tensors import TypedTensorView as TypedTensorView
     from tensor_runtime.static_types.tensors import TypedTensorViewMut as TypedTensorViewMut
 else:
+
+    def _refuse(cls: type, *data: object, **options: object) -> NoReturn:
+        raise DTypeError(
+            f"{cls.__name__}: the class makes no tensors; write tensor(data) for numbers and nested lists, "
+            "asarray(array) to share memory, zeros(shape) or empty(shape) for a new one, mutable_view(x) to write"
+        )
+
+    Tensor.__new__ = staticmethod(_refuse)  # which type checkers need not see: they know no arguments
     TypedTensor = TypedTensorView = Tensor
 
     class TypedTensorViewMut(Tensor):
         """A view whose elements may be written: ``view[...] = x``."""
 
         __slots__ = ()
+
+
+blank: Final[Callable[[type[Tensor]], Any]] = object.__new__
+"""Makes a tensor of a class, whose two slots are to be filled at once."""
 
 
 def wrap(form: Form, array: Any, /) -> Tensor:
@@ -225,7 +239,7 @@ def wrap(form: Form, array: Any, /) -> Tensor:
     >>> wrap(x._form, x._array).to_numpy().tolist()
     [1.0, 2.0]
     """
-    result = Tensor()
+    result: Tensor = blank(Tensor)
     result._form = form
     result._array = array
     return result

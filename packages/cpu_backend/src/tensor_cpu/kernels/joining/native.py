@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tensor_core.shapes import normalize_axes
+from tensor_core.shapes import normalize_axes, row_major_strides
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.joining.numpy import bind_repeat as numpys_repeat
 from tensor_cpu.kernels.params import taking_fields
@@ -17,6 +17,7 @@ from tensor_runtime.ops.joining import Repeats, tile_shape
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "parts of the result's dtype"
+_FEW_ROLLED: Final = 1 << 12  # elements
 _LARGEST_BLOCK: Final = 1 << 18  # bytes that are read again from the second-level cache
 
 
@@ -152,11 +153,23 @@ def bind_roll(operands: tuple[Operand, ...], result: Result, axes: tuple[int, ..
     if axes is None:
         axes = (0,)
         if form.rank != 1:
-            return None
+            return _rolled_line(form, result)
     if result.size == 0 or (form.rank and form.shape[0] > 1 and form.strides[0] != 1):
         return None
     places = tuple(form.rank - 1 - axis for axis in normalize_axes(axes, form.rank, "roll"))
     return LIBRARY.bind_rolled(result.shape[::-1], result.dtype.name, form.strides[::-1], places)
+
+
+def _rolled_line(form: Form, result: Form) -> Kernel | None:
+    """All elements as one line in row-major order: few of them, in three copies; None of none or many."""
+    if not 0 < form.size <= _FEW_ROLLED:
+        return None
+    dtype, size, extents = result.dtype.name, (form.size,), form.shape
+    there = LIBRARY.bind_copy(extents, form.strides, dtype, size)
+    rolled = LIBRARY.bind_rolled(size, dtype, (1,), (0,))
+    strides = row_major_strides(extents)[::-1]
+    back = LIBRARY.bind_copy(extents[::-1], strides, dtype, extents[::-1])
+    return lambda x, shifts: back(rolled(there(x), shifts))
 
 
 def _transposed(form: Operand, result: Form) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

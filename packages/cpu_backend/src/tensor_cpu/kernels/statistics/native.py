@@ -230,28 +230,23 @@ def _norm_of_parts(squares_of_parts: Kernel, form: Form, result: Form, params: N
         whole = np.add(squares[0::2], squares[1::2])
         return np.sqrt(whole, out=whole).astype(dtype, copy=False)
 
+    checked = ignoring_fp_errors(roots)
     if result.dtype is F32:
-        return lambda x: roots(x).reshape(result.shape[::-1])
-    return _in_range(roots, form, result, params)
+        return lambda x: checked(x).reshape(result.shape[::-1])
+    return _in_range(checked, form, result, params)
 
 
 def _in_range(roots: Kernel, form: Form, result: Form, params: NormParams) -> Kernel:
     """The norms; by scaled elements where a square has left the range or lost digits."""
     scaled = statistics.bind_norm((form,), result, params)
     lowest, shape = sqrt(statistics.lowest_sum(result, form.size // result.size)), result.shape[::-1]
-    if result.size == 1:
-
-        def norm(x: Any) -> Any:
-            found = roots(x)
-            return found.reshape(shape) if lowest < found.item() < inf else scaled(x)
-
-        return norm
+    inside = LIBRARY.lie_inside
 
     def norms(x: Any) -> Any:
         found = roots(x)
-        return found.reshape(shape) if lowest < found.min() and found.max() < inf else scaled(x)
+        return found.reshape(shape) if inside(found, lowest) else scaled(x)
 
-    return ignoring_fp_errors(norms)
+    return norms
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

@@ -88,8 +88,7 @@ def bind_restride(form: Form, view: Form, params: Any, /) -> Kernel:
     """
     if not AVAILABLE:
         return keeping_address(lambda x: restride(x, view))
-    shape, strides, make = view.shape[::-1], transposed_strides(view), LIBRARY.restride
-    return keeping_address(lambda x: make(x, shape, strides))
+    return LIBRARY.bind_view(view.shape[::-1], transposed_strides(view))
 
 
 def bind_reverse(form: Form, view: Form, axes: tuple[int, ...], /) -> Kernel:
