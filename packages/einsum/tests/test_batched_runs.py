@@ -114,6 +114,18 @@ def test_steps_that_no_operand_of_the_batch_reaches_run_once(monkeypatch: pytest
     assert result.to_numpy().tolist() == expected.tolist()
 
 
+def test_parts_take_factors_where_the_whole_batch_does() -> None:
+    rng = np.random.default_rng(5)
+    shapes = (60, 5), (5, 60), (60, 40, 64), (60,), (40,)
+    arrays = [rng.integers(-3, 4, shape).astype(float) for shape in shapes]
+    # Of many values the factor goes to the first operand, where it costs least; one value is not worth a look.
+    single = (*shapes[:2], (60, 40), *shapes[3:])
+    found = plan("ij,jk,kl,i,l->i", *single, optimize=[(0, 1), (0, 3), (0, 2), (0, 1)])
+
+    result = found.map(list(map(tr.tensor, arrays)), {2: 2}, memory_limit=700_000)
+    assert result.to_numpy().tolist() == np.einsum("ij,jk,kla,i,l->ia", *arrays, optimize=True).tolist()
+
+
 @pytest.mark.parametrize("limit", [None, 30_000, 15_000])
 @pytest.mark.parametrize("cut", ["", "i"])
 def test_progress_counts_the_steps_of_all_parts(limit: int | None, cut: str) -> None:
