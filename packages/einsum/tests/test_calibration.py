@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,9 @@ def test_a_file_that_is_not_there_names_the_command(tmp_path: Path, monkeypatch:
     with pytest.raises(LoadError, match="`ironstride calibrate` writes one") as caught:
         read_calibration()
     assert caught.value.path == default_path()  # type: ignore[attr-defined]
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LoadError, match=r"it is no regular file; .*; `ironstride calibrate` writes one"):
+        read_calibration(tmp_path / "pipe")
 
 
 def test_plans_are_kept_apart_by_the_digest() -> None:

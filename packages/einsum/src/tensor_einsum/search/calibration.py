@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, LoadError, TensorError, shortened
+from tensor_core.files.source import open_regular
 from tensor_einsum.search.cost_model import CostModel, Rates
 from tensor_runtime.dispatch.arguments import file_name
 
@@ -141,7 +142,7 @@ def read_calibration(path: str | os.PathLike[str] | None = None, /) -> Calibrati
     """
     file = default_path() if path is None else file_name("read_calibration", "path", path)
     try:
-        with open(file, "rb") as stream:
+        with open_regular(file) as stream:
             text = stream.read(MOST_BYTES + 1)
     except OSError as error:
         raise LoadError(

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, LoadError, TensorError, shortened
+from tensor_core.files.source import open_regular
 from tensor_runtime.dispatch.arguments import file_name
 
 MOST_BYTES: Final = 1 << 20
@@ -212,7 +213,7 @@ def read_drivers(path: str | os.PathLike[str], /) -> DriverTable:
     """
     file = file_name("drivers", "path", path)
     try:
-        with open(file, "rb") as stream:
+        with open_regular(file) as stream:
             text = stream.read(MOST_BYTES + 1)
     except OSError as error:
         raise LoadError(
