@@ -22,7 +22,7 @@ from tensor_einsum.execution.progress import OnStep, check_function
 from tensor_einsum.slices.checkpoint import Checkpoint, check_saving
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
-from tensor_einsum.slices.running import bound, contract
+from tensor_einsum.slices.running import bound, check_part, contract
 from tensor_einsum.slices.sending import Sent, Work
 from tensor_runtime.backends.meta import META
 from tensor_runtime.dispatch.arguments import flag
@@ -77,7 +77,7 @@ def map_slices(
     ...     map_slices(p, executor, [ones((2, 3)), ones((3,))], None, None, 60.0, False).to_numpy()
     array([3., 3.])
     """
-    if not callable(getattr(executor, "submit", None)):
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
         raise ArgumentError(
             f"map_slices: found {shortened(executor)}; accepted: anything with a method submit(), such as an executor "
             "of concurrent.futures or a client of dask.distributed"
@@ -147,7 +147,9 @@ class _Mapping:
                     following = last
                 first, last, future = flying.popleft()
                 for number, part in enumerate(self._outcome(first, last, future), first):
-                    self.put(number, part._form, part._array, fresh=True)
+                    form, array = unwrap("map_slices", part)
+                    check_part("map_slices", self.making, number, form)
+                    self.put(number, form, array, fresh=True)
                     if self.on_slice is not None:
                         self.on_slice(self.making.taken, self.count)
         finally:
