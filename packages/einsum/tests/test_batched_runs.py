@@ -175,6 +175,8 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map([a, b, b])
     with pytest.raises(ArgumentError, match="the batch axis of operand 1 is 2, but its shape is"):
         found.map([a, b], axis={1: 2})
+    with pytest.raises(ExtentError, match=r"axis names operand 0, of shape \(2, 3\); accepted: one axis more than in"):
+        found.map([a, b], axis={0: 0, 1: 1})
     with pytest.raises(ArgumentError, match="axis names operand 2; accepted: positions of the 2 operands"):
         found.map([a, b], axis={2: 0})
     with pytest.raises(ArgumentError, match=r"axis names operand -1; .* each once"):
@@ -242,6 +244,8 @@ def test_inputs_of_another_network_are_refused() -> None:
         first.reuse((2, 3), (3, 4, 5))
     with pytest.raises(ExtentError, match="reuse: operand 0: found 'no'"):
         first.reuse("no", (3, 4))
+    with pytest.raises(ExtentError, match=r"reuse: operand 1: shape .* has more than 2\*\*63 - 1 elements; make it"):
+        first.reuse((2, 3), (3, 2**62))
     with pytest.raises(DTypeError):
         plan("i,i->", (2,), (2,), algebra=MAX_PLUS).reuse((2,), (2,), dtype=Bool)
 

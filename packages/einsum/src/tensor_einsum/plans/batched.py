@@ -82,6 +82,13 @@ def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
         varying = [at for at, (rank, shape) in enumerate(pairs) if rank == len(shape) + 1]
         asked = dict.fromkeys(varying, place)
     for at, place in asked.items():
+        if at < len(ranks) and ranks[at] != len(plan.shapes[at]) + 1:
+            raise ExtentError(
+                f"map: axis names operand {at}, of shape {operands[at].shape}; accepted: one axis more than in "
+                f"{plan.shapes[at]}, as this plan was made for",
+                operands=(at,),
+                shapes=(operands[at].shape,),
+            )
         if at < len(ranks) and not -ranks[at] <= place < ranks[at]:
             raise ArgumentError(
                 f"map: the batch axis of operand {at} is {place}, but its shape is {operands[at].shape}",
