@@ -185,7 +185,7 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map(3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="map: axis is 'last'"):
         found.map([a, b], axis="last")  # type: ignore[arg-type]
-    with pytest.raises(DTypeError, match="this plan was made for F64, F64"):
+    with pytest.raises(DTypeError, match="map: operands are F64, F32; this plan was made for F64, F64"):
         found.map([a, tr.ones((3, 4), dtype=F32)])
     with pytest.raises(ArgumentError, match="memory_limit"):
         found.map([a, b], memory_limit=-1)

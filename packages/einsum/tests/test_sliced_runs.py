@@ -69,8 +69,10 @@ def test_an_error_of_a_slice_is_raised_and_nothing_more_is_submitted(processes: 
         found.map_slices(3, x)
     with pytest.raises(ArgumentError, match=r"map_slices: found <class .*; accepted: anything with a method"):
         found.map_slices(ThreadPoolExecutor, x)
-    with pytest.raises(ExtentError):
+    with pytest.raises(ExtentError, match=r"map_slices: operands have shapes \(4, 4\); this plan was made for"):
         found.map_slices(processes, tr.ones((4, 4)))
+    with pytest.raises(ExtentError, match=r"run_slice: operands have shapes \(4, 4\); this plan was made for"):
+        found.run_slice(0, tr.ones((4, 4)))
 
 
 def test_force_is_a_bool() -> None:

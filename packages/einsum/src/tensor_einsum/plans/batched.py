@@ -152,7 +152,7 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     batch = batch_of(plan, operands, axis)
     at_once = batched_plan(plan, batch)
     forms = [unwrap("map", operand)[0] for operand in operands]
-    check_forms(at_once, forms)
+    check_forms(at_once, forms, "map")
     if limit is None and needs_check(at_once.intermediate_bytes, forms[0].placement):
         limit = usable_bytes(forms[0].placement)
     if limit is None or needed_bytes(at_once, forms) <= limit:

@@ -18,6 +18,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, BackendError, TensorError, shortened
+from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.progress import OnStep, check_function
 from tensor_einsum.slices.checkpoint import Checkpoint, check_saving
 from tensor_einsum.slices.executable import SlicedExecutable
@@ -88,7 +89,9 @@ def map_slices(
     if not isinstance(executor, ThreadPoolExecutor):  # what goes to another process becomes compact on the way
         operands = [to_contiguous(operand) for operand in operands]
     pairs = [unwrap("map_slices", operand) for operand in operands]
-    executable = bound(plan, [form for form, _ in pairs], forces)
+    forms = tuple([form for form, _ in pairs])
+    check_forms(plan, forms, "map_slices")
+    executable = bound(plan, forms, forces)
     making = Gathering(plan, executable.home)
     arrays = [array for _, array in pairs]
     if executable.home is META:
@@ -97,7 +100,7 @@ def map_slices(
     if state is not None:
         state.restore(making)
     if making.taken < executable.count:
-        work = Work(plan, tuple(form for form, _ in pairs), _slots_of(executable, executable.prepare(arrays)))
+        work = Work(plan, forms, _slots_of(executable, executable.prepare(arrays)))
         with nullcontext() if state is None else state.saved_when_stopped(making):
             _Mapping(executor, work, executable, making, state, on_slice).run()
     result = wrap(making.form, making.finish())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
+from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, counted
 from tensor_einsum.slices.cutting import part_extents, starts_of
@@ -159,8 +160,10 @@ def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnSt
     number = checked_number(plan, number)
     forces = flag("run_slice", "force", force)
     check_function("run_slice", "on_step", on_step)
-    pairs = [unwrap("einsum", operand) for operand in operands]
-    executable = bound(plan, [form for form, _ in pairs], forces)
+    pairs = [unwrap("run_slice", operand) for operand in operands]
+    forms = [form for form, _ in pairs]
+    check_forms(plan, forms, "run_slice")
+    executable = bound(plan, forms, forces)
     done = counting(executable, on_step, slices=1)
     prepared = executable.prepare([array for _, array in pairs], done)
     return wrap(executable.form_of_part(number), executable.run(number, prepared, done))
