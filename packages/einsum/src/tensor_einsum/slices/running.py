@@ -59,7 +59,7 @@ def run_sliced(
     on_step: OnStep | None,
     force: bool,
     checkpoint: Any = None,
-    seconds: Any = 60.0,
+    seconds: Any = None,  # with a checkpoint, a number
 ) -> Tensor:
     """Contract tensors slice by slice.
 
