@@ -114,6 +114,18 @@ def test_steps_that_no_operand_of_the_batch_reaches_run_once(monkeypatch: pytest
     assert result.to_numpy().tolist() == expected.tolist()
 
 
+def test_parts_take_factors_where_the_whole_batch_does() -> None:
+    rng = np.random.default_rng(5)
+    shapes = (60, 5), (5, 60), (60, 40, 64), (60,), (40,)
+    arrays = [rng.integers(-3, 4, shape).astype(float) for shape in shapes]
+    # Of many values the factor goes to the first operand, where it costs least; one value is not worth a look.
+    single = (*shapes[:2], (60, 40), *shapes[3:])
+    found = plan("ij,jk,kl,i,l->i", *single, optimize=[(0, 1), (0, 3), (0, 2), (0, 1)])
+
+    result = found.map(list(map(tr.tensor, arrays)), {2: 2}, memory_limit=700_000)
+    assert result.to_numpy().tolist() == np.einsum("ij,jk,kla,i,l->ia", *arrays, optimize=True).tolist()
+
+
 @pytest.mark.parametrize("limit", [None, 30_000, 15_000])
 @pytest.mark.parametrize("cut", ["", "i"])
 def test_progress_counts_the_steps_of_all_parts(limit: int | None, cut: str) -> None:
@@ -163,6 +175,8 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map([a, b, b])
     with pytest.raises(ArgumentError, match="the batch axis of operand 1 is 2, but its shape is"):
         found.map([a, b], axis={1: 2})
+    with pytest.raises(ExtentError, match=r"axis names operand 0, of shape \(2, 3\); accepted: one axis more than in"):
+        found.map([a, b], axis={0: 0, 1: 1})
     with pytest.raises(ArgumentError, match="axis names operand 2; accepted: positions of the 2 operands"):
         found.map([a, b], axis={2: 0})
     with pytest.raises(ArgumentError, match=r"axis names operand -1; .* each once"):
@@ -171,7 +185,7 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map(3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="map: axis is 'last'"):
         found.map([a, b], axis="last")  # type: ignore[arg-type]
-    with pytest.raises(DTypeError, match="this plan was made for F64, F64"):
+    with pytest.raises(DTypeError, match="map: operands are F64, F32; this plan was made for F64, F64"):
         found.map([a, tr.ones((3, 4), dtype=F32)])
     with pytest.raises(ArgumentError, match="memory_limit"):
         found.map([a, b], memory_limit=-1)
@@ -230,6 +244,8 @@ def test_inputs_of_another_network_are_refused() -> None:
         first.reuse((2, 3), (3, 4, 5))
     with pytest.raises(ExtentError, match="reuse: operand 0: found 'no'"):
         first.reuse("no", (3, 4))
+    with pytest.raises(ExtentError, match=r"reuse: operand 1: shape .* has more than 2\*\*63 - 1 elements; make it"):
+        first.reuse((2, 3), (3, 2**62))
     with pytest.raises(DTypeError):
         plan("i,i->", (2,), (2,), algebra=MAX_PLUS).reuse((2,), (2,), dtype=Bool)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core import F32, F64
-from tensor_core.errors import ArgumentError, FormatError, LoadError
+from tensor_core.errors import ArgumentError, DTypeError, FormatError, LoadError
 from tensor_einsum import Calibration, calibrate, plan, read_calibration
 from tensor_einsum.search.calibration import default_path, fit
 from tensor_einsum.search.cost_model import SHIPPED, Rates, Target
@@ -86,6 +87,9 @@ def test_a_file_that_is_not_there_names_the_command(tmp_path: Path, monkeypatch:
     with pytest.raises(LoadError, match="`ironstride calibrate` writes one") as caught:
         read_calibration()
     assert caught.value.path == default_path()  # type: ignore[attr-defined]
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LoadError, match=r"it is no regular file; .*; `ironstride calibrate` writes one"):
+        read_calibration(tmp_path / "pipe")
 
 
 def test_plans_are_kept_apart_by_the_digest() -> None:
@@ -121,9 +125,20 @@ def test_the_machine_is_measured() -> None:
     assert plan(CHAIN, *SHAPES, objective=found).flops > 0
 
 
-@pytest.mark.parametrize("options", [{"dtypes": []}, {"seconds": 0}, {"seconds": "1"}])
+def test_dtypes_are_named_as_elsewhere() -> None:
+    found = calibrate(dtypes=["float32", F64], seconds=0.01)
+
+    assert [name for name, _ in found.cost_model.rates] == ["F32", "F64"]
+    with pytest.raises(DTypeError, match="'F16' is none of ours"):
+        calibrate(dtypes=["F16"], seconds=0.01)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"dtypes": []}, {"dtypes": F64}, {"dtypes": "F64"}, {"seconds": 0}, {"seconds": "1"}, {"seconds": float("inf")}],
+)
 def test_nothing_to_measure_is_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(ArgumentError, match="accepted: one dtype or more, and a positive number"):
+    with pytest.raises(ArgumentError, match="accepted: a list of one dtype or more, and a positive number"):
         calibrate(**options)
 
 

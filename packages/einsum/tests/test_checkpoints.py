@@ -313,6 +313,23 @@ def test_a_folder_that_is_not_there_is_refused_before_the_first_slice(tmp_path: 
     assert seen == []
 
 
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(LoadError, match=r"checkpoint '.*pipe' cannot be read: it is no regular file"):
+        SLICED(*operands_of(SLICED), checkpoint=tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_behind_a_symbolic_link_the_file_goes_and_the_link_stays(tmp_path: Path) -> None:
+    link, file, operands = tmp_path / "link", tmp_path / "sum", operands_of(SLICED)
+    link.symlink_to(file)
+    stopped(link, SLICED, operands)
+    assert file.is_file()
+
+    SLICED(*operands, checkpoint=link)
+    assert link.is_symlink() and not file.exists()
+
+
 def test_progress_of_a_run_that_goes_on_ends_with_all_of_the_work(tmp_path: Path) -> None:
     path, operands = tmp_path / "sum", operands_of(SLICED)
     stopped(path, SLICED, operands)

@@ -190,6 +190,16 @@ def test_zeros_have_no_exponent_and_what_is_not_finite_stays() -> None:
     assert (empty.shape, exponent) == ((0, 2), 0.0)
 
 
+@pytest.mark.parametrize(("dtype", "largest"), [("C32", 2.0**127), ("C64", 2.0**1023)])
+def test_finite_parts_have_an_exponent_where_their_modulus_is_beyond_the_range(dtype: str, largest: float) -> None:
+    z = tr.tensor([complex(largest, largest)], dtype=dtype)
+    for count in (1, 3):
+        mantissa, exponent = einsum(",".join("i" * count) + "->i", *[z] * count, strip_exponent=True)
+
+        assert mantissa.item() == pytest.approx((math.sqrt(0.5) * (1 + 1j)) ** count, rel=1e-6)
+        assert exponent == pytest.approx(count * math.log10(2) * (math.log2(largest) + 0.5))
+
+
 def test_subnormal_and_mixed_operands_are_brought_near() -> None:
     tiny = tr.tensor([5e-324, 1e-323])
     mantissa, exponent = einsum("i,i,i->i", tiny, tiny, tr.tensor([1, 2]), strip_exponent=True)
@@ -209,6 +219,8 @@ def test_exponents_are_refused_where_there_are_none_to_take_off() -> None:
         einsum("ij->i", A, out=tr.zeros((2,)), strip_exponent=True)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match="strip_exponent is 'yes'; accepted: True and False"):
         einsum("ij->i", A, strip_exponent="yes")  # type: ignore[call-overload]
+    with pytest.raises(DTypeError, match="einsum: alpha is a ndarray of float64"):
+        einsum("ij->i", A, strip_exponent=True, alpha=np.ones(2))  # type: ignore[call-overload]
 
 
 CHAIN = plan("ij,jk,kl,lm->im", (2, 2), (2, 2), (2, 2), (2, 2))

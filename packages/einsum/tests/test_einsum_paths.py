@@ -154,6 +154,8 @@ def test_a_search_that_fails_is_a_path_error() -> None:
 
     with pytest.raises(PathError, match="the search by function failed: RuntimeError: no luck"):
         plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=search)
+    with pytest.raises(PathError, match=r"plan: the search by function gave None; accepted: a path such as \[\(0, 1\)"):
+        plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=lambda *_: None)
 
 
 @pytest.mark.parametrize("optimize", OPTIMIZERS)

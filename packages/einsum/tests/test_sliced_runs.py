@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from typing import Any
 from unittest.mock import Mock
@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from network_cases import LAYOUTS, Case, cases, laid_out, naive, same
 from sliced_plans import SLICED, operands_of
-from tensor_core.errors import ArgumentError, BackendError
+from tensor_core.errors import ArgumentError, BackendError, DTypeError
 from tensor_einsum import ExtentError, plan
+from tensor_runtime.errors import ForeignOperandError
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +67,12 @@ def test_an_error_of_a_slice_is_raised_and_nothing_more_is_submitted(processes: 
     assert failing.submitted <= 4
     with pytest.raises(ArgumentError, match=r"map_slices: found 3; accepted: anything with a method submit\(\)"):
         found.map_slices(3, x)
-    with pytest.raises(ExtentError):
+    with pytest.raises(ArgumentError, match=r"map_slices: found <class .*; accepted: anything with a method"):
+        found.map_slices(ThreadPoolExecutor, x)
+    with pytest.raises(ExtentError, match=r"map_slices: operands have shapes \(4, 4\); this plan was made for"):
         found.map_slices(processes, tr.ones((4, 4)))
+    with pytest.raises(ExtentError, match=r"run_slice: operands have shapes \(4, 4\); this plan was made for"):
+        found.run_slice(0, tr.ones((4, 4)))
 
 
 def test_force_is_a_bool() -> None:
@@ -118,6 +123,27 @@ def test_an_executor_that_takes_no_task_is_told_of() -> None:
 
     with pytest.raises(ArgumentError, match=r"map_slices: submit\(\) gave 3; accepted: a future"):
         SLICED.map_slices(Deferred(), *operands)
+
+
+@pytest.mark.parametrize(
+    ("part", "error", "message"),
+    [
+        (None, ForeignOperandError, "map_slices: found NoneType; accepted: a tensor"),
+        (tr.ones((3,)), ExtentError, r"map_slices: part 0 has shape \(3,\); accepted: \(4,\)"),
+        (tr.ones((4,), dtype="F32"), DTypeError, "map_slices: part 0 is F32; accepted: F64"),
+    ],
+)
+def test_what_a_task_gives_is_looked_at(part: Any, error: type[Exception], message: str) -> None:
+    class Other:
+        """Does something else than what is asked."""
+
+        def submit(self, function: Any, sent: Any, first: int, last: int) -> Any:
+            future: Future[Any] = Future()
+            future.set_result([part] * (last - first))
+            return future
+
+    with pytest.raises(error, match=message):
+        plan("ij->j", (3, 4)).with_slices("i").map_slices(Other(), tr.ones((3, 4)))
 
 
 def test_options_of_slices_are_checked_before_the_first() -> None:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
+from sys import float_info
 from time import perf_counter
 from typing import Any, Final
 
-from tensor_core.dtypes import C32, C64, F32, F64, I64, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I64, DType, DTypeLike, as_dtype
 from tensor_core.errors import ArgumentError, shortened
 from tensor_einsum.plans.plan import Plan
 from tensor_einsum.search.calibration import Calibration, fit
@@ -39,7 +40,7 @@ CASES: Final[tuple[tuple[str, tuple[tuple[int, ...], ...]], ...]] = (
 
 
 def calibrate(
-    *, dtypes: Sequence[DType] = DTYPES, seconds: float = 10.0, on_case: Callable[[int, int], object] | None = None
+    *, dtypes: Sequence[DTypeLike] = DTYPES, seconds: float = 10.0, on_case: Callable[[int, int], object] | None = None
 ) -> Calibration:
     """Measure how fast this machine contracts, with as many threads as kernels may use now.
 
@@ -53,22 +54,25 @@ def calibrate(
 
     Raises:
         ArgumentError: no dtype, or no positive number of seconds.
+        DTypeError: an unknown dtype.
 
     >>> from tensor_core import F64
     >>> calibrate(dtypes=[F64], seconds=0.01).cost_model.of(F64).flop_rate > 0
     True
     """
-    if not dtypes or type(seconds) not in (int, float) or not seconds > 0:
+    given: Any = dtypes
+    chosen = [*map(as_dtype, given)] if isinstance(given, Sequence) and not isinstance(given, str) else []
+    if not chosen or type(seconds) not in (int, float) or not 0 < seconds <= float_info.max:
         raise ArgumentError(
-            f"calibrate: found {len(dtypes)} dtypes and seconds={shortened(seconds)}; accepted: one dtype or more, and "
-            "a positive number"
+            f"calibrate: found dtypes={shortened(dtypes)} and seconds={shortened(seconds)}; accepted: a list of one "
+            "dtype or more, and a positive number"
         )
     from os import cpu_count
     from platform import machine
 
-    total = len(dtypes) * len(CASES)
+    total = len(chosen) * len(CASES)
     rates, done = {}, 0
-    for dtype in dtypes:
+    for dtype in chosen:
         measured = []
         for one in _measured(dtype, seconds / total):
             measured.append(one)

@@ -151,7 +151,7 @@ def run_sweep(
 def _check(operation: str, plan: Plan, goal: Goal, given: Sequence[Any]) -> list[Form]:
     """Refuse what a plan was not made for."""
     forms = [unwrap(operation, operand)[0] for operand in given]
-    check_forms(plan, forms[:-1] if goal.cotangent else forms)
+    check_forms(plan, forms[:-1] if goal.cotangent else forms, operation)
     if goal.cotangent:
         _check_cotangent(plan, given[-1])
     return forms

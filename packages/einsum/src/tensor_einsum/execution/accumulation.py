@@ -63,7 +63,7 @@ class Accumulation:
         beta: Any,
         force: bool = False,
     ) -> None:
-        alpha, beta = self.alpha, self.beta = _factor("alpha", alpha), _factor("beta", beta)
+        alpha, beta = self.alpha, self.beta = read_factor("alpha", alpha), read_factor("beta", beta)
         self.out: Tensor | None = out
         self.target: TypedTensorViewMut[Any] | None = None
         if algebra is not PLUS_TIMES and not (alpha == 1 and beta == 0):
@@ -140,7 +140,7 @@ def check_multiple(result: Form, alpha: Any, limit: int) -> None:
     tensor_einsum.errors.MemoryLimitError: einsum: memory_limit is 800 B, but the result in F64 and its multiple in C64
     take 2.3 KiB at once; accepted: memory_limit=2400 or more, an alpha that F64 holds, or out=
     """
-    alpha = _factor("alpha", alpha)
+    alpha = read_factor("alpha", alpha)
     needed = _bytes_with_multiple(result, alpha)
     if needed > limit:
         raise MemoryLimitError(
@@ -181,7 +181,13 @@ def _changes_nothing(alpha: Number, result: Form) -> bool:
     return alpha == 1 and promote_scalar(result.dtype, type(alpha)) is result.dtype
 
 
-def _factor(name: str, value: Any) -> Number:
+def read_factor(name: str, value: Any) -> Number:
+    """A factor that a user gives, as a Python number.
+
+    >>> from tensor_runtime import tensor
+    >>> read_factor("alpha", tensor(2.0)), read_factor("beta", 0)
+    (2.0, 0)
+    """
     number = number_in("einsum", value)
     if number is None:
         raise DTypeError(

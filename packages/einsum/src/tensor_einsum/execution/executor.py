@@ -288,8 +288,8 @@ BINDERS: Final[Mapping[str, StepBinder]] = {
 _products: Final[CacheTable[Binding]] = CacheTable(binding_cache)
 
 
-def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
-    """Refuse operands that the plan was not made for.
+def check_forms(plan: Plan, forms: Sequence[Form], operation: str = "einsum") -> None:
+    """Refuse operands that the plan was not made for; ``operation`` is the name for messages.
 
     Raises:
         ExtentError: another number of operands, or another shape.
@@ -306,7 +306,7 @@ def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
     if found != plan.shapes:
         listed = ", ".join(map(str, found)) or "none"
         raise ExtentError(
-            f"einsum: operands have shapes {listed}; this plan was made for {', '.join(map(str, plan.shapes))}; "
+            f"{operation}: operands have shapes {listed}; this plan was made for {', '.join(map(str, plan.shapes))}; "
             "plan again",
             operands=tuple(range(len(found))),
             shapes=found,
@@ -314,7 +314,7 @@ def check_forms(plan: Plan, forms: Sequence[Form]) -> None:
     dtypes = tuple(form.dtype for form in forms)
     if dtypes != plan.dtypes:
         raise DTypeError(
-            f"einsum: operands are {', '.join(dtype.name for dtype in dtypes)}; this plan was made for "
+            f"{operation}: operands are {', '.join(dtype.name for dtype in dtypes)}; this plan was made for "
             f"{', '.join(dtype.name for dtype in plan.dtypes)}; give dtype= to plan()",
-            operation="einsum",
+            operation=operation,
         )

@@ -90,7 +90,7 @@ def profile(plan: Plan, operands: Sequence[Tensor], seconds: float, model: CostM
     """
     if type(seconds) not in (int, float) or not seconds > 0:
         raise ArgumentError(f"profile: seconds is {shortened(seconds)}; accepted: a positive number", value=seconds)
-    check_forms(plan, [unwrap("einsum", operand)[0] for operand in operands])
+    check_forms(plan, [unwrap("profile", operand)[0] for operand in operands], "profile")
     parts = dict(plan.sliced)
     first = [  # a label of which a slice has one index is no axis of its steps
         operand[tuple(0 if parts.get(label) == 1 else slice(parts.get(label)) for label in labels)]

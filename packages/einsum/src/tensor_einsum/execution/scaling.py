@@ -79,10 +79,12 @@ class Scale:
         return self._near(x, in_place)
 
     def _near(self, x: Tensor, changed: Callable[[Tensor, Change], Tensor]) -> Tensor:
-        largest = largest_magnitude(x)
+        largest, halved = largest_magnitude(x), 0
+        if largest == inf and x.dtype.kind == "complex":  # whose parts may be finite all the same
+            largest, halved = largest_magnitude(multiply(x, 0.5)), 1
         if largest == 0.0 or not isfinite(largest):
             return x
-        exponent = frexp(largest)[1]
+        exponent = frexp(largest)[1] + halved
         if abs(exponent) <= (_NARROW if x.dtype in (F32, C32) else _WIDE):
             return x
         self.exponent += exponent

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
-from tensor_core.errors import shortened
+from tensor_core.errors import SizeLimitError, TensorError, shortened
+from tensor_core.shapes import as_shape
 from tensor_einsum import native
 from tensor_einsum.errors import ExtentError, pointed
 from tensor_einsum.notation.label_names import ELLIPSIS, single_characters
@@ -59,6 +60,25 @@ def read_network(
         return Network(source, inputs, output, names, shapes, extents, inputs), None  # type: ignore[arg-type]
     notation = notations.find(source) or read_notation(source, operation)
     return resolve(operation, notation, shapes), notation.order
+
+
+def shape_of(operation: str, position: int, item: Any) -> Shape:
+    """The shape of an operand that a user gives: itself, or of what has one.
+
+    Raises:
+        ExtentError: no shape.
+
+    >>> shape_of("plan", 0, [2, 3])
+    (2, 3)
+    """
+    shape = getattr(item, "shape", item)
+    try:
+        return as_shape(shape)
+    except TensorError as error:
+        what = f"found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor; () stands for a number"
+        if isinstance(error, SizeLimitError):
+            what = f"shape {shortened(shape)} has more than 2**63 - 1 elements; make it smaller"
+        raise ExtentError(f"{operation}: operand {position}: {what}", operands=(position,), shapes=()) from error
 
 
 def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Network:

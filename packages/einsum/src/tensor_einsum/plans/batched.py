@@ -25,6 +25,7 @@ from tensor_einsum.search.options import bytes_of
 from tensor_einsum.slices.cutting import parted_steps
 from tensor_einsum.slices.limit import needed_bytes
 from tensor_einsum.steps.remaking import remade
+from tensor_einsum.steps.steps import Step, build_steps
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import whole
@@ -81,6 +82,13 @@ def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
         varying = [at for at, (rank, shape) in enumerate(pairs) if rank == len(shape) + 1]
         asked = dict.fromkeys(varying, place)
     for at, place in asked.items():
+        if at < len(ranks) and ranks[at] != len(plan.shapes[at]) + 1:
+            raise ExtentError(
+                f"map: axis names operand {at}, of shape {operands[at].shape}; accepted: one axis more than in "
+                f"{plan.shapes[at]}, as this plan was made for",
+                operands=(at,),
+                shapes=(operands[at].shape,),
+            )
         if at < len(ranks) and not -ranks[at] <= place < ranks[at]:
             raise ArgumentError(
                 f"map: the batch axis of operand {at} is {place}, but its shape is {operands[at].shape}",
@@ -144,7 +152,7 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     batch = batch_of(plan, operands, axis)
     at_once = batched_plan(plan, batch)
     forms = [unwrap("map", operand)[0] for operand in operands]
-    check_forms(at_once, forms)
+    check_forms(at_once, forms, "map")
     if limit is None and needs_check(at_once.intermediate_bytes, forms[0].placement):
         limit = usable_bytes(forms[0].placement)
     if limit is None or needed_bytes(at_once, forms) <= limit:
@@ -156,10 +164,15 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
 
 
 class _Parts:
-    """A batch in parts: the steps that are shared, those of a part, and how large parts are."""
+    """A batch in parts: the steps that are shared, those of a part, and how large parts are.
+
+    Steps and orders of labels are those of the whole batch, for parts of any extent: by themselves, plans of parts may
+    take factors elsewhere and lay intermediates out otherwise, and then what is shared would be none of their values.
+    """
 
     def __init__(self, plan: Plan, batch: Batch, operands: Sequence[Tensor], limit: int) -> None:
         self.plan, self.batch, self.operands = plan, batch, operands
+        self.whole = batched_plan(plan, batch)
         self.held = prod(plan.output_shape) * batch.extent * plan.output_dtype.itemsize
         self.bound: dict[int, BoundSweep] = {}  # by the extent of a part
         self.shared: BoundSweep | None = None  # slices share nothing with one another here
@@ -185,31 +198,34 @@ class _Parts:
 
     def _share(self) -> int:
         """Bind the steps that no operand of the batch reaches; gives the bytes that they need."""
-        single, operands = batched_plan(self.plan, self.batch._replace(extent=1)), len(self.operands)
+        steps, operands = self.whole.steps, len(self.operands)
         self.varying = varying = [at in self.batch.axes for at in range(operands)]
-        for step in single.steps:
+        for step in steps:
             varying.append(any(varying[slot] for slot in step.operands))
-        readers = {slot: at for at, step in enumerate(single.steps, operands) for slot in step.operands}
+        readers = {slot: at for at, step in enumerate(steps, operands) for slot in step.operands}
         common = [slot for slot in range(operands, len(varying)) if not varying[slot]]
         self.kept = [slot for slot in common if varying[readers[slot]]]
-        self.held += sum(single.steps[slot - operands].bytes for slot in self.kept)
+        self.held += sum(steps[slot - operands].bytes for slot in self.kept)
         forms = [operand._form for operand in self.operands]
-        self.shared = BoundSweep("map", self._section(single, common, self.kept), forms, False)
+        self.shared = BoundSweep("map", self._section(steps, common, self.kept), forms, False)
         return self.shared.needed_bytes
 
     def needed(self, extent: int) -> int:
         """Bytes beside the operands while a part of this extent is contracted."""
         given = self.given(0, extent)
         if self.shared is None:
-            whole = batched_plan(self.plan, self.batch._replace(extent=extent))
-            return self.held + needed_bytes(whole, [operand._form for operand in given])
+            return self.held + needed_bytes(self.part_plan(extent), [operand._form for operand in given])
         return self.held + self.rest(self.shared, extent, given).needed_bytes
 
+    def part_plan(self, extent: int) -> Plan:
+        """The plan of a part by itself."""
+        return batched_plan(self.plan, self.batch._replace(extent=extent))
+
     def _section(
-        self, plan: Plan, slots: Sequence[int], results: Sequence[int], given: Sequence[int] = ()
+        self, steps: Sequence[Step], slots: Sequence[int], results: Sequence[int], given: Sequence[int] = ()
     ) -> SweepPlan:
         first = len(self.operands)
-        return section(plan, Goal(), first, {slot: plan.steps[slot - first] for slot in slots}, results, given)
+        return section(self.whole, Goal(), first, {slot: steps[slot - first] for slot in slots}, results, given)
 
     def given(self, start: int, stop: int) -> list[Tensor]:
         """Operands, those of the batch cut to a part."""
@@ -222,9 +238,10 @@ class _Parts:
         """The steps of a part, which read the operands and then what is shared."""
         known = self.bound.get(extent)
         if known is None:
-            plan = batched_plan(self.plan, self.batch._replace(extent=extent))
+            whole, network = self.whole, self.part_plan(extent)._network
+            steps = build_steps(network, whole._executed, whole.output_dtype.itemsize, whole.conj, whole.steps)
             chosen = [slot for slot in range(len(given), len(self.varying)) if self.varying[slot]]
-            sweep = self._section(plan, chosen, [len(self.varying) - 1], self.kept)
+            sweep = self._section(steps, chosen, [len(self.varying) - 1], self.kept)
             known = BoundSweep("map", sweep, [*[operand._form for operand in given], *shared.forms])
             self.bound[extent] = known
         return known
@@ -237,9 +254,9 @@ class _Parts:
             if not times:
                 continue
             if self.shared is None:
-                single = batched_plan(self.plan, self.batch._replace(extent=extent))
-                once, each = parted_steps(single._network, single.sliced, single.steps)
-                found += [(once, 1), (each, single.slices.count)] * times
+                part = self.part_plan(extent)
+                once, each = parted_steps(part._network, part.sliced, part.steps)
+                found += [(once, 1), (each, part.slices.count)] * times
             else:
                 found.append((self.rest(self.shared, extent, self.given(0, extent)).sweep.steps, times))
         return found
@@ -254,8 +271,8 @@ class _Parts:
             stop = min(start + self.part, count)
             given = self.given(start, stop)
             if self.shared is None:
-                whole = batched_plan(self.plan, self.batch._replace(extent=stop - start))
-                part = whole(*given, on_step=None if done is None else lambda *_: done())
+                plan = self.part_plan(stop - start)
+                part = plan(*given, on_step=None if done is None else lambda *_: done())
             else:
                 bound = self.rest(self.shared, stop - start, given)
                 (part,) = bound([tensor._array for tensor in (*given, *kept)], done)

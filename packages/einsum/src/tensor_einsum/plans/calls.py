@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError
-from tensor_einsum.execution.accumulation import Accumulation
+from tensor_einsum.execution.accumulation import Accumulation, read_factor
 from tensor_einsum.execution.executor import bind_call, bind_plan, check_forms
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, reporting
@@ -104,6 +104,7 @@ def call_plan(
     """
     check_forms(plan, [unwrap("einsum", operand)[0] for operand in operands])
     strips = flag("einsum", "strip_exponent", strip_exponent)
+    alpha, beta = read_factor("alpha", alpha), read_factor("beta", beta)
     if strips and not (out is None and alpha == 1 and beta == 0):
         raise ArgumentError(
             "einsum: strip_exponent=True together with out, alpha or beta; accepted: either, as a mantissa has an "

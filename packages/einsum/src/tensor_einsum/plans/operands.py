@@ -8,10 +8,10 @@ from math import prod
 from typing import Any
 
 from tensor_core.dtypes import F64, DType, DTypeLike, as_dtype
-from tensor_core.errors import DTypeError, SizeLimitError, TensorError, shortened
-from tensor_core.shapes import LARGEST, as_shape
+from tensor_core.errors import DTypeError, shortened
+from tensor_core.shapes import LARGEST
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.notation.network import Shape
+from tensor_einsum.notation.network import Shape, shape_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Tensor
@@ -31,26 +31,7 @@ def shapes_of(items: Sequence[Any]) -> tuple[Shape, ...]:
         extents = [*chain.from_iterable(items)]
         if {*map(type, extents)} == {int} and min(extents) > 0 and max(map(prod, items)) <= LARGEST:  # nearly always
             return tuple(items)
-    return tuple([_shape_of(position, item) for position, item in enumerate(items)])
-
-
-def _shape_of(position: int, item: Any) -> Shape:
-    shape = getattr(item, "shape", item)
-    try:
-        return as_shape(shape)
-    except SizeLimitError as error:
-        raise ExtentError(
-            f"plan: operand {position}: shape {shortened(shape)} has more than 2**63 - 1 elements; make it smaller",
-            operands=(position,),
-            shapes=(),
-        ) from error
-    except TensorError as error:
-        raise ExtentError(
-            f"plan: operand {position}: found {shortened(shape)}; accepted: a shape, such as (2, 3), or a tensor; () "
-            "stands for a number",
-            operands=(position,),
-            shapes=(),
-        ) from error
+    return tuple([shape_of("plan", position, item) for position, item in enumerate(items)])
 
 
 def forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DType]) -> tuple[Form, ...]:

@@ -92,7 +92,8 @@ def find_order(
         ids, sliced, searched = search_checked(problem, options.target.objective(dtype), budget, largest)
         return Order(ids, searched, tuple([(label, 1) for label in sliced]))
     path, cut = _ask(operation, optimize, terms, output, network)
-    return Order(in_pairs(to_ids(path, operands, operation), operands), None, tuple((label, 1) for label in cut))
+    checked = to_ids(path, operands, operation, _name_of(optimize))
+    return Order(in_pairs(checked, operands), None, tuple((label, 1) for label in cut))
 
 
 def _budget(options: SearchOptions) -> Budget | None:
@@ -141,11 +142,15 @@ def _ask(
     except PathError:
         raise
     except Exception as error:
-        what = shortened(optimize) if isinstance(optimize, str) else type(optimize).__name__
         raise PathError(
-            f"{operation}: the search by {what} failed: {type(error).__name__}: {error}; try 'greedy', or give a path",
+            f"{operation}: the search by {_name_of(optimize)} failed: {type(error).__name__}: {error}; try 'greedy', "
+            "or give a path",
             step=None,
         ) from error
+
+
+def _name_of(optimize: Any) -> str:
+    return shortened(optimize) if isinstance(optimize, str) else type(optimize).__name__
 
 
 def _cut_by(operation: str, tree: Any, names: Sequence[str]) -> Labels:

@@ -19,8 +19,8 @@ from tensor_einsum.errors import PathError
 Path = tuple[tuple[int, ...], ...]
 
 
-def to_ids(path: Any, operands: int, operation: str = "einsum") -> Path:
-    """Check a linear path and write it with ids; ``operation`` is the name for messages.
+def to_ids(path: Any, operands: int, operation: str = "einsum", found_by: str = "") -> Path:
+    """Check a linear path and write it with ids; ``operation`` and ``found_by`` are for messages.
 
     Raises:
         PathError: not a sequence of sequences of ints, a position out of range or named twice, operands left over.
@@ -30,7 +30,7 @@ def to_ids(path: Any, operands: int, operation: str = "einsum") -> Path:
     """
     live = list(range(operands))
     result = []
-    for step, positions in enumerate(path_entries(path, operation)):
+    for step, positions in enumerate(path_entries(path, operation, found_by)):
         if len(set(positions)) < len(positions):
             raise PathError(f"{operation}: step {step} of the path, {positions}, names a position twice", step=step)
         for position in positions:
@@ -94,8 +94,8 @@ def in_pairs(path: Iterable[Sequence[int]], operands: int) -> Path:
     return tuple(result)
 
 
-def path_entries(path: Any, operation: str = "einsum") -> Path:
-    """A path as it was given, as a tuple of tuples of ints; positions are not checked here.
+def path_entries(path: Any, operation: str = "einsum", found_by: str = "") -> Path:
+    """A path as it was given, or found by a search, as a tuple of tuples of ints; positions are not checked here.
 
     >>> path_entries(["einsum_path", [0, 1]])
     ((0, 1),)
@@ -106,10 +106,11 @@ def path_entries(path: Any, operation: str = "einsum") -> Path:
             del entries[0]
         result = [tuple(as_index(position) for position in entry) for entry in entries]
     except TypeError:
+        what, others = "optimize is", "the name of a search ('auto', 'greedy', 'optimal', ...), a path optimizer, or "
+        if found_by:
+            what, others = f"the search by {found_by} gave", ""
         raise PathError(
-            f"{operation}: optimize is {shortened(path)}; accepted: the name of a search ('auto', 'greedy', 'optimal', "
-            "...), a path such as [(0, 1), (0, 1)], or a path optimizer",
-            step=None,
+            f"{operation}: {what} {shortened(path)}; accepted: {others}a path such as [(0, 1), (0, 1)]", step=None
         ) from None
     for step, entry in enumerate(result):
         if not entry:

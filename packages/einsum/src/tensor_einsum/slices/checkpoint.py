@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, FormatError, LoadError, SaveError, shortened
 from tensor_core.files.atomic_write import write_atomically
+from tensor_core.files.source import open_regular
 from tensor_core.foreign import number_of
 from tensor_core.host.tensor import HostTensor, HostTensorView
 from tensor_einsum.execution.interrupts import InterruptsHeld
@@ -87,7 +88,7 @@ class Checkpoint:
             LoadError: it cannot be read.
         """
         try:
-            with open(self.path, "rb") as file:
+            with open_regular(self.path) as file:
                 header = self._header(file.readline(_LONGEST))
                 elements = bytearray(making.form.nbytes)
                 rest = memoryview(elements)
@@ -179,9 +180,9 @@ class Checkpoint:
         self._saved = monotonic()
 
     def remove(self) -> None:
-        """Remove the file, when the result is complete."""
+        """Remove the file, when the result is complete; a symbolic link to it stays, as when the file is saved."""
         with suppress(FileNotFoundError):
-            os.unlink(self.path)
+            os.unlink(os.path.realpath(self.path))
 
 
 def check_saving(operation: str, path: Any, seconds: Any) -> None:

@@ -18,11 +18,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, BackendError, TensorError, shortened
+from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.progress import OnStep, check_function
 from tensor_einsum.slices.checkpoint import Checkpoint, check_saving
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
-from tensor_einsum.slices.running import bound, contract
+from tensor_einsum.slices.running import bound, check_part, contract
 from tensor_einsum.slices.sending import Sent, Work
 from tensor_runtime.backends.meta import META
 from tensor_runtime.dispatch.arguments import flag
@@ -77,7 +78,7 @@ def map_slices(
     ...     map_slices(p, executor, [ones((2, 3)), ones((3,))], None, None, 60.0, False).to_numpy()
     array([3., 3.])
     """
-    if not callable(getattr(executor, "submit", None)):
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
         raise ArgumentError(
             f"map_slices: found {shortened(executor)}; accepted: anything with a method submit(), such as an executor "
             "of concurrent.futures or a client of dask.distributed"
@@ -88,7 +89,9 @@ def map_slices(
     if not isinstance(executor, ThreadPoolExecutor):  # what goes to another process becomes compact on the way
         operands = [to_contiguous(operand) for operand in operands]
     pairs = [unwrap("map_slices", operand) for operand in operands]
-    executable = bound(plan, [form for form, _ in pairs], forces)
+    forms = tuple([form for form, _ in pairs])
+    check_forms(plan, forms, "map_slices")
+    executable = bound(plan, forms, forces)
     making = Gathering(plan, executable.home)
     arrays = [array for _, array in pairs]
     if executable.home is META:
@@ -97,7 +100,7 @@ def map_slices(
     if state is not None:
         state.restore(making)
     if making.taken < executable.count:
-        work = Work(plan, tuple(form for form, _ in pairs), _slots_of(executable, executable.prepare(arrays)))
+        work = Work(plan, forms, _slots_of(executable, executable.prepare(arrays)))
         with nullcontext() if state is None else state.saved_when_stopped(making):
             _Mapping(executor, work, executable, making, state, on_slice).run()
     result = wrap(making.form, making.finish())
@@ -147,7 +150,9 @@ class _Mapping:
                     following = last
                 first, last, future = flying.popleft()
                 for number, part in enumerate(self._outcome(first, last, future), first):
-                    self.put(number, part._form, part._array, fresh=True)
+                    form, array = unwrap("map_slices", part)
+                    check_part("map_slices", self.making, number, form)
+                    self.put(number, form, array, fresh=True)
                     if self.on_slice is not None:
                         self.on_slice(self.making.taken, self.count)
         finally:

@@ -86,10 +86,13 @@ class SliceMethods:
         >>> plan("ij,jk->ik", (20, 30), (30, 40)).peak_bytes_on(ones((30, 20)).T, ones((30, 40)))
         6400
         """
+        from tensor_einsum.execution.executor import check_forms
         from tensor_einsum.slices.limit import needed_bytes
         from tensor_runtime.tensors.tensor import unwrap
 
-        return needed_bytes(cast("Plan", self), [unwrap("peak_bytes_on", operand)[0] for operand in operands])
+        plan, forms = cast("Plan", self), [unwrap("peak_bytes_on", operand)[0] for operand in operands]
+        check_forms(plan, forms, "peak_bytes_on")
+        return needed_bytes(plan, forms)
 
     def run_slice(
         self, number: int, /, *operands: Tensor, on_step: OnStep | None = None, force: bool = False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.errors import ExtentError
+from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, counted
 from tensor_einsum.slices.cutting import part_extents, starts_of
@@ -58,7 +59,7 @@ def run_sliced(
     on_step: OnStep | None,
     force: bool,
     checkpoint: Any = None,
-    seconds: Any = 60.0,
+    seconds: Any = None,  # with a checkpoint, a number
 ) -> Tensor:
     """Contract tensors slice by slice.
 
@@ -159,8 +160,10 @@ def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnSt
     number = checked_number(plan, number)
     forces = flag("run_slice", "force", force)
     check_function("run_slice", "on_step", on_step)
-    pairs = [unwrap("einsum", operand) for operand in operands]
-    executable = bound(plan, [form for form, _ in pairs], forces)
+    pairs = [unwrap("run_slice", operand) for operand in operands]
+    forms = [form for form, _ in pairs]
+    check_forms(plan, forms, "run_slice")
+    executable = bound(plan, forms, forces)
     done = counting(executable, on_step, slices=1)
     prepared = executable.prepare([array for _, array in pairs], done)
     return wrap(executable.form_of_part(number), executable.run(number, prepared, done))
@@ -196,6 +199,33 @@ def part_shape(plan: Plan, number: int) -> Shape:
     return tuple(extents.get(label, plan.extents[label]) for label in plan.output if label not in gone)
 
 
+def check_part(operation: str, making: Gathering, number: int, form: Form) -> None:
+    """Refuse what is no part of a plan, or lies elsewhere than its result.
+
+    Raises:
+        ExtentError, DTypeError, PlacementError: it is none.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> making = Gathering(plan("ij->i", (3, 4)).with_slices("j"), ones(())._form.placement)
+    >>> check_part("gather", making, 2, ones((5,))._form)
+    Traceback (most recent call last):
+    tensor_einsum.errors.ExtentError: gather: part 2 has shape (5,); accepted: (3,)
+    """
+    plan = making.plan
+    expected = part_shape(plan, number)
+    if form.shape != expected:
+        raise ExtentError(
+            f"{operation}: part {number} has shape {form.shape}; accepted: {expected}", shapes=(form.shape,)
+        )
+    if form.dtype is not plan.output_dtype:
+        raise DTypeError(
+            f"{operation}: part {number} is {form.dtype.name}; accepted: {plan.output_dtype.name}", operation=operation
+        )
+    if form.placement is not making.form.placement:
+        common_placement(operation, (making.form, form))
+
+
 def gather(plan: Plan, parts: Iterable[Tensor]) -> Tensor:
     """The result, from the parts of all slices in order; they are taken one at a time, and left as they are.
 
@@ -218,20 +248,8 @@ def gather(plan: Plan, parts: Iterable[Tensor]) -> Tensor:
         form, array = unwrap("gather", part)
         if number > count:
             break
-        expected = part_shape(plan, number - 1)
-        if form.shape != expected:
-            raise ExtentError(
-                f"gather: part {number - 1} has shape {form.shape}; accepted: {expected}", shapes=(form.shape,)
-            )
-        if form.dtype is not plan.output_dtype:
-            raise DTypeError(
-                f"gather: part {number - 1} is {form.dtype.name}; accepted: {plan.output_dtype.name}",
-                operation="gather",
-            )
-        if making is None:
-            making = Gathering(plan, form.placement)
-        elif form.placement is not making.form.placement:
-            common_placement("gather", (making.form, form))
+        making = making or Gathering(plan, form.placement)
+        check_part("gather", making, number - 1, form)
         making.put(number - 1, form, array, fresh=False)
     if making is None or number != count:
         more = "more than " if number > count else ""

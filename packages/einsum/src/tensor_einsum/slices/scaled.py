@@ -32,7 +32,7 @@ def run_scaled_slices(
     on_step: OnStep | None,
     force: bool,
     checkpoint: Any = None,
-    seconds: Any = 60.0,
+    seconds: Any = None,  # with a checkpoint, a number
 ) -> tuple[Tensor, float]:
     """Mantissa and exponent of a sliced contraction, as ``tensor_einsum.execution.scaling.normalised`` gives them.
 

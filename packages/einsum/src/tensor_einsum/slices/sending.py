@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from mmap import ACCESS_COPY, mmap
-from stat import S_ISREG
 from tempfile import NamedTemporaryFile, TemporaryFile
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import uuid4
 
+from tensor_core.files.source import open_regular
 from tensor_core.host.tensor import HostTensor
 from tensor_einsum.slices.checkpoint import elements_of
 from tensor_runtime.form import Form
@@ -113,11 +113,6 @@ def _write(file: IO[bytes], token: str, work: Work) -> None:
     file.flush()
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
-    """Of another process's files, a pipe may have the number that is looked for."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 @lru_cache(maxsize=1)
 def _read(token: str, path: str) -> Work:
     """The work in a file; kept until this process gets other work.
@@ -125,9 +120,7 @@ def _read(token: str, path: str) -> Work:
     Raises:
         OSError, ValueError: there is no such file here, or another one.
     """
-    with open(path, "rb", opener=_open_without_waiting) as file:
-        if not S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError(f"{path} is no file")
+    with open_regular(path) as file:  # of another process's files, a pipe may have the number that is looked for
         # Pages are shared by all who map them; nobody writes, but tensors want memory that could be written.
         content = memoryview(mmap(file.fileno(), 0, access=ACCESS_COPY))
     start = len(token) + 8

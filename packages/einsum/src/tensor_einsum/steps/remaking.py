@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tensor_core.dtypes import DType, DTypeLike, as_dtype
-from tensor_core.errors import TensorError, shortened
-from tensor_core.shapes import as_shape
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.notation.network import Labels, Shape, resolve
+from tensor_einsum.notation.network import Labels, Shape, resolve, shape_of
 from tensor_einsum.notation.reading import Notation
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.search.path import to_ids
@@ -36,7 +34,7 @@ def reused(plan: Plan, items: Sequence[Any], dtype: DTypeLike | Sequence[DTypeLi
     >>> reused(plan("ij,jk", (2, 3), (3, 4)), [(5, 6), (6, 7)], "F32").output_shape
     (5, 7)
     """
-    shapes = [_shape(position, item) for position, item in enumerate(items)]
+    shapes = [shape_of("reuse", position, item) for position, item in enumerate(items)]
     if len(shapes) != len(plan.inputs) or (isinstance(dtype, (list, tuple)) and len(dtype) != len(shapes)):
         dtypes = f" and {len(dtype)} dtypes" if isinstance(dtype, (list, tuple)) else ""
         raise ExtentError(
@@ -77,14 +75,3 @@ def remade(
     network = resolve(operation, Notation(text, inputs, output, names, None, placed), shapes)
     arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
     return type(plan)(network, dtypes, Order(to_ids(plan.path, len(inputs)), None, tuple(cuts)), arithmetic)
-
-
-def _shape(position: int, item: Any) -> Shape:
-    try:
-        return as_shape(getattr(item, "shape", item))
-    except TensorError as error:
-        raise ExtentError(
-            f"reuse: operand {position}: found {shortened(item)}; accepted: a shape, such as (2, 3), or a tensor",
-            operands=(position,),
-            shapes=(),
-        ) from error

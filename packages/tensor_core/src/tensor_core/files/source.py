@@ -6,6 +6,7 @@ wrong.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import Any, Final
@@ -53,6 +54,32 @@ def check_flag(operation: str, what: str, value: object, /) -> None:
         raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: True and False")
 
 
+def open_regular(path: str, /) -> Any:
+    """A regular file, open for reading; what is none, such as a pipe, is refused and not waited for.
+
+    Raises:
+        OSError: the system refused, or it is no regular file.
+
+    >>> open_regular(os.getcwd())
+    Traceback (most recent call last):
+    IsADirectoryError: [Errno 21] it is a directory; accepted: a regular file
+    """
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    # Opening a pipe for reading would wait for a writer; O_NONBLOCK means nothing for a regular file.
+    flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+    handle = os.open(path, flags)
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise OSError(errno.EISDIR, "it is a directory; accepted: a regular file")
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is no regular file; accepted: a regular file")
+        return open(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
 class Source:
     """A regular file, open for reading; a context.
 
@@ -68,26 +95,11 @@ class Source:
     def __init__(self, path: Path, /) -> None:
         self.path = name_of(path, LoadError, "load")
         self.shown = repr(self.path)
-        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-        # Opening a pipe for reading would wait for a writer; O_NONBLOCK means nothing for a regular file.
-        flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
         try:
-            handle = os.open(self.path, flags)
+            self.file = open_regular(self.path)
         except OSError as error:
             raise self.unreadable(error) from error
-        try:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                kind = "a directory" if stat.S_ISDIR(status.st_mode) else "no regular file"
-                raise LoadError(
-                    f"load: {self.shown} is {kind}; accepted: a regular file",
-                    path=self.path,
-                )
-            self.file: Any = open(handle, "rb")  # noqa: SIM115  # closed with the source
-        except BaseException:
-            os.close(handle)
-            raise
-        self.size = status.st_size
+        self.size = os.fstat(self.file.fileno()).st_size
         self._map: memoryview | None = None
 
     def __enter__(self) -> Source:

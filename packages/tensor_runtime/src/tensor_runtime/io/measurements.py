@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from tensor_core.errors import FormatError, LoadError, TensorError, shortened
+from tensor_core.files.source import open_regular
 from tensor_runtime.dispatch.arguments import file_name
 
 MOST_BYTES: Final = 1 << 20
@@ -123,7 +124,7 @@ def read_measured(operation: str, path: str | os.PathLike[str], writer: str, par
     """
     file = file_name(operation, "path", path)
     try:
-        with open(file, "rb") as stream:
+        with open_regular(file) as stream:
             text = stream.read(MOST_BYTES + 1)
     except OSError as error:
         raise LoadError(
