@@ -73,6 +73,9 @@ def bind_copied(
     result: Kernel | None,
     /,
 ) -> Kernel: ...
+def bind_repeated(
+    dtype: str, shape: tuple[int, ...], kernel: Kernel, blocks: tuple[int, int, int], /
+) -> Kernel: ...
 def bind_copy(
     extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, shape: tuple[int, ...] = ..., /
 ) -> Kernel: ...

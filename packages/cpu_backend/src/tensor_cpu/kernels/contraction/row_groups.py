@@ -36,14 +36,14 @@ def in_short_tables(axes: Group) -> tuple[Group, Group]:
     part = _part(last.extent, -(-_FULL_BLOCKS // size), _LONG_TABLE // size) if rows else last.extent
     if size * part < _FULL_BLOCK:
         part = last.extent
-    near, far = _divided(last, part)
+    near, far = divided(last, part)
     return (*near, *rows), (*outer, *far)
 
 
-def _divided(axis: Axis, part: int) -> tuple[Group, Group]:
+def divided(axis: Axis, part: int) -> tuple[Group, Group]:
     """So many neighbours along an axis, and the rest of it.
 
-    >>> _divided(Axis((0,), 6, (1, None, 4)), 2)
+    >>> divided(Axis((0,), 6, (1, None, 4)), 2)
     ((Axis(labels=(0,), extent=2, strides=(1, None, 4)),), (Axis(labels=(0,), extent=3, strides=(2, None, 8)),))
     """
     steps = axis.strides
