@@ -59,10 +59,10 @@ def test_products_between_copies_are_exact_and_compute_from_addresses(what: str,
 
 
 BLOCKS = {
-    "stacks, the result copied": ("abk,akc->acb", dict(a=64, b=64, k=64, c=64), (False, False, True)),
-    "stacks, all copied": ("kaib,iakc->acb", dict(a=16, b=130, k=8, i=9, c=140), (True, True, True)),
-    "rows, the first copied once": ("kaib,ick->cab", dict(a=12, b=24, k=40, i=40, c=260), (True, True, False)),
-    "columns, the second copied once": ("aik,kicd->adc", dict(a=300, i=40, k=40, c=24, d=12), (True, True, True)),
+    "stacks, the result copied": ("abk,akc->acb", "a64 b64 k64 c64", (False, False, True)),
+    "stacks, all copied": ("kaib,iakc->acb", "a16 b130 k8 i9 c140", (True, True, True)),
+    "rows, the first copied once": ("kaib,ick->cab", "a40 b40 k10 i40 c1040", (True, True, False)),
+    "columns, the second copied once": ("aik,kicd->adc", "a1200 i10 k40 c24 d12", (True, True, True)),
 }
 
 
@@ -71,13 +71,13 @@ BLOCKS = {
 @pytest.mark.parametrize("what", BLOCKS)
 def test_copies_of_large_products_are_made_block_by_block(what: str, dtype: str, threads: int) -> None:
     subscripts, extents, copied = BLOCKS[what]
-    x, y, result = three(subscripts, extents, dtype)
+    x, y, result = three(subscripts, {word[0]: int(word[1:]) for word in extents.split()}, dtype)
     plan = plan_product(join(x, y, result), x, y, result)._replace(
         copies_first=copied[0], copies_second=copied[1], permutes_result=copied[2]
     )
     blocks = blocks_of(plan, dtype)
     kernel = bind_product(plan, x, y, result)
-    assert blocks is not None and blocks.count > 1 and kernel is not None
+    assert blocks is not None and blocks.number > 1 and kernel is not None
     first, second = whole_numbers(1, x), whole_numbers(2, y)
     before = LIBRARY.threads()
     LIBRARY.set_threads(threads)
@@ -87,7 +87,7 @@ def test_copies_of_large_products_are_made_block_by_block(what: str, dtype: str,
         LIBRARY.set_threads(before)
     lacking = (*blocks.whole, False)
     taken = [
-        one.size // (1 if lacks else blocks.count) if flag else 0
+        one.size // (1 if lacks else blocks.number) if flag else 0
         for one, flag, lacks in zip((x, y, result), copied, lacking, strict=True)
     ]
     assert workspace_of(kernel) == sum(taken) * np.dtype(dtype).itemsize

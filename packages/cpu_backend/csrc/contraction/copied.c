@@ -127,6 +127,8 @@ static PyObject *bind_copied(PyObject *module, PyObject *const *arguments, Py_ss
     return kernel_with_tables(kernel, (long long)(kept / sizeof(int64_t)));
 }
 
+static const double LONG_BLOCK = 2e6; /* nanoseconds, from which on a block is shared, and BLAS lends its threads */
+
 typedef struct {
     PyObject *block;
     Index count, steps[MOST_READ], result_step; /* bytes from block to block */
@@ -196,14 +198,15 @@ static PyObject *bind_repeated(PyObject *module, PyObject *const *arguments, Py_
         release_blocks(plan);
         return NULL;
     }
-    const ArrayForm *made = block->result;
-    if (made->type != plan->result.type || plan->result.size % plan->count || made->size != plan->result.size / plan->count) {
+    const ArrayForm *made = block->result, *all = &plan->result;
+    if (made->type != all->type || all->size % plan->count != 0 || made->size != all->size / plan->count) {
         release_blocks(plan);
         return PyErr_Format(PyExc_ValueError, "bind_repeated: the result is not so many blocks");
     }
     plan->result_step = (Index)made->bytes;
     const int threads = threads_get(); /* three blocks leave one of two threads without work for half of the time */
-    plan->parts = plan->count >= 2 * threads || plan->count % threads == 0 ? threads : 1;
+    const bool is_even = plan->count >= 2 * threads || plan->count % threads == 0;
+    plan->parts = is_even && block->nanoseconds < LONG_BLOCK ? threads : 1;
     const double blocks = (double)plan->count;
     PyObject *kernel = kernel_computes(kernel_new("contract_blocks", kernel_call, plan, release_blocks), compute_blocks,
                                        &plan->result, block->nanoseconds * blocks);

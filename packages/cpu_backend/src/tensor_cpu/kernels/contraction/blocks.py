@@ -18,14 +18,14 @@ Group = tuple[Axis, ...]
 
 _COPIED: Final = 1 << 19  # bytes of copies of a block, which half of a second-level cache holds
 _RUN: Final = 1 << 12  # bytes that a block reads of an operand without a gap, or else lines are read again and again
-_FEWEST: Final = 128  # rows or columns of a block: fewer take longer in a product of matrices
+_FEWEST: Final = 512  # rows or columns of a block: fewer take longer in a product of matrices
 
 
 class Blocks(NamedTuple):
     """Blocks of a product, all alike."""
 
     plan: MatrixProduct  # of one of them
-    count: int
+    number: int
     steps: tuple[int, int]  # elements from one to the next, in either operand
     whole: tuple[bool, bool]  # which operands lack the axis, so that every block reads all of them
 
@@ -41,7 +41,7 @@ def blocks_of(plan: MatrixProduct, dtype: str) -> Blocks | None:
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y = row_major((0, 1, 2), (64, 64, 64), "float64"), row_major((0, 2, 3), (64, 64, 64), "float64")
     >>> result = row_major((1, 0, 3), (64, 64, 64), "float64")
-    >>> blocks_of(plan_product(join(x, y, result), x, y, result)._replace(permutes_result=True), "float64").count
+    >>> blocks_of(plan_product(join(x, y, result), x, y, result)._replace(permutes_result=True), "float64").number
     4
     """
     groups = plan.stack, plan.rows, plan.columns

@@ -114,14 +114,14 @@ def _bind_copied(plan: MatrixProduct, result: Operand, conjugated: int | None) -
     if blocks is None:
         kernel = _bind_uncopied(plan, result.dtype, result.shape, conjugated)
         return kernel and _between_copies(kernel, plan, result.dtype, result.shape, copies)
-    block_shape = (result.size // blocks.count,)
+    block_shape = (result.size // blocks.number,)
     kernel = _bind_uncopied(blocks.plan, result.dtype, block_shape, conjugated)
     if kernel is None:
         return None
     once = plan.copies_first and blocks.whole[FIRST], plan.copies_second and blocks.whole[SECOND], False
     each = copies[FIRST] and not once[FIRST], copies[SECOND] and not once[SECOND], copies[RESULT]
     kernel = _between_copies(kernel, blocks.plan, result.dtype, block_shape, each)
-    kernel = LIBRARY.bind_repeated(TYPE_NAMES[result.dtype], result.shape, kernel, (blocks.count, *blocks.steps))
+    kernel = LIBRARY.bind_repeated(TYPE_NAMES[result.dtype], result.shape, kernel, (blocks.number, *blocks.steps))
     return _between_copies(kernel, plan, result.dtype, result.shape, once) if any(once) else kernel
 
 
