@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.contraction.blocks import blocks_of
 from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import bind_pair, bind_scatter, large_roles, plan_pair, plan_scatter
@@ -29,23 +30,32 @@ def whole_numbers(seed: int, like: Operand) -> Array:
     return np.random.default_rng(seed).integers(-4, 5, like.shape).astype(like.dtype)
 
 
+@pytest.fixture
+def dear_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans that copy as little as they can, whatever copies cost on the processor that was measured last."""
+    for name, nanoseconds in (("_COPIED_RUN", 0.15), ("_COPIED_RUN_UNCACHED", 0.9), ("_COPIED_ELEMENT", 1.1)):
+        monkeypatch.setattr(cost, name, nanoseconds)
+
+
 COPIED = {
-    "first": ("aibj,ijc->abc", (True, False, False)),
-    "second": ("ija,bicj->abc", (False, True, False)),
-    "both": ("aibj,icjd->abcd", (True, True, False)),
-    "result": ("leh,gfl->gefh", (False, False, True)),
-    "second and result": ("ijeh,gfji->gefh", (False, True, True)),
+    "first": "aibj,ijc->abc",
+    "second": "ija,bicj->abc",
+    "both": "aibj,icjd->abcd",
+    "result": "leh,gfl->gefh",
+    "result and an operand": "ijeh,gfji->gefh",
 }
 EXTENTS = dict(zip("abcdijefghl", (12, 20, 14, 18, 13, 16, 64, 4, 64, 4, 256), strict=True))
 
 
+@pytest.mark.usefixtures("dear_copies")
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 @pytest.mark.parametrize("what", COPIED)
 def test_products_between_copies_are_exact_and_compute_from_addresses(what: str, dtype: str) -> None:
-    subscripts, copied = COPIED[what]
+    subscripts = COPIED[what]
     x, y, result = three(subscripts, EXTENTS, dtype)
     plan = plan_product(join(x, y, result), x, y, result)
-    assert (plan.copies_first, plan.copies_second, plan.permutes_result) == copied
+    copied = plan.copies_first, plan.copies_second, plan.permutes_result
+    assert sum(copied) == 1 + (what in ("both", "result and an operand"))
     kernel = bind_product(plan, x, y, result)
     assert kernel is not None
     first, second = whole_numbers(1, x), whole_numbers(2, y)
@@ -66,6 +76,7 @@ BLOCKS = {
 }
 
 
+@pytest.mark.usefixtures("dear_copies")
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 @pytest.mark.parametrize("what", BLOCKS)

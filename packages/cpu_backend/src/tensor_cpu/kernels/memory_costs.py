@@ -9,7 +9,7 @@
   its ends, and at most 1.5 an element (43 million in rows of 27 took 115 ms where lines written whole take 41).
 - Small products of more than 64 columns half a page apart or more, in a result beyond the cache: 0.45 an element at
   least (1000 by 5 by 1000 in F32 took 433 µs where the pair kernel takes 200; 300 by 5 by 2000 in F64 528 and 272).
-- Rows of the pair kernel that go past the cache and are no whole lines of it: 12 a row (129 million elements in rows of
+- Rows of the pair kernel that go past the cache and are no whole lines of it: 18 a row (129 million elements in rows of
   81, sums of 9: 15 ms more than the packed product in runs of thousands, and 36 before the ends were asked for).
 - Nothing is faster than 0.014 a byte beyond the cache, as far as one thread is asked.
 """
@@ -32,7 +32,7 @@ _OUT_OF_ORDER: Final = 1.4  # the same where neighbours in a sum are in other li
 _MOVED: Final = 0.014  # a byte from beyond the cache, or to there
 _BESIDE_TRAFFIC: Final = 0.15
 _ENDS_OF_RUN: Final = 40.0  # a run, in a large result, that is no whole lines
-_ENDS_ASKED_FOR: Final = 12.0  # the same by the pair kernel, for rows from so many lines on
+_ENDS_ASKED_FOR: Final = 18.0  # the same by the pair kernel, for rows from so many lines on
 _ROW_LINES: Final = 4
 _PART_OF_LINE: Final = 1.5  # the same for each of its elements, at the most
 _LINE_BYTES: Final = LIBRARY.CACHE_LINE if AVAILABLE else 64

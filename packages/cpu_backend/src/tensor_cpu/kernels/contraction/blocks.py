@@ -37,12 +37,12 @@ def blocks_of(plan: MatrixProduct, dtype: str) -> Blocks | None:
         plan: a product with copies, of operands that have the type of the result.
         dtype: NumPy's name of that type.
 
-    >>> from tensor_cpu.kernels.contraction.gemm import plan_product
-    >>> from tensor_runtime.backends.shared.axes import join, row_major
-    >>> x, y = row_major((0, 1, 2), (64, 64, 64), "float64"), row_major((0, 2, 3), (64, 64, 64), "float64")
-    >>> result = row_major((1, 0, 3), (64, 64, 64), "float64")
-    >>> blocks_of(plan_product(join(x, y, result), x, y, result)._replace(permutes_result=True), "float64").number
-    4
+    >>> stack, rows = Axis((0,), 64, (4096, 4096, 4096)), Axis((1,), 64, (None, 64, 1))
+    >>> inner, columns = Axis((2,), 64, (1, 1, None)), Axis((3,), 64, (64, None, 64))
+    >>> product = MatrixProduct((stack,), (rows,), (inner,), (columns,), True, True, True, (None, None, None), 0.0)
+    >>> found = blocks_of(product, "float64")
+    >>> found.number, found.plan.stack[0].extent, found.steps, found.whole
+    (8, 8, (32768, 32768), (False, False))
     """
     groups = plan.stack, plan.rows, plan.columns
     axis = by_stride([one for group in groups for one in group], RESULT)[:1]
