@@ -36,7 +36,7 @@ help:
 	@echo "make docs    the documentation as a site, out/site/html/index.html"
 	@echo "make bench   the benchmarks, beside their peers in an environment of their own"
 	@echo "make bench-NAME  one of them: calls, permute, elementwise, everyday, products, reduction, linalg, einsum, environments,"
-	@echo "               planner, first, drawn, own_paths, steps, fresh, sweeps, sliced, overhead, stages, imports"
+	@echo "               planner, first, drawn, own_paths, steps, kernels, fresh, sweeps, sliced, overhead, stages, imports"
 	@echo "make dist    wheels and source distributions of all packages, and the wheels that they need, into dist/"
 	@echo "make setup   the environment .venv, with everything above but the peers"
 	@echo "make lock    pin the dependency groups of pyproject.toml in requirements/*.txt; LOCK_OPTIONS=--upgrade takes newer releases"

@@ -109,6 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--top", type=int, default=20, help="how many steps are shown, those first that lose most")
     command.add_argument("--drawn", action="store_true", help="networks that nothing was tuned on, too")
     command.add_argument("--folder", type=Path, default=None, help="default: the environment's IRONSTRIDE_NETWORKS")
+    command = commands.add_parser("kernels", help="how well kernels of products are chosen, on products drawn by seed")
+    command.add_argument("--seconds", type=float, default=20.0, help="how long products are drawn and tried")
+    command.add_argument("--seed", type=int, default=0, help="of the products that are drawn")
+    command.add_argument("--top", type=int, default=20, help="how many products are shown, those first that lose most")
     command = commands.add_parser("sliced", help="a network too large for memory, under a limit, killed and resumed")
     command.add_argument("--nodes", type=int, default=244, help="of a random 3-regular graph")
     command.add_argument("--seed", type=int, default=1, help="of that graph")
@@ -251,6 +255,14 @@ def _sliced(options: argparse.Namespace) -> dict[str, Any]:
     return sliced.run(options.nodes, options.seed, options.limit, options.search, options.interval)
 
 
+def _kernels(options: argparse.Namespace) -> dict[str, Any]:
+    from benchmarks import kernels
+
+    trials = list(kernels.measure(options.seconds, options.seed))
+    print(kernels.as_markdown(trials, options.top))
+    return {"products": [trial._asdict() for trial in trials]}
+
+
 _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] = {
     "overhead": _overhead,
     "stages": _stages,
@@ -261,6 +273,7 @@ _RUNS: Final[dict[str, Callable[[argparse.Namespace], dict[str, Any] | None]]] =
     "sweeps": _sweeps,
     "fresh": _fresh,
     "steps": _steps,
+    "kernels": _kernels,
     "sliced": _sliced,
     **dict.fromkeys(IN_PROCESSES, _in_processes),
 }

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels.contraction.blocks import blocks_of
 from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import bind_pair, bind_scatter, large_roles, plan_pair, plan_scatter
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
@@ -28,23 +30,32 @@ def whole_numbers(seed: int, like: Operand) -> Array:
     return np.random.default_rng(seed).integers(-4, 5, like.shape).astype(like.dtype)
 
 
+@pytest.fixture
+def dear_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans that copy as little as they can, whatever copies cost on the processor that was measured last."""
+    for name, nanoseconds in (("_COPIED_RUN", 0.15), ("_COPIED_RUN_UNCACHED", 0.9), ("_COPIED_ELEMENT", 1.1)):
+        monkeypatch.setattr(cost, name, nanoseconds)
+
+
 COPIED = {
-    "first": ("aibj,ijc->abc", (True, False, False)),
-    "second": ("ija,bicj->abc", (False, True, False)),
-    "both": ("aibj,icjd->abcd", (True, True, False)),
-    "result": ("leh,gfl->gefh", (False, False, True)),
-    "second and result": ("ijeh,gfji->gefh", (False, True, True)),
+    "first": "aibj,ijc->abc",
+    "second": "ija,bicj->abc",
+    "both": "aibj,icjd->abcd",
+    "result": "leh,gfl->gefh",
+    "result and an operand": "ijeh,gfji->gefh",
 }
 EXTENTS = dict(zip("abcdijefghl", (12, 20, 14, 18, 13, 16, 64, 4, 64, 4, 256), strict=True))
 
 
+@pytest.mark.usefixtures("dear_copies")
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 @pytest.mark.parametrize("what", COPIED)
 def test_products_between_copies_are_exact_and_compute_from_addresses(what: str, dtype: str) -> None:
-    subscripts, copied = COPIED[what]
+    subscripts = COPIED[what]
     x, y, result = three(subscripts, EXTENTS, dtype)
     plan = plan_product(join(x, y, result), x, y, result)
-    assert (plan.copies_first, plan.copies_second, plan.permutes_result) == copied
+    copied = plan.copies_first, plan.copies_second, plan.permutes_result
+    assert sum(copied) == 1 + (what in ("both", "result and an operand"))
     kernel = bind_product(plan, x, y, result)
     assert kernel is not None
     first, second = whole_numbers(1, x), whole_numbers(2, y)
@@ -55,6 +66,86 @@ def test_products_between_copies_are_exact_and_compute_from_addresses(what: str,
     twice = LIBRARY.bind_sequence(2, [(kernel, 0, 1), (kernel, 0, 1)], 3, ValueError)
     assert twice is not None  # as only kernels that compute from addresses are
     assert np.array_equal(twice(first, second), expected)
+
+
+BLOCKS = {
+    "stacks, the result copied": ("abk,akc->acb", "a64 b64 k64 c64", (False, False, True)),
+    "stacks, all copied": ("kaib,iakc->acb", "a16 b130 k8 i9 c140", (True, True, True)),
+    "rows, the first copied once": ("kaib,ick->cab", "a40 b40 k10 i40 c1040", (True, True, False)),
+    "columns, the second copied once": ("aik,kicd->adc", "a1200 i10 k40 c24 d12", (True, True, True)),
+}
+
+
+@pytest.mark.usefixtures("dear_copies")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+@pytest.mark.parametrize("what", BLOCKS)
+def test_copies_of_large_products_are_made_block_by_block(what: str, dtype: str, threads: int) -> None:
+    subscripts, extents, copied = BLOCKS[what]
+    x, y, result = three(subscripts, {word[0]: int(word[1:]) for word in extents.split()}, dtype)
+    plan = plan_product(join(x, y, result), x, y, result)._replace(
+        copies_first=copied[0], copies_second=copied[1], permutes_result=copied[2]
+    )
+    blocks = blocks_of(plan, dtype)
+    kernel = bind_product(plan, x, y, result)
+    assert blocks is not None and blocks.number > 1 and kernel is not None
+    first, second = whole_numbers(1, x), whole_numbers(2, y)
+    before = LIBRARY.threads()
+    LIBRARY.set_threads(threads)
+    try:
+        assert np.array_equal(kernel(first, second), np.einsum(subscripts, first, second, optimize=True))
+    finally:
+        LIBRARY.set_threads(before)
+    lacking = (*blocks.whole, False)
+    taken = [
+        one.size // (1 if lacks else blocks.number) if flag else 0
+        for one, flag, lacks in zip((x, y, result), copied, lacking, strict=True)
+    ]
+    assert workspace_of(kernel) == sum(taken) * np.dtype(dtype).itemsize
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_blocks_of_drawn_products_are_exact(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any operands in any orders, copied or not: all that may be cut is cut, down to blocks of an element."""
+    for name in ("_COPIED", "_RUN", "_FEWEST"):
+        monkeypatch.setattr(f"tensor_cpu.kernels.contraction.blocks.{name}", 1)
+    draw = np.random.default_rng(seed)
+    cut = 0
+    for _ in range(25):
+        labels = [chr(97 + i) for i in range(int(draw.integers(2, 7)))]
+        places = {label: draw.choice(["xy", "xr", "yr", "xyr"]) for label in labels}
+        terms = ["".join(label for label in draw.permutation(labels) if role in places[label]) for role in "xyr"]
+        extents = {label: int(draw.integers(2, 5)) for label in labels}
+        subscripts = f"{terms[0]},{terms[1]}->{terms[2]}"
+        x, y, result = three(subscripts, extents, "float64")
+        plan = plan_product(join(x, y, result), x, y, result)
+        copies = [matrix is None or bool(draw.integers(2)) for matrix in plan.matrices]
+        plan = plan._replace(copies_first=copies[0], copies_second=copies[1], permutes_result=copies[2])
+        kernel = bind_product(plan, x, y, result)
+        assert kernel is not None, plan
+        cut += plan.copies and blocks_of(plan, "float64") is not None
+        first, second = whole_numbers(1, x), whole_numbers(2, y)
+        assert np.array_equal(kernel(first, second), np.einsum(subscripts, first, second)), (subscripts, plan)
+    assert cut
+
+
+def test_blocks_that_are_not_the_result_are_refused() -> None:
+    outer = LIBRARY.bind_pair("F64", (2, 3), ((2, 1, 0, 3), (3, 0, 1, 1)), ())
+    twice = LIBRARY.bind_repeated("F64", (4, 3), outer, (2, 2, 0))
+    first, second = np.arange(4.0), np.arange(3.0)
+    assert np.array_equal(twice(first, second), np.multiply.outer(first, second))
+    backwards = LIBRARY.bind_repeated("F64", (4, 3), outer, (2, -2, 0))
+    assert np.array_equal(backwards(first[2:], second), np.multiply.outer(first[[2, 3, 0, 1]], second))
+    for dtype, shape, count in [("F32", (4, 3), 2), ("F64", (4, 3), 3), ("F64", (5, 3), 2), ("F64", (0, 3), 2)]:
+        with pytest.raises(ValueError, match="the result is not so many blocks"):
+            LIBRARY.bind_repeated(dtype, shape, outer, (count, 2, 0))
+    for blocks in [(0, 2, 0), (-1, 2, 0), (2, 2)]:
+        with pytest.raises(ValueError, match="expected a number of blocks"):
+            LIBRARY.bind_repeated("F64", (4, 3), outer, blocks)
+    with pytest.raises((OverflowError, ValueError)):
+        LIBRARY.bind_repeated("F64", (4, 3), outer, (2, 1 << 62, 0))
+    with pytest.raises(TypeError, match="computes from 2 addresses"):
+        LIBRARY.bind_repeated("F64", (4, 3), LIBRARY.bind_copy((2,), (1,), "F64"), (2, 2, 0))
 
 
 def test_a_kernel_between_copies_refuses_what_does_not_fit() -> None:

@@ -148,8 +148,9 @@ def test_stacks_of_small_products_go_to_the_kernel_and_large_products_do_not() -
         assert isinstance(chosen("jib,kjb->kib", b=1000, i=side, j=side, k=side), StackProduct)
     assert isinstance(chosen("kj,ji->ki", i=100_000, j=8, k=8), StackProduct)
     assert isinstance(chosen("kj,ji->ki", i=8, j=8, k=100_000), StackProduct)
-    assert isinstance(chosen("kj,ji->ki", i=2000, j=2000, k=4), StackProduct)
-    assert isinstance(chosen("kj,ji->ki", i=2000, j=2000, k=1), MatrixProduct)
+    # of these two several kernels take the same time
+    assert isinstance(chosen("kj,ji->ki", i=2000, j=2000, k=4), StackProduct | PairProduct)
+    assert isinstance(chosen("kj,ji->ki", i=2000, j=2000, k=1), MatrixProduct | PairProduct)
     assert isinstance(chosen("kj,ji->ki", i=1, j=2000, k=2000), MatrixProduct)
     assert isinstance(chosen("kj,ji->ki", i=500, j=500, k=500), MatrixProduct | ScatterProduct)
 
@@ -171,7 +172,7 @@ def test_arrays_beyond_the_cache_are_walked_where_their_neighbours_are() -> None
     assert [axis.strides[1] for axis in near.columns] == [1]
     sums = chosen("abcdefghijklmnopqrstuv,hkplmognrabcdefvswjqt->iklpqvruw")
     assert isinstance(sums, MatrixProduct)
-    assert isinstance(chosen("abcdefghijklmnopqrstu,lvab->abcdefghijkvmnopqrstu"), PairProduct)
+    assert isinstance(chosen("abcdefghijklmnopqrstu,lvab->abcdefghijkvmnopqrstu"), PairProduct | MatrixProduct)
 
 
 @pytest.mark.parametrize(

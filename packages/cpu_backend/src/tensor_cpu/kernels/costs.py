@@ -22,24 +22,26 @@ Products by BLAS and NumPy's kernels: measured on two cores of a 2.8 GHz server 
 - The same sums by multiply and add over whole arrays: (2, 2, 2) 10 whether the batch is the innermost axis or the
   outermost, (4, 4, 4) 85 and 190. So BLAS wins from about 16 multiplications per product on.
 
-Our own loops, copies and calls: fitted to 450 steps of networks of 600 to 20 million elements (circuits, graphs,
-lattices, hyper-graphs, chains), each by every kernel that takes it, on one core of a 2.3 GHz server with AVX-512 and
-2 MiB of second-level cache, GCC 12. By these estimates a step takes 1.03 times as long as by its best kernel (geometric
-mean; 1.11 by those of another machine), all steps together 1.04 (1.19). Vectors of another instruction set only change
-their number.
+Our own loops, copies and calls, and how many times as long BLAS takes on a processor of AMD: fitted to what is chosen,
+on two cores of that processor (1 MiB of second-level cache), GCC 12. 1,700 products drawn as ``benchmarks.kernels``
+draws them and 350 steps of networks drawn by ``benchmarks.networks``, each by every kernel that takes it; constants
+went up and down in turns while that lowered what the choice loses, the mean logarithm of the chosen kernel's time over that
+of the fastest. By these estimates 2,700 other products take 1.10 times as long as by their best kernels (geometric
+mean; 1.17 by the former ones, of an Intel server), and the steps of networks of another seed, all together, 1.09 (1.22;
+with two threads 1.15, 1.29). Vectors of another instruction set only change their number.
 
-- One fused multiply-add of a vector: 0.225 where operands are packed, 0.42 where four rows share their vectors, 0.8 and
-  0.9 where one or two vectors are loaded for each. A lone row waits 2.2 for its last sum.
-- Pair kernel, per call, per rectangle and per strip of a row: 250, 13 and 3. A gathered factor: 0.25.
+- One fused multiply-add of a vector: 0.225 where operands are packed, 0.32 where four rows share their vectors, 0.93
+  and 0.9 where one or two vectors are loaded for each. A lone row waits 0.93 for its last sum.
+- Pair kernel, per call, per rectangle and per strip of a row: 105, 17 and 2. A gathered factor: 0.85.
   A sum of products that lie in runs: 4, and 0.65 for a vector of them.
-- Scatter GEMM, per call and per product of a stack: 300 and 30. Packing an element: 0.35 where rows are neighbours,
-  else 0.45, and where steps of the sum are not either, gathered eight at once. Writing one: 0.12 in vectors, else 1.6.
-  A tile of an operand that is read as it lies: 6, for its addresses.
-- Small products (stack.c), per call and per product or vector of products: 150 and 3.5; a multiply-add of a vector:
+- Scatter GEMM, per call and per product of a stack: 300 and 20. Packing an element: 0.35 where rows are neighbours,
+  0.45 where steps of the sum are, else 1.2. Writing one: 0.18 in vectors, else 2.
+  A tile of an operand that is read as it lies: 13.5, for its addresses.
+- Small products (stack.c), per call and per product or vector of products: 225 and 3.5; a multiply-add of a vector:
   0.32 of rows, 0.3 of products. A line of the cache per element, where there are more than 96 of them for a vector of
-  products beyond the cache: 8, and 16 of thousands; 3 an element for the kernels that go by elements.
+  products beyond the cache: 1.5, and 3 of thousands; 3 an element for the kernels that go by elements.
 - A matrix times a vector by BLAS, a byte beyond the cache: 0.04.
-- A copy for BLAS: 120, 0.9 an element beyond the cache, and 1.1 for one that leaves its neighbours.
+- A copy for BLAS: 120, 0.38 an element beyond the cache, and 0.2 for one that leaves its neighbours.
 """
 
 from __future__ import annotations
@@ -52,57 +54,57 @@ from tensor_cpu.system.blas import asked_vector_bytes, asks_for_mkl
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
 _CACHED_ELEMENTS: Final = CACHED_BYTES // 8
-_PRODUCTS_CALL: Final = 150.0 if AVAILABLE else 1000.0  # a matrix product or a stack of them; NumPy makes views
+_PRODUCTS_CALL: Final = 100.0 if AVAILABLE else 1000.0  # a matrix product or a stack of them; NumPy makes views
 _LOOPS_CALL: Final = 1000.0
-_PRODUCT_CALL: Final = 40.0  # one more matrix product in a stack
-_BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.006, "complex128": 0.065, "complex64": 0.035}
-_BLAS_ON_AMD: Final = {"float64": 1.15}
+_PRODUCT_CALL: Final = 60.0  # one more matrix product in a stack
+_BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.0042, "complex128": 0.065, "complex64": 0.035}
+_BLAS_ON_AMD: Final = {"float64": 1.3, "complex128": 3.2, "complex64": 2.2}
 _PACKED_FLOP: Final = {"float64": 1.09}  # more where BLAS packs and blocks are few
 _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
 _LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
 _LOOP_TERM: Final = 2.5  # one multiplication and addition of it, strided
-_TRAFFIC: Final = 0.15  # per element of the three matrices
-_PACKED_TRAFFIC: Final = 0.35  # where BLAS packs
-_WRITTEN: Final = 0.2  # more, per element of a matrix that leaves the cache: zeros are written first, then sums added
+_TRAFFIC: Final = 0.1  # per element of the three matrices
+_PACKED_TRAFFIC: Final = 0.6  # where BLAS packs
+_WRITTEN: Final = 0.3  # more, per element of a matrix that leaves the cache: zeros are written first, then sums added
 _ALONG_CALL: Final = 50.0  # more, for a small product that sums along both factors' memory
-_ALONG_FLOP: Final = 0.5
+_ALONG_FLOP: Final = 0.33
 _SMALL_PRODUCT: Final = 100**3  # multiply-adds up to which BLAS packs nothing
 _LARGE_PRODUCT: Final = 1 << 25
-_INTERLEAVED_RUN: Final = 20.0
+_INTERLEAVED_RUN: Final = 30.0
 _UFUNC_CALL: Final = 700.0  # with the indexing around it
 _INNER_LOOP: Final = 12.0  # each time a ufunc starts on another run of elements
 _CONTIGUOUS: Final = 0.5  # one element of a multiply or an add, in the cache
 _STRIDED: Final = 1.2
 _COPY_CALL: Final = 120.0 if AVAILABLE else 700.0
-_COPIED_RUN: Final = 0.15 if AVAILABLE else 1.0  # per element, when long runs are copied
-_COPIED_RUN_UNCACHED: Final = 0.9 if AVAILABLE else 2.5  # what does not fit into the second-level cache
-_COPIED_ELEMENT: Final = 1.1 if AVAILABLE else 5.0  # when neighbours go far apart
+_COPIED_RUN: Final = 0.1 if AVAILABLE else 1.0  # per element, when long runs are copied
+_COPIED_RUN_UNCACHED: Final = 0.38 if AVAILABLE else 2.5  # what does not fit into the second-level cache
+_COPIED_ELEMENT: Final = 0.2 if AVAILABLE else 5.0  # when neighbours go far apart
 
 _PACKED: Final = 0.225  # one multiply-add of a vector, by loop
-_SHARED: Final = 0.42
-_SCALED: Final = 0.8
+_SHARED: Final = 0.32
+_SCALED: Final = 0.93
 _BOTH: Final = 0.9
-_LATENCY: Final = 2.2
-_PAIR_CALL: Final = 250.0
-_RECTANGLE: Final = 13.0
-_STRIP: Final = 3.0
-_GATHERED: Final = 0.25
+_LATENCY: Final = 0.93
+_PAIR_CALL: Final = 105.0
+_RECTANGLE: Final = 17.0
+_STRIP: Final = 2.0
+_GATHERED: Final = 0.85
 _RUN: Final = 4.0  # one sum of products that are neighbours
 _RUN_TERM: Final = 0.65
 _GEMM_CALL: Final = 300.0
-_PRODUCT: Final = 30.0
+_PRODUCT: Final = 20.0
 _PACK_ROWS: Final = 0.35
 _PACK_STEPS: Final = 0.45
-_PACK_SCATTERED: Final = 0.45
-_TILE_AS_IT_LIES: Final = 6.0  # of an operand that is not packed: addresses are looked up
-_WRITE_VECTOR: Final = 0.12
-_WRITE_SCATTERED: Final = 1.6
-_STACK_CALL: Final = 150.0
+_PACK_SCATTERED: Final = 1.2
+_TILE_AS_IT_LIES: Final = 13.5  # of an operand that is not packed: addresses are looked up
+_WRITE_VECTOR: Final = 0.18
+_WRITE_SCATTERED: Final = 2.0
+_STACK_CALL: Final = 225.0
 _BLOCK: Final = 3.5
 _ROWS_TERM: Final = 0.32
 _LANES_TERM: Final = 0.3
 _FOLLOWED_LINES: Final = 96
-_FAR_LINE: Final = 8.0
+_FAR_LINE: Final = 1.5
 _FAR_LINES: Final = 1 << 12
 _STAGED_LINES: Final = 64
 _PART: Final = 8.0  # one element of a product in less than a vector of neighbouring ones, or in one that is staged
@@ -137,9 +139,8 @@ def blas_slowness(dtype: str) -> float:
     if not AVAILABLE or asks_for_mkl() or LIBRARY.instruction_set() != "avx512":
         return 1.0  # with narrower vectors our loops gain nothing on BLAS
     asked = asked_vector_bytes()
-    if asked is not None and asked < vector_bytes():
-        return vector_bytes() / asked
-    return _BLAS_ON_AMD.get(dtype, 1.0) if LIBRARY.is_amd() else 1.0
+    narrower = vector_bytes() / asked if asked is not None and asked < vector_bytes() else 1.0
+    return max(narrower, _BLAS_ON_AMD.get(dtype, 1.0) if LIBRARY.is_amd() else 1.0)
 
 
 def _blas_flop(dtype: str) -> float:
@@ -167,7 +168,7 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
 def products(count: int, m: int, n: int, k: int, dtype: str) -> float:
     """A stack of them, with the call around it.
 
-    >>> products(1, 4, 4, 4, "float64") > 3 * product(4, 4, 4, "float64")
+    >>> products(1, 4, 4, 4, "float64") > 2 * product(4, 4, 4, "float64")
     True
     """
     return _PRODUCTS_CALL + count * product(m, n, k, dtype)
@@ -176,7 +177,7 @@ def products(count: int, m: int, n: int, k: int, dtype: str) -> float:
 def along(count: int, m: int, n: int, k: int, dtype: str) -> float:
     """What a stack of products takes more where both factors have the summed axis contiguous.
 
-    >>> along(10, 4, 4, 4, "float64") > 10 * product(4, 4, 4, "float64") > along(10, 500, 500, 500, "float64")
+    >>> along(10, 8, 8, 8, "float64") > along(1, 8, 8, 8, "float64") > along(10, 500, 500, 500, "float64")
     True
     """
     if m * n * k > _SMALL_PRODUCT or min(m, n) == 1:

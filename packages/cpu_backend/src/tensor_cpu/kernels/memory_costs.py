@@ -9,9 +9,9 @@
   its ends, and at most 1.5 an element (43 million in rows of 27 took 115 ms where lines written whole take 41).
 - Small products of more than 64 columns half a page apart or more, in a result beyond the cache: 0.45 an element at
   least (1000 by 5 by 1000 in F32 took 433 µs where the pair kernel takes 200; 300 by 5 by 2000 in F64 528 and 272).
-- Rows of the pair kernel that go past the cache and are no whole lines of it: 12 a row (129 million elements in rows of
+- Rows of the pair kernel that go past the cache and are no whole lines of it: 18 a row (129 million elements in rows of
   81, sums of 9: 15 ms more than the packed product in runs of thousands, and 36 before the ends were asked for).
-- Nothing is faster than 0.033 a byte beyond the cache.
+- Nothing is faster than 0.014 a byte beyond the cache, as far as one thread is asked.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ CACHED_BYTES: Final = LIBRARY.CACHED_BYTES if AVAILABLE else 1 << 20
 """Bytes of an array that stays in the second-level cache beside others."""
 ITEMSIZE: Final = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
 """Bytes of an element, by NumPy's name of its type."""
-_APART: Final = 3.0
+_APART: Final = {"scatter": 3.0, "pair": 0.2}  # an element
 _AGAIN: Final = {"pair": 0.4, "scatter": 0.45, "stack": 1.5}  # an element whose line is fetched once more
 _OUT_OF_ORDER: Final = 1.4  # the same where neighbours in a sum are in other lines: 11 a line, which nothing foresees
-_MOVED: Final = 0.033  # a byte from beyond the cache, or to there
-_BESIDE_TRAFFIC: Final = 0.1
+_MOVED: Final = 0.014  # a byte from beyond the cache, or to there
+_BESIDE_TRAFFIC: Final = 0.15
 _ENDS_OF_RUN: Final = 40.0  # a run, in a large result, that is no whole lines
-_ENDS_ASKED_FOR: Final = 12.0  # the same by the pair kernel, for rows from so many lines on
+_ENDS_ASKED_FOR: Final = 18.0  # the same by the pair kernel, for rows from so many lines on
 _ROW_LINES: Final = 4
 _PART_OF_LINE: Final = 1.5  # the same for each of its elements, at the most
 _LINE_BYTES: Final = LIBRARY.CACHE_LINE if AVAILABLE else 64
@@ -55,13 +55,15 @@ def taken(operand: Operand) -> int:
     return min(operand.size, span)
 
 
-def apart(size: int) -> float:
+def apart(size: int, kernel: str) -> float:
     """What elements cost more that lie in lines of their own, beyond the cache, for kernels that go by them singly.
 
-    >>> apart(2000) > apart(1000)
+    The pair kernel goes along those that are neighbours.
+
+    >>> apart(2000, "scatter") > apart(1000, "scatter") > apart(1000, "pair")
     True
     """
-    return size * _APART
+    return size * _APART[kernel]
 
 
 def parts_of_lines(size: int, run: int, dtype: str) -> float:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels.contraction.blocks import blocks_of
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
 from tensor_cpu.kernels.copy.matrix_copies import (
     Strides,
@@ -72,22 +73,13 @@ def bind_product(
     """
     if not AVAILABLE or result.dtype not in BLAS_TYPES:
         return None
-    stack, rows, inner, columns = plan.stack, plan.rows, plan.inner, plan.columns
-    first, second, product = plan.matrices
-    of_x = copy_strides(stack, inner, columns, FIRST) if plan.copies_first else _strides(stack, first, FIRST)
-    of_y = copy_strides(stack, rows, inner, SECOND) if plan.copies_second else _strides(stack, second, SECOND)
-    made = _compact_strides(plan) if plan.permutes_result else _strides(stack, product, RESULT)
-    if of_x is None or of_y is None or made is None:  # views exist, which only NumPy takes
-        return None
-    extents = extent_of(columns), extent_of(rows), extent_of(inner)
-    shape = tuple([axis.extent for axis in (*stack, *rows, *columns)]) if plan.permutes_result else result.shape
-    stacked = tuple([(axis.extent, of_x[0][i], of_y[0][i], made[0][i]) for i, axis in enumerate(stack)])
-    steps = (of_x[2], of_x[1]), (of_y[2], of_y[1]), (made[2], made[1])
-    kernel = bind_matrices(result.dtype, shape, extents, stacked, *steps, conjugated)
+    same = x.dtype == y.dtype == result.dtype
+    if plan.copies and same:
+        return _bind_copied(plan, result, conjugated)
+    kernel = _bind_uncopied(plan, result.dtype, result.shape, conjugated)
     if kernel is None or not plan.copies:
         return kernel
-    if x.dtype == y.dtype == result.dtype:
-        return _between_copies(kernel, plan, result)
+    stack, rows, inner, columns = plan.stack, plan.rows, plan.inner, plan.columns
     groups = [(axis,) for axis in stack]
     if plan.copies_first:
         kernel = _after_first(kernel, look_at(x, groups, inner, columns, FIRST, copy_as=result.dtype))
@@ -98,16 +90,52 @@ def bind_product(
     return ignoring_fp_errors(kernel)
 
 
-def _between_copies(kernel: Kernel, plan: MatrixProduct, result: Operand) -> Kernel:
-    """The same as one native kernel, which may be a step of a sequence."""
+def _bind_uncopied(plan: MatrixProduct, dtype: str, shape: tuple[int, ...], conjugated: int | None) -> Kernel | None:
+    """The product of what copies of operands have made, before that of the result."""
     stack, rows, inner, columns = plan.stack, plan.rows, plan.inner, plan.columns
-    name = TYPE_NAMES[result.dtype]
+    first, second, product = plan.matrices
+    of_x = copy_strides(stack, inner, columns, FIRST) if plan.copies_first else _strides(stack, first, FIRST)
+    of_y = copy_strides(stack, rows, inner, SECOND) if plan.copies_second else _strides(stack, second, SECOND)
+    made = _compact_strides(plan) if plan.permutes_result else _strides(stack, product, RESULT)
+    if of_x is None or of_y is None or made is None:  # views exist, which only NumPy takes
+        return None
+    extents = extent_of(columns), extent_of(rows), extent_of(inner)
+    if plan.permutes_result:
+        shape = tuple([axis.extent for axis in (*stack, *rows, *columns)])
+    stacked = tuple([(axis.extent, of_x[0][i], of_y[0][i], made[0][i]) for i, axis in enumerate(stack)])
+    steps = (of_x[2], of_x[1]), (of_y[2], of_y[1]), (made[2], made[1])
+    return bind_matrices(dtype, shape, extents, stacked, *steps, conjugated)
+
+
+def _bind_copied(plan: MatrixProduct, result: Operand, conjugated: int | None) -> Kernel | None:
+    """The product between its copies as one native kernel, which may be a step of a sequence."""
+    copies = plan.copies_first, plan.copies_second, plan.permutes_result
+    blocks = blocks_of(plan, result.dtype)
+    if blocks is None:
+        kernel = _bind_uncopied(plan, result.dtype, result.shape, conjugated)
+        return kernel and _between_copies(kernel, plan, result.dtype, result.shape, copies)
+    block_shape = (result.size // blocks.number,)
+    kernel = _bind_uncopied(blocks.plan, result.dtype, block_shape, conjugated)
+    if kernel is None:
+        return None
+    once = plan.copies_first and blocks.whole[FIRST], plan.copies_second and blocks.whole[SECOND], False
+    each = copies[FIRST] and not once[FIRST], copies[SECOND] and not once[SECOND], copies[RESULT]
+    kernel = _between_copies(kernel, blocks.plan, result.dtype, block_shape, each)
+    kernel = LIBRARY.bind_repeated(TYPE_NAMES[result.dtype], result.shape, kernel, (blocks.number, *blocks.steps))
+    return _between_copies(kernel, plan, result.dtype, result.shape, once) if any(once) else kernel
+
+
+def _between_copies(
+    kernel: Kernel, plan: MatrixProduct, dtype: str, shape: tuple[int, ...], which: tuple[bool, bool, bool]
+) -> Kernel:
+    stack, rows, inner, columns = plan.stack, plan.rows, plan.inner, plan.columns
+    name, (first, second, product) = TYPE_NAMES[dtype], which
     copies = (
-        LIBRARY.bind_copy(*gathered(stack, inner, columns, FIRST), name) if plan.copies_first else None,
-        LIBRARY.bind_copy(*gathered(stack, rows, inner, SECOND), name) if plan.copies_second else None,
-        LIBRARY.bind_copy(*rearranged((*stack, *rows, *columns)), name) if plan.permutes_result else None,
+        LIBRARY.bind_copy(*gathered(stack, inner, columns, FIRST), name) if first else None,
+        LIBRARY.bind_copy(*gathered(stack, rows, inner, SECOND), name) if second else None,
+        LIBRARY.bind_copy(*rearranged((*stack, *rows, *columns)), name) if product else None,
     )
-    return LIBRARY.bind_copied(name, result.shape, kernel, *copies)
+    return LIBRARY.bind_copied(name, shape, kernel, *copies)
 
 
 def _after_first(kernel: Kernel, copy: Callable[[Any], Any]) -> Kernel:

@@ -51,7 +51,7 @@ _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
 _PANEL: Final = 8  # neighbours that are packed as a run
 _LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 8  # elements of 8 bytes in a line of the cache
 _KEPT: Final = memory.CACHED_BYTES // 64  # elements of 8 bytes whose lines stay, as few of them share a place
-_READ_AGAIN: Final = 1.4  # how often a product of the pair kernel reads its operands
+_READ_AGAIN: Final = 0.6  # of what its arrays take in memory, the part that the pair kernel waits for
 _FAR: Final = 1 << 62  # no step in any of some arrays
 
 
@@ -107,9 +107,11 @@ def plan_native(
     if plan is None or all(axis.strides[RESULT] is not None for axis in axes):
         return plan
     size = memory.taken(x) + memory.taken(y) + result.size
-    times = _READ_AGAIN if isinstance(plan, PairProduct) else 1.0
-    time = memory.with_traffic(plan.cost, int(times * size * memory.ITEMSIZE[result.dtype]))
-    return plan._replace(cost=time + memory.apart(size) if large and _lie_apart(axes) else time)
+    is_pair = isinstance(plan, PairProduct)
+    time = memory.with_traffic(plan.cost, int((_READ_AGAIN if is_pair else 1.0) * size * memory.ITEMSIZE[result.dtype]))
+    if large and _lie_apart(axes):
+        time += memory.apart(size, "pair" if is_pair else "scatter")
+    return plan._replace(cost=time)
 
 
 def _lie_apart(axes: Sequence[Axis]) -> bool:

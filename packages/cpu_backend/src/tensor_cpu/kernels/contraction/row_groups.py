@@ -42,7 +42,7 @@ def in_short_tables(axes: Group, stack: Group = ()) -> tuple[Group, Group]:
     part = _part(last.extent, -(-wanted // size), _LONG_TABLE // size) if rows else last.extent
     if size * part < _FULL_BLOCK:
         part = last.extent
-    near, far = _divided(last, part)
+    near, far = divided(last, part)
     return (*near, *rows), (*outer, *far)
 
 
@@ -51,10 +51,10 @@ def _goes_on(axis: Axis, stack: Group) -> bool:
     return all((axis.strides[RESULT] or 0) < (other.strides[RESULT] or 0) for other in stack)
 
 
-def _divided(axis: Axis, part: int) -> tuple[Group, Group]:
+def divided(axis: Axis, part: int) -> tuple[Group, Group]:
     """So many neighbours along an axis, and the rest of it.
 
-    >>> _divided(Axis((0,), 6, (1, None, 4)), 2)
+    >>> divided(Axis((0,), 6, (1, None, 4)), 2)
     ((Axis(labels=(0,), extent=2, strides=(1, None, 4)),), (Axis(labels=(0,), extent=3, strides=(2, None, 8)),))
     """
     steps = axis.strides
