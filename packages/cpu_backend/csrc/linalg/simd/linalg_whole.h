@@ -28,16 +28,6 @@ INLINE Mask settled(Mask mask) {
 /* The lanes that are not in a mask. */
 INLINE Mask others_than(Mask mask) { return settled(complement(mask)); }
 
-INLINE Lane fused(Lane x, Lane y, Lane sum) {
-#if LANES == 8
-    return _mm512_fmadd_pd(x, y, sum);
-#elif LANES == 4
-    return _mm256_fmadd_pd(x, y, sum);
-#else
-    return x * y + sum;
-#endif
-}
-
 INLINE void add_fused(Number *sum, Number x, Number y) {
     enum { IM = PARTS - 1 };
     Lane *const sums = (Lane *)sum, *const xs = (Lane *)&x, *const ys = (Lane *)&y;

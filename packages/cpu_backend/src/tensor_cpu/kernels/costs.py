@@ -25,8 +25,8 @@ Products by BLAS and NumPy's kernels: measured on two cores of a 2.8 GHz server 
 Our own loops, copies and calls, and how many times as long BLAS takes on a processor of AMD: fitted to what is chosen,
 on two cores of that processor (1 MiB of second-level cache), GCC 12. 1,700 products drawn as ``benchmarks.kernels``
 draws them and 350 steps of networks drawn by ``benchmarks.networks``, each by every kernel that takes it; constants
-went up and down in turns while that lowered what the choice loses, the mean logarithm of the chosen kernel's time over that
-of the fastest. By these estimates 2,700 other products take 1.10 times as long as by their best kernels (geometric
+went up and down in turns while that lowered what the choice loses, the mean logarithm of the chosen kernel's time over
+that of the fastest. By these estimates 2,700 other products take 1.10 times as long as by their best kernels (geometric
 mean; 1.17 by the former ones, of an Intel server), and the steps of networks of another seed, all together, 1.09 (1.22;
 with two threads 1.15, 1.29). Vectors of another instruction set only change their number.
 
