@@ -147,6 +147,8 @@ def test_lu_solve_refuses_factors_that_do_not_belong_together() -> None:
         tl.lu_solve(tl.LUFactors(factors.lu, tr.tensor([0, 1, 2])), tr.ones((2, 1)))
     with pytest.raises(DTypeError, match="lu_solve: operand b is I64"):
         tl.lu_solve(factors, tr.tensor([1, 2]))
+    with pytest.raises(DTypeError, match="lu_solve: the permutation is F64; accepted: I32 and I64"):
+        tl.lu_solve(tl.LUFactors(factors.lu, tr.tensor([0.0, 1.0])), tr.ones((2, 1)))
     with pytest.raises(ArgumentError, match="lu: pivoting is 'rook'"):
         tl.lu(tr.ones((2, 2)), pivoting="rook")  # type: ignore[call-overload]
 

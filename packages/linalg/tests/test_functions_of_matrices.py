@@ -84,6 +84,16 @@ def test_exponentials_are_scipys_for_each_matrix_whatever_the_size(dtype: str, s
         assert error(found[index], scipy.linalg.expm(wide[index])) < (1000 if wide.dtype == a.dtype else 4)
 
 
+@EACH
+def test_exponentials_of_numbers_are_those_of_the_elements(dtype: str) -> None:
+    """By squaring, that of -10.5 would be off by 193 rounding units."""
+    x = np.array([-10.5, 0.0, 3.25, 700.0 if dtype.endswith(("64", "128")) and dtype != "complex64" else 80.0])
+    x = x.reshape(1, 1, 4).astype(dtype)
+    assert error(tl.expm(tr.asarray(x)), np.exp(x)) <= 1
+    for place in range(4):
+        assert error(tl.expm(tr.asarray(x[..., place])), np.exp(x[..., place])) <= 1
+
+
 def test_exponentials_of_skew_matrices_are_orthogonal_and_nothing_overflows_on_the_way() -> None:
     x = numbers((4, 4)) * 1000
     found = tl.expm(tr.asarray(x - x.T)).to_numpy()

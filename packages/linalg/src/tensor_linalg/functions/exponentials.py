@@ -88,7 +88,10 @@ def expm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
     if check is not True and asks_for_mask(check):
         return masked_result("expm", lambda x: expm(x, check=False), a, out=out)
     checked = check is True or flag("expm", "check", check)
-    if square_axes("expm", unwrap("expm", a)[0].shape)[0] <= SMALL:
+    rows = square_axes("expm", unwrap("expm", a)[0].shape)[0]
+    if rows == 1:
+        return placed("expm", cast_back(exponential.exp(prepared("expm", a, checked)), a.dtype), out, a)
+    if rows <= SMALL:
         return execute_with_params(EXPM, a, checked, out)
     return placed("expm", by_squaring("expm", a, checked), out, a)
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal, overload
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.promotion import promote
 from tensor_linalg.composed import floating_form
 from tensor_linalg.decompositions.lu import LUFactors, unpacked
@@ -117,7 +117,13 @@ def lu_solve(
     packed, permutation = factors
     transposes, conjugates = flag("lu_solve", "transpose", transpose), flag("lu_solve", "conjugate", conjugate)
     form_a, form_b = floating_form("lu_solve", packed, "operand lu"), floating_form("lu_solve", b, "operand b")
-    shape, dtype = _solution_of(form_a, form_b, unwrap("lu_solve", permutation)[0].shape)
+    order_form = unwrap("lu_solve", permutation)[0]
+    if order_form.dtype.kind != "int":
+        raise DTypeError(
+            f"lu_solve: the permutation is {order_form.dtype.name}; accepted: I32 and I64, as lu_factor gives it",
+            operation="lu_solve",
+        )
+    shape, dtype = _solution_of(form_a, form_b, order_form.shape)
     if check is not True and asks_for_mask(check):
         flag("lu_solve", "overwrite", overwrite)
         refuse_with_mask("lu_solve", flag("lu_solve", "condition", condition))
