@@ -98,6 +98,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
             },
         ),
         "conj_contract": Row("contraction.conjugated"),
+        "lean_contract": Row("contraction.choice"),
         "semiring_contract": Row("contraction.semiring", ("contraction.native_semiring",)),
         "semiring_unary_einsum": Row("contraction.semiring", ("contraction.native_unary_einsum",)),
         "unary_einsum": Row("contraction.choice", ("contraction.native_unary_einsum",)),

@@ -23,6 +23,7 @@ from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution import semirings
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
+from tensor_einsum.execution.room import within_room
 from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
 from tensor_einsum.steps.steps import Step, numbered, peak_bytes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
@@ -211,7 +212,13 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
     """
     check_placement(forms)
     instructions, slots = bind_steps(plan.steps, forms, plan.output_dtype, plan.algebra)
-    return Executable(plan, instructions, slots[-1].placement), slots[-1]
+    executable = Executable(plan, instructions, slots[-1].placement)
+    if executable.needed_bytes > plan.intermediate_bytes:
+        instead = within_room(plan, [instruction.kernel for instruction in instructions], slots)
+        if instead:
+            chosen = [one._replace(kernel=instead.get(number, one.kernel)) for number, one in enumerate(instructions)]
+            executable = Executable(plan, tuple(chosen), slots[-1].placement)
+    return executable, slots[-1]
 
 
 def check_placement(forms: Sequence[Form]) -> None:

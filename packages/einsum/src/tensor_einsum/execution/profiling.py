@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, shortened
-from tensor_einsum.execution.executor import Instruction, bind_steps, check_forms
+from tensor_einsum.execution.executor import Instruction, bind_plan, check_forms
 from tensor_einsum.search.cost_model import CostModel
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
@@ -99,7 +99,7 @@ def profile(plan: Plan, operands: Sequence[Tensor], seconds: float, model: CostM
         for operand, labels in zip(operands, plan.inputs, strict=True)
     ]
     forms, arrays = [operand._form for operand in first], [operand._array for operand in first]
-    instructions, _ = bind_steps(plan.steps, forms, plan.output_dtype, plan.algebra)
+    instructions = bind_plan(plan, forms)[0].instructions
     times, rounds = _times(instructions, arrays, seconds, registry.backend_for(forms[0].placement))
     rates = model.of(plan.output_dtype)
     shapes = [form.shape for form in forms]

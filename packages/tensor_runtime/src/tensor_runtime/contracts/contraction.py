@@ -82,6 +82,13 @@ KERNELS: Final = declare(
             ContractParams,
         ),
         Contract(
+            "lean_contract",
+            "Sums of products as of `contract`, by a way that copies no operand and rearranges no result.",
+            _PAIR,
+            "owned, compact, of the promoted dtype or of a wider one",
+            ContractParams,
+        ),
+        Contract(
             "semiring_contract",
             "Sums of products as of `contract` in another algebra; its zero where no element is summed.",
             _PAIR,

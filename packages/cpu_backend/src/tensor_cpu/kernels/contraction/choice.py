@@ -128,6 +128,33 @@ def bind_conjugated(
     return _bind_after_sums(operands, result, params, _bind_conjugated)
 
 
+def bind_lean(
+    operands: tuple[FormLike, FormLike], result: FormLike, params: tuple[Labels, Labels, Labels], /
+) -> Kernel:
+    """The same by the fastest kernel that copies nothing, neither an operand nor the result.
+
+    Raises:
+        UnsupportedOperationError: none takes these operands: their dtypes differ, sums are very long, or there is no
+            extension.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> matrix = form_of(F64, (2, 2), CPU)
+    >>> kernel = bind_lean((matrix, matrix), matrix, ((0, 1), (1, 2), (0, 2))) if AVAILABLE else np.matmul
+    >>> kernel(np.eye(2), np.eye(2)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    kernel = _bind_after_sums(operands, result, params, _bind_lean) if AVAILABLE else None
+    if kernel is None:
+        raise UnsupportedOperationError(
+            "lean_contract: no kernel multiplies these operands without a copy; accepted: equal dtypes, and sums of at "
+            "most a million products",
+            operation="lean_contract",
+        )
+    return kernel
+
+
 def _bind_after_sums(
     operands: tuple[FormLike, FormLike],
     result: FormLike,
@@ -173,7 +200,21 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
         by_rows = bind_rows(x, y, result)
         if by_rows is not None:
             return by_rows
-    plan = plan_contraction(x, y, result)
+    return _bind_way(plan_contraction(x, y, result), x, y, result)
+
+
+def _bind_lean(x: Operand, y: Operand, result: Operand) -> Kernel | None:
+    if 0 in (*x.shape, *y.shape) or not x.dtype == y.dtype == result.dtype:
+        return None if x.dtype != y.dtype else _bind(x, y, result)
+    axes = join(x, y, result)
+    ways: list[Plan | None] = [plan_stack(axes, x, y, result), plan_native(axes, x, y, result)]
+    if axes and axes[-1].strides[RESULT] is not None:
+        ways.append(plan_turned(axes, x, y, result, inf))
+    found = [way for way in ways if way is not None]
+    return _bind_way(min(found, key=lambda way: way.cost), x, y, result) if found else None
+
+
+def _bind_way(plan: Plan, x: Operand, y: Operand, result: Operand) -> Kernel:
     match plan:
         case PairProduct():
             return bind_pair(plan, result)
@@ -291,4 +332,8 @@ _WAYS_OF_MANY: Final[tuple[Way[Plan], ...]] = (
 )
 _WAYS_WITHOUT_SUMS: Final[tuple[Way[Plan], ...]] = (*_WAYS_OF_MANY, Way(plan_turned, memory.least_turned))
 
-BINDERS: Final[Mapping[str, Binder]] = {"contract": bind_contract, "unary_einsum": bind_unary_einsum}
+BINDERS: Final[Mapping[str, Binder]] = {
+    "contract": bind_contract,
+    "lean_contract": bind_lean,
+    "unary_einsum": bind_unary_einsum,
+}

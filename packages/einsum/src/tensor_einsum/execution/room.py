@@ -1,0 +1,76 @@
+"""Room for copies: which steps of a plan may take a workspace, so that copies never make its peak.
+
+A kernel may copy an operand because that is faster. Where such a copy would need more than the plan's intermediates and
+result do at their peak, the step goes by a kernel without copies instead, if the backend has one (``lean_contract``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from tensor_core.errors import UnsupportedOperationError
+from tensor_einsum.steps.steps import Step, numbered, peak_bytes
+from tensor_runtime.backends.kernel_facts import state
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import workspace_of
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
+
+_UNSEEN: Final = 1 << 16
+"""Bytes of copies that nobody misses."""
+
+state("lean_contract")  # pure
+
+
+def within_room(plan: Plan, kernels: Sequence[Kernel], slots: Sequence[Form]) -> dict[int, Kernel]:
+    """Kernels in place of those whose copies would make the peak, by the number of their step.
+
+    Args:
+        plan: what is bound.
+        kernels: of its steps.
+        slots: forms of the operands and of every step's result.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> within_room(plan("i,i->", (2,), (2,)), [abs], [form_of(F64, (2,), CPU)] * 2 + [form_of(F64, (), CPU)])
+    {}
+    """
+    operands = len(plan.inputs)
+    workspaces = [workspace_of(kernel) for kernel in kernels]
+    room = peak_bytes(plan.steps, operands) + _UNSEEN
+    found: dict[int, Kernel] = {}
+    for number, alive in enumerate(_alive(plan.steps, operands)):
+        step = plan.steps[number]
+        if step.kind == "contract" and workspaces[number] and alive + workspaces[number] > room:
+            first, second = step.operands
+            lean = _lean(step, (slots[first], slots[second]), slots[operands + number])
+            if lean is not None and workspace_of(lean) < workspaces[number]:
+                found[number] = lean
+    return found
+
+
+def _alive(steps: Sequence[Step], operands: int) -> Iterator[int]:
+    """Bytes of intermediates while each step runs, its result among them."""
+    live: dict[int, int] = {}
+    now = 0
+    for number, step in enumerate(steps, operands):
+        live[number] = step.bytes
+        now += step.bytes
+        yield now
+        for slot in step.operands:
+            now -= live.pop(slot, 0)
+
+
+def _lean(step: Step, read: tuple[Form, Form], result: Form) -> Kernel | None:
+    params = ContractParams(*numbered((*step.inputs, step.output)))
+    try:
+        return registry.bind("lean_contract", read, result, params)
+    except UnsupportedOperationError:
+        return None

@@ -1,0 +1,92 @@
+"""Copies of operands where memory is at its peak: the step goes by a kernel without any, if there is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_einsum as te
+import tensor_runtime as tr
+from tensor_core import F64, UnsupportedOperationError
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_einsum.execution.executor import bind_plan
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import workspace_of
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
+
+NATIVE = pytest.mark.skipif(not AVAILABLE, reason="without the extension every product is NumPy's, with its copies")
+# Batch labels are the fastest: BLAS would need the first operand, which is large, in another order.
+LARGE = "abcdghjl,abcfjl->abcdghf", (7, 6, 3, 7, 4, 8, 9, 5), (7, 6, 3, 2, 9, 5)
+
+
+@pytest.fixture
+def copying(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels without copies seem slow, so that products go to BLAS between copies wherever nobody minds."""
+    for name in ("_PAIR_CALL", "_GEMM_CALL", "_STACK_CALL"):
+        monkeypatch.setattr(f"tensor_cpu.kernels.costs.{name}", 1e12)
+
+
+def drawn(shape: tuple[int, ...], seed: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float64)
+
+
+@NATIVE
+@pytest.mark.usefixtures("copying")
+def test_a_large_operand_is_not_copied_where_that_would_be_the_peak() -> None:
+    subscripts, *shapes = LARGE
+    plan = te.plan(subscripts, *shapes)
+    executable, _ = bind_plan(plan, [form_of(F64, shape, CPU) for shape in shapes])
+    operand_bytes = 8 * int(np.prod(shapes[0]))
+    assert workspace_of(registry.bind("contract", *_one_step(subscripts, *shapes))) >= operand_bytes
+    assert executable.needed_bytes <= plan.intermediate_bytes + (1 << 16) < operand_bytes
+    assert plan.peak_bytes == executable.needed_bytes
+    x, y = drawn(shapes[0], 1), drawn(shapes[1], 2)
+    found = plan(tr.asarray(x), tr.asarray(y)).to_numpy()
+    assert np.array_equal(found, np.einsum(subscripts, x, y, optimize=True))
+
+
+@NATIVE
+@pytest.mark.usefixtures("copying")
+def test_a_copy_is_made_where_another_step_is_the_peak() -> None:
+    """What is copied in the first step is less than the outer product afterwards takes."""
+    subscripts, first, second = LARGE
+    plan = te.plan(f"{subscripts.split('->')[0]},m->abcdghfm", first, second, (90,), optimize=[(0, 1), (0, 1)])
+    executable, _ = bind_plan(plan, [form_of(F64, shape, CPU) for shape in (first, second, (90,))])
+    alone = registry.bind("contract", *_one_step(subscripts, first, second))
+    assert workspace_of(executable.instructions[0].kernel) == workspace_of(alone) > 1 << 16
+    assert executable.needed_bytes == plan.intermediate_bytes
+
+
+def _one_step(subscripts: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    a, b, out = subscripts.replace("->", ",").split(",")
+    extents = dict(zip(a + b, first + second, strict=True))
+    forms = form_of(F64, first, CPU), form_of(F64, second, CPU)
+    result = form_of(F64, tuple(extents[label] for label in out), CPU)
+    return forms, result, ContractParams(*(tuple(map(ord, term)) for term in (a, b, out)))
+
+
+@NATIVE
+@pytest.mark.parametrize("seed", range(30))
+def test_products_without_copies_are_exact(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    for _ in range(10):
+        labels = [chr(97 + place) for place in range(int(draw.integers(1, 7)))]
+        extents = {label: int(draw.integers(0 if seed % 5 == 0 else 1, 5)) for label in labels}
+        places = {label: draw.choice(["xy", "xr", "yr", "xyr", "x", "y"]) for label in labels}
+        x, y, out = ("".join(label for label in draw.permutation(labels) if role in places[label]) for role in "xyr")
+        shapes = [tuple(extents[label] for label in term) for term in (x, y)]
+        forms, result, params = _one_step(f"{x},{y}->{out}", *shapes)
+        kernel = registry.bind("lean_contract", forms, result, params)
+        first, second = (drawn(shape, seed + place) for place, shape in enumerate(shapes))
+        made = kernel(np.ascontiguousarray(first.T), np.ascontiguousarray(second.T)).T
+        assert np.array_equal(made, np.einsum(f"{x},{y}->{out}", first, second)), f"{x},{y}->{out}"
+
+
+def test_products_that_need_a_copy_are_refused_by_name() -> None:
+    read = form_of(F64, (3,), CPU), form_of(tr.F32, (3,), CPU)
+    with pytest.raises(UnsupportedOperationError, match="lean_contract: no kernel multiplies these operands without"):
+        registry.bind("lean_contract", read, form_of(F64, (), CPU), ContractParams((0,), (0,), ()))
