@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contraction_cases import whole_numbers
+from tensor_cpu.kernels.contraction import choice
 from tensor_cpu.kernels.contraction.choice import bind_contract, plan_contraction
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
@@ -122,6 +123,18 @@ def test_an_operand_that_is_repeated_along_the_innermost_axis_is_multiplied_as_i
     kernel = bind_contract((forms[0], forms[1]), form, ((0, 1), (0, 1), (0, 1)))
 
     np.testing.assert_array_equal(kernel(*repeated), repeated[0] * repeated[1])
+
+
+def test_an_outer_product_of_one_element_repeated_is_no_product_of_vectors() -> None:
+    """Beside a result in whose innermost axis the element is repeated, and the other operand is not there."""
+    x, y = Operand((0,), (2000,), (0,), "float64"), row_major((1,), (1500,), "float64")
+    for kept in ((0, 1), (1, 0)):
+        result = row_major(kept, tuple((2000, 1500)[label] for label in kept), "float64")
+        kernel = choice._bind(x, y, result)
+        other = np.arange(1500.0)
+        made = kernel(np.broadcast_to(np.array(3.0), (2000,)), other)
+        expected = np.multiply.outer(np.full(2000, 3.0), other)
+        np.testing.assert_array_equal(made, expected if kept == (0, 1) else expected.T)
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,7 @@ def test_two_branches_run_side_by_side_to_the_same_bits(threads: int, side: int,
 
     assert forks(sequence) == 1
     expected = one_by_one(steps, arrays)[-1].tobytes()
+    gc.collect()
     used = pool.stats().used_bytes
     for _ in range(5):
         assert sequence(*arrays).tobytes() == expected

@@ -19,7 +19,7 @@ INLINE Lane reflection(Number *x, int count, Number *tau) {
     if (row < count) odd = add_square(odd, x[row]);
     const Lane real = real_part(alpha), rest = odd + even + square_of_imaginary(alpha);
     const Mask useful = greater(rest, broadcast(NOTHING));
-    const Root norm = root_and_inverse(pick(useful, real * real + rest, broadcast(1.0)));
+    const Root norm = root_and_inverse(pick(useful, fused(real, real, rest), broadcast(1.0)));
     const Lane beta = with_sign(norm.root, -real);
     const Number distance = subtract(alpha, number(beta));
     *tau = choose(useful, scaled(distance, with_sign(norm.inverse, real)), zero);

@@ -15,7 +15,7 @@ INLINE Number scaled(Number x, Lane factor) { return x * factor; }
 INLINE Number divide_by_real(Number x, Lane y) { return x / y; }
 INLINE Number divide_by(Number x, Quotient y) { return quotient(x, y); }
 INLINE Number times(Number x, Number y) { return x * y; }
-INLINE Number times_in_order(Number x, Number y) { return x * y; }
+INLINE Number times_in_order(Number x, Number y) { return fused(x, y, broadcast(0.0)); } /* never into a sum */
 INLINE Number subtract(Number x, Number y) { return x - y; }
 INLINE Number add_product(Number sum, Number x, Number y) { return sum + x * y; }
 INLINE Number subtract_product(Number sum, Number x, Number y) { return sum - x * y; }
@@ -23,14 +23,14 @@ INLINE Number choose(Mask mask, Number yes, Number no) { return pick(mask, yes, 
 INLINE Number choose_whole(Bits mask, Number yes, Number no) { return pick_whole(mask, yes, no); }
 
 /* |x|², and a sum of such squares. */
-INLINE Lane add_square(Lane sum, Number x) { return sum + x * x; }
+INLINE Lane add_square(Lane sum, Number x) { return fused(x, x, sum); }
 
 /* A sum of products conj(x) y: even and odd rows apart, so that fewer wait for one another. */
 typedef struct {
     Lane even, odd;
 } InnerProduct;
-INLINE void add_inner(InnerProduct *sums, Number x, Number y) { sums->even += x * y; }
-INLINE void add_odd_inner(InnerProduct *sums, Number x, Number y) { sums->odd += x * y; }
+INLINE void add_inner(InnerProduct *sums, Number x, Number y) { sums->even = fused(x, y, sums->even); }
+INLINE void add_odd_inner(InnerProduct *sums, Number x, Number y) { sums->odd = fused(x, y, sums->odd); }
 INLINE Number inner_product(const InnerProduct *sums) { return sums->even + sums->odd; }
 
 INLINE Lane square_of_imaginary(Number x) { return (void)x, broadcast(0.0); }

@@ -50,8 +50,8 @@ def plan_turned(
     bytes_written = result.size * memory.ITEMSIZE[result.dtype]
     if not AVAILABLE or bytes_written < _FEWEST_BYTES or not x.dtype == y.dtype == result.dtype:
         return None
-    if axes[-1].strides[RESULT] is None:  # what is summed comes last
-        return None
+    if axes[-1].strides[RESULT] is None or any(0 in axis.strides for axis in axes):  # what is summed comes last
+        return None  # nor where one element is repeated, whose copy would be no vector
     time = memory.turned(result.size, (x.size + y.size + result.size) * memory.ITEMSIZE[result.dtype])
     turns = _lies_across(axes, FIRST, x), _lies_across(axes, SECOND, y)
     if time >= below or not any(turns):
