@@ -125,16 +125,16 @@ def test_an_operand_that_is_repeated_along_the_innermost_axis_is_multiplied_as_i
     np.testing.assert_array_equal(kernel(*repeated), repeated[0] * repeated[1])
 
 
-def test_an_outer_product_of_one_element_repeated_is_no_product_of_vectors() -> None:
-    """Beside a result in whose innermost axis the element is repeated, and the other operand is not there."""
+@pytest.mark.parametrize("kept", [(0, 1), (1, 0)])
+def test_an_outer_product_of_one_element_repeated_is_not_turned(kept: tuple[int, int]) -> None:
+    """In whose innermost axis the element would be repeated, or the other operand is not there."""
+    extents = 2000, 1500
     x, y = Operand((0,), (2000,), (0,), "float64"), row_major((1,), (1500,), "float64")
-    for kept in ((0, 1), (1, 0)):
-        result = row_major(kept, tuple((2000, 1500)[label] for label in kept), "float64")
-        kernel = choice._bind(x, y, result)
-        other = np.arange(1500.0)
-        made = kernel(np.broadcast_to(np.array(3.0), (2000,)), other)
-        expected = np.multiply.outer(np.full(2000, 3.0), other)
-        np.testing.assert_array_equal(made, expected if kept == (0, 1) else expected.T)
+    result = row_major(kept, tuple(extents[label] for label in kept), "float64")
+    assert plan_turned(join(x, y, result), x, y, result) is None
+    made = choice._bind(x, y, result)(np.broadcast_to(np.array(3.0), (2000,)), np.arange(1500.0))
+    expected = np.multiply.outer(np.full(2000, 3.0), np.arange(1500.0))
+    np.testing.assert_array_equal(made, expected if kept == (0, 1) else expected.T)
 
 
 @pytest.mark.parametrize(
