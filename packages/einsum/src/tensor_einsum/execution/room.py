@@ -50,7 +50,8 @@ def within_room(plan: Plan, kernels: Sequence[Kernel], slots: Sequence[Form]) ->
         step = plan.steps[number]
         if step.kind == "contract" and workspaces[number] and alive + workspaces[number] > room:
             first, second = step.operands
-            lean = _lean(step, (slots[first], slots[second]), slots[operands + number])
+            params = ContractParams(*numbered((*step.inputs, step.output)))
+            lean = lean_product((slots[first], slots[second]), slots[operands + number], params)
             if lean is not None and workspace_of(lean) < workspaces[number]:
                 found[number] = lean
     return found
@@ -68,8 +69,16 @@ def _alive(steps: Sequence[Step], operands: int) -> Iterator[int]:
             now -= live.pop(slot, 0)
 
 
-def _lean(step: Step, read: tuple[Form, Form], result: Form) -> Kernel | None:
-    params = ContractParams(*numbered((*step.inputs, step.output)))
+def lean_product(read: tuple[Form, Form], result: Form, params: ContractParams) -> Kernel | None:
+    """The kernel ``lean_contract``; None where the backend has none, or none for these operands.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.backends.meta import META
+    >>> from tensor_runtime.form import form_of
+    >>> form = form_of(F64, (2,), META)
+    >>> lean_product((form, form), form, ContractParams((0,), (0,), (0,))) is None or "meta computes nothing"
+    'meta computes nothing'
+    """
     try:
         return registry.bind("lean_contract", read, result, params)
     except UnsupportedOperationError:

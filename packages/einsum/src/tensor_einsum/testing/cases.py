@@ -12,8 +12,12 @@ from tensor_core.promotion import promote
 from tensor_core.scalar_conversion import convert_scalar
 from tensor_einsum.api import einsum, plan
 from tensor_einsum.errors import ExtentError, PathError, SubscriptsError
+from tensor_einsum.execution.room import lean_product
 from tensor_runtime.algebras import MAX_PLUS, MIN_PLUS
-from tensor_runtime.tensors.tensor import Number
+from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contraction import ContractParams
+from tensor_runtime.form import form_of
+from tensor_runtime.tensors.tensor import Number, Tensor, wrap
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 
@@ -92,6 +96,7 @@ def cases() -> Iterator[Case]:
         yield Case("einsum", f"ordered {label}", (a, b, c), call, chain, _SIGNED_ZEROS)
     yield from _in_algebras(a, b)
     yield from _conjugated()
+    yield from _without_copies()
     matrices = (a, b, c)
     for labels in ("j", "il", "ijkl"):
         yield Case("einsum", f"slices of {labels}", matrices, partial(_in_slices, labels), chain, _SIGNED_ZEROS)
@@ -136,6 +141,21 @@ def _conjugated() -> Iterator[Case]:
         expected = partial(summed, C64, ["ij", "jk"], "ik", parts)
         call = partial(einsum, "ij,jk->ik", conj=conj)
         yield Case("einsum", f"conjugated {conj}", (a, b), call, expected, _SIGNED_ZEROS)
+
+
+def _without_copies() -> Iterator[Case]:
+    for dtype in (F64, C32, I64):
+        a, b = whole_numbers((2, 3), dtype), whole_numbers((3, 4), dtype, start=2)
+        expected = partial(summed, dtype, ["ij", "jk"], "ik", [a, b])
+        yield Case("einsum", f"without copies, {dtype.name}", (a, b), _lean, expected, _SIGNED_ZEROS)
+
+
+def _lean(a: Tensor, b: Tensor) -> Tensor:
+    """A product of matrices by a kernel that copies nothing, or by any where the backend has none."""
+    read, params = (a._form, b._form), ContractParams((0, 1), (1, 2), (0, 2))
+    result = form_of(a.dtype, (a.shape[0], b.shape[1]), a.placement)
+    kernel = lean_product(read, result, params) or registry.bind("contract", read, result, params)
+    return wrap(result, kernel(a._array, b._array))
 
 
 def _conj(host: Host) -> Host:
