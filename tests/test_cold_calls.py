@@ -64,7 +64,8 @@ def test_a_call_that_is_bound_already_runs_nothing_else_with_many_operands_too()
 def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
     way = product(64, 65, 66)
 
-    # Our own product, with its rows from either operand, and BLAS take about as long, so all are estimated.
-    most_calls, most_files = (192, 20) if AVAILABLE else (175, 16)
+    # Our own product, with its rows from either operand, sums of broadcast products, and BLAS, which may be one of
+    # narrower vectors, may take about as long, so all are estimated; and a cut of long tables stands apart.
+    most_calls, most_files = (218, 21) if AVAILABLE else (175, 16)
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensor_cpu.kernels import costs as cost
-from tensor_cpu.kernels.contraction.blocks import blocks_of
+from tensor_cpu.kernels.contraction.cuts.blocks import blocks_of
 from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import bind_pair, bind_scatter, large_roles, plan_pair, plan_scatter
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
@@ -108,7 +108,7 @@ def test_copies_of_large_products_are_made_block_by_block(what: str, dtype: str,
 def test_blocks_of_drawn_products_are_exact(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any operands in any orders, copied or not: all that may be cut is cut, down to blocks of an element."""
     for name in ("_COPIED", "_RUN", "_FEWEST"):
-        monkeypatch.setattr(f"tensor_cpu.kernels.contraction.blocks.{name}", 1)
+        monkeypatch.setattr(f"tensor_cpu.kernels.contraction.cuts.blocks.{name}", 1)
     draw = np.random.default_rng(seed)
     cut = 0
     for _ in range(25):

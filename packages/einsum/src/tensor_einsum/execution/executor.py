@@ -29,7 +29,6 @@ from tensor_einsum.steps.steps import Step, numbered, peak_bytes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
-from tensor_runtime.backends.conjugated import bind_conjugated, conjugated
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
@@ -37,6 +36,7 @@ from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.dispatch.sequences import bind_sequence
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.form import Form, form_of
+from tensor_runtime.ops.contraction import bind_conjugated, conjugated
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
 

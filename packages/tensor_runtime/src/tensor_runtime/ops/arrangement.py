@@ -12,10 +12,10 @@ from tensor_core.shapes import broadcast_shapes, normalize_axis
 from tensor_runtime.dispatch.arguments import as_axes, choice, flag, whole
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes
-from tensor_runtime.ops import native_calls
+from tensor_runtime.ops import native_calls, views
 from tensor_runtime.ops.joining import reverse
 from tensor_runtime.ops.orders import exchanged
-from tensor_runtime.ops.views import BROADCAST_VIEW, broadcast_to, expand_dims, transpose
+from tensor_runtime.ops.views import broadcast_to, expand_dims, transpose
 from tensor_runtime.static_types.results import same_dtype
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -130,4 +130,4 @@ def meshgrid(*vectors: Tensor, indexing: str = "xy", sparse: bool = False) -> tu
         others = tuple(axis for axis in range(rank) if axis != place or not form.rank)
         grid.append(expand_dims(vector, others) if others else transpose(vector))
     shape = tuple(extents)
-    return tuple(grid) if thin else tuple(execute_with_params(BROADCAST_VIEW, x, shape) for x in grid)
+    return tuple(grid) if thin else tuple(execute_with_params(views.BROADCAST_VIEW, x, shape) for x in grid)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
-from tensor_cpu.kernels.contraction.row_groups import in_short_tables
+from tensor_cpu.kernels.contraction.cuts.row_groups import in_short_tables
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import (
     FIRST,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tensor_cpu.kernels.contraction.row_groups import divided
+from tensor_cpu.kernels.contraction.cuts.row_groups import divided
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, by_stride, extent_of
 from tensor_runtime.backends.shared.products import MatrixProduct, matrix_of
 

@@ -1,0 +1,1 @@
+"""How products are cut: into blocks, and into rows and columns that tables hold. No kernel is bound here."""
