@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from importlib import import_module
-from inspect import isclass, isfunction
+from inspect import isclass, isfunction, unwrap
 from typing import Any, Final, get_overloads
 
 PACKAGES: Final = (
@@ -46,7 +46,7 @@ def public_functions() -> Iterator[tuple[str, Any]]:
             elif isclass(thing):
                 for base in thing.__mro__:
                     for method, value in vars(base).items() if base.__module__.startswith("tensor_") else ():
-                        function = getattr(value, "__func__", value)
+                        function = unwrap(getattr(value, "__func__", value))  # a native call stands for one
                         if isfunction(function) and not method.startswith("_"):
                             yield f"{base.__name__}.{method}", function
 
