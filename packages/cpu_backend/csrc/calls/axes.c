@@ -41,19 +41,25 @@ static void keep(Indexed *indexed, npy_intp extent, npy_intp stride) {
     indexed->strides[indexed->rank++] = stride;
 }
 
+/* The arguments (tensor, axes) of a view that has no more axes than the tensor; false, without an exception, for others. */
+static inline bool begin(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *names,
+                         PyObject **form, PyObject **array, uint64_t *named, Indexed *indexed) {
+    indexed->rank = 0;
+    indexed->offset_bytes = 0;
+    return PyVectorcall_NARGS(flagged_count) == 2 && !names && call_parts(self, arguments[0], form, array) &&
+           read_axes(arguments[1], PyArray_NDIM((PyArrayObject *)*array), named);
+}
+
 /* squeeze(tensor, axis) */
 HOT CALL(call_squeeze) {
     const Call *self = (Call *)object;
     PyObject *form, *array;
     uint64_t named;
-    if (PyVectorcall_NARGS(flagged_count) != 2 || names || !call_parts(self, arguments[0], &form, &array) ||
-        !read_axes(arguments[1], PyArray_NDIM((PyArrayObject *)array), &named))
+    Indexed indexed;
+    if (!begin(self, arguments, flagged_count, names, &form, &array, &named, &indexed))
         return call_function(self, arguments, flagged_count, names);
     PyArrayObject *source = (PyArrayObject *)array;
     const int rank = PyArray_NDIM(source);
-    Indexed indexed;
-    indexed.rank = 0;
-    indexed.offset_bytes = 0;
     for (int axis = 0; axis < rank; axis++) {
         const npy_intp extent = PyArray_DIM(source, rank - 1 - axis);
         if (!(named >> axis & 1) || (extent != 1 && arguments[1] == Py_None))
@@ -103,14 +109,11 @@ HOT CALL(call_reverse) {
     const Call *self = (Call *)object;
     PyObject *form, *array;
     uint64_t named;
-    if (PyVectorcall_NARGS(flagged_count) != 2 || names || !call_parts(self, arguments[0], &form, &array) ||
-        !read_axes(arguments[1], PyArray_NDIM((PyArrayObject *)array), &named))
+    Indexed indexed;
+    if (!begin(self, arguments, flagged_count, names, &form, &array, &named, &indexed))
         return call_function(self, arguments, flagged_count, names);
     PyArrayObject *source = (PyArrayObject *)array;
     const int rank = PyArray_NDIM(source);
-    Indexed indexed;
-    indexed.rank = 0;
-    indexed.offset_bytes = 0;
     for (int axis = 0; axis < rank; axis++) {
         const npy_intp extent = PyArray_DIM(source, rank - 1 - axis), stride = PyArray_STRIDE(source, rank - 1 - axis);
         const bool turned = named >> axis & 1;

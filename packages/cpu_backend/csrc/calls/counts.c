@@ -64,15 +64,16 @@ CALL(call_count_nonzero) {
     return made_wrapped(self, form, result, arguments, flagged_count);
 }
 
-/* How many elements of an array are not zero; where lines are given, their indices are written there, a line for each axis
- * of the tensor, in its row-major order: the array's first axis, the tensor's last, goes fastest. */
-static Index find(PyArrayObject *array, int type, int64_t *const *lines) {
+/* How many elements of an array are not zero, up to a number of them; where lines are given, their indices are written
+ * there, a line for each axis of the tensor, in its row-major order: the array's first axis, the tensor's last, goes
+ * fastest. */
+static Index find(PyArrayObject *array, int type, Index most, int64_t *const *lines) {
     const int rank = PyArray_NDIM(array);
     const char *element = PyArray_BYTES(array);
     const Index size = array_size((PyObject *)array);
     int64_t index[MOST_COUNTED_RANK] = {0};
     Index found = 0;
-    for (Index k = 0; k < size; k++) {
+    for (Index k = 0; k < size && found < most; k++) {
         if (COUNT[type](element, 1)) {
             for (int axis = 0; lines && axis < rank; axis++) lines[rank - 1 - axis][found] = index[axis];
             found++;
@@ -106,7 +107,7 @@ CALL(call_nonzero) {
     const int rank = array ? PyArray_NDIM((PyArrayObject *)array) : 0;
     if (rank == 0 || array_size(array) > MOST_FOUND) return call_function(self, arguments, flagged_count, names);
     const Index count = array_is_gapless(array) ? COUNT[type](array_data(array), array_size(array))
-                                                : find((PyArrayObject *)array, type, NULL);
+                                                : find((PyArrayObject *)array, type, MOST_FOUND, NULL);
     Made made;
     made_begin(self, &made, I64);
     (void)made_axis(&made, count);
@@ -123,7 +124,8 @@ CALL(call_nonzero) {
         if (tensor) PyTuple_SET_ITEM(results, axis, tensor);
         else Py_CLEAR(results);
     }
-    if (results) (void)find((PyArrayObject *)array, type, lines);
+    /* What collects garbage in between may have written more numbers that are not zero. */
+    if (results) (void)find((PyArrayObject *)array, type, count, lines);
     Py_DECREF(array);
     Py_DECREF(form);
     return results;

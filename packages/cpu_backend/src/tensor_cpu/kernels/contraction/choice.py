@@ -204,8 +204,10 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
 
 
 def _bind_lean(x: Operand, y: Operand, result: Operand) -> Kernel | None:
-    if 0 in (*x.shape, *y.shape) or not x.dtype == y.dtype == result.dtype:
-        return None if x.dtype != y.dtype else _bind(x, y, result)
+    if not x.dtype == y.dtype == result.dtype:
+        return None
+    if 0 in (*x.shape, *y.shape):
+        return _bind(x, y, result)
     axes = join(x, y, result)
     ways: list[Plan | None] = [plan_stack(axes, x, y, result), plan_native(axes, x, y, result)]
     if axes and axes[-1].strides[RESULT] is not None:

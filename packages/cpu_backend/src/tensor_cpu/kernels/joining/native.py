@@ -169,7 +169,7 @@ def _rolled_line(form: Form, result: Form) -> Kernel | None:
     rolled = LIBRARY.bind_rolled(size, dtype, (1,), (0,))
     strides = row_major_strides(extents)[::-1]
     back = LIBRARY.bind_copy(extents[::-1], strides, dtype, extents[::-1])
-    return lambda x, shifts: back(rolled(there(x), shifts))
+    return with_workspace(lambda x, shifts: back(rolled(there(x), shifts)), 2 * result.nbytes)
 
 
 def _transposed(form: Operand, result: Form) -> tuple[tuple[int, ...], tuple[int, ...]] | None:

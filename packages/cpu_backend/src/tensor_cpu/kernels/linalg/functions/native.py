@@ -17,6 +17,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -51,7 +52,9 @@ def bind(name: str, operands: tuple[Any, ...], result: Any, check: bool) -> Kern
         fallback=bind_numpy(name, operands, result, (check,)),
         check=check,
     )
-    return kernel if a.is_compact else lambda array: kernel(np.ascontiguousarray(array))
+    if a.is_compact:
+        return kernel
+    return with_workspace(lambda array: kernel(np.ascontiguousarray(array)), workspace_of(kernel) + a.nbytes)
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {name: taking_fields(partial(bind, name)) for name in _ROUTINES}
