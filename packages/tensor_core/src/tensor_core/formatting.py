@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import floor, log10
 
 from tensor_core.dtypes import DType
-from tensor_core.shapes import element_count
+from tensor_core.shapes import element_count, unravel_index
 from tensor_core.static_types import Any, Final
 
 LONGEST: Final = 10  # an axis up to this extent is shown whole
@@ -152,11 +152,4 @@ def _shown(extent: int) -> list[int]:
 
 def _leading(shape: Sequence[int], limit: int) -> list[tuple[int, ...]]:
     """The first few indices, the first axis fastest."""
-    indices = []
-    for position in range(min(limit, element_count(shape))):
-        index = []
-        for extent in shape:
-            position, remainder = divmod(position, extent)
-            index.append(remainder)
-        indices.append(tuple(index))
-    return indices
+    return [unravel_index(position, shape, order="F") for position in range(min(limit, element_count(shape)))]

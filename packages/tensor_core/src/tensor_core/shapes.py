@@ -255,16 +255,16 @@ def unravel_index(position: int, shape: Iterable[int] | int, /, *, order: str) -
     extents = as_shape(shape)
     strides, count = ordered_strides(extents, order), element_count(extents)
     try:
-        inside = 0 <= position.__index__() < count
+        place = position.__index__()
     except (AttributeError, TypeError):
-        inside = False
-    if not inside:
+        place = -1
+    if not 0 <= place < count:
         raise IndexingError(
             f"unravel_index: position {shortened(position)} for shape {extents}; accepted: 0 to {count - 1}"
             if count
             else f"unravel_index: position {shortened(position)} for shape {extents}, which has no elements"
         )
-    return tuple(position // stride % extent for stride, extent in zip(strides, extents, strict=True))
+    return tuple(place // stride % extent for stride, extent in zip(strides, extents, strict=True))
 
 
 def _listed(numbers: Any) -> tuple[int, ...]:

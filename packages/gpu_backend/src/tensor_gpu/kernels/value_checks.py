@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from tensor_core.errors import TensorError
-from tensor_core.shapes import compact_strides
+from tensor_core.shapes import compact_strides, unravel_index
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.walks import walk
 from tensor_gpu.programs.checks import Test, noted_program, refused_program
-from tensor_runtime.backends.shared.value_errors import Index, index_at
+from tensor_runtime.backends.shared.value_errors import Index
 from tensor_runtime.form import Form, Shape
 
 Refuse = Callable[[DeviceArray], DeviceArray | None]
@@ -116,13 +116,17 @@ def refuser_by(
         if not executor.defers():
             position = executor.first_refused(word)
             if position is not None:
-                index = index_at(position, form.shape)
+                index = unravel_index(position, form.shape, order="F")
                 raise error(index, element(executor, array, form, index))
             return None
         kept = executor.scratch(form.dtype.itemsize, form.dtype.itemsize)
         arguments = (word.address, kept.address, array.address, *lies)
         executor.launch(keep, 1, arguments, reads=(word, array), writes=(kept,))
-        executor.note(word, lambda position: error(index_at(position, form.shape), _value(executor, kept, form)))
+
+        def noted(position: int) -> TensorError:
+            return error(unravel_index(position, form.shape, order="F"), _value(executor, kept, form))
+
+        executor.note(word, noted)
         return word
 
     return refuse if form.size else lambda array: None

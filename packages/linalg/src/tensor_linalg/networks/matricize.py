@@ -7,7 +7,7 @@ from math import prod
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError
-from tensor_core.shapes import normalize_axis
+from tensor_core.shapes import normalize_axis, unravel_index
 from tensor_runtime.dispatch.arguments import wholes
 from tensor_runtime.form import Shape
 
@@ -90,14 +90,10 @@ def _axes(operation: str, rank: int, axes: Any) -> tuple[int, ...]:
     return tuple(normalize_axis(axis, rank, operation) for axis in wholes(operation, "axes", axes))
 
 
-def unraveled(number: int, extents: Shape, /) -> tuple[int, ...]:
-    """The indices of an element that was counted in column-major order.
+def index_in_tensor(rows: Shape, columns: Shape, row: int, column: int, /) -> tuple[int, ...]:
+    """The indices of an element of the matrix, along the axes that became its rows and those that became its columns.
 
-    >>> unraveled(3, (2, 3))
-    (1, 1)
+    >>> index_in_tensor((2, 3), (4,), 3, 2)
+    (1, 1, 2)
     """
-    index = []
-    for extent in extents:
-        number, one = divmod(number, extent)
-        index.append(one)
-    return tuple(index)
+    return unravel_index(row, rows, order="F") + unravel_index(column, columns, order="F")

@@ -14,7 +14,7 @@ from tensor_linalg.decompositions.eigh import DRIVERS as EIGH_DRIVERS
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.decompositions.svd import DRIVERS as SVD_DRIVERS
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, without_failures
-from tensor_linalg.networks.matricize import matricization, unraveled
+from tensor_linalg.networks.matricize import index_in_tensor, matricization
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.operands import holds, require_finite
@@ -212,7 +212,7 @@ def split(
     matrix = tensor if order is None else tr.permute_axes(tensor, order)
     matrix = matrix if matrix.shape == shape else matrix.reshape(shape)
     floating_form("split", tensor)
-    with failing_as("split", lambda i, j: (*unraveled(i, rows), *unraveled(j, columns)), "tensor"):
+    with failing_as("split", partial(index_in_tensor, rows, columns), "tensor"):
         left, right, s, discarded, status = _METHODS[method].decompose(matrix, how)
     if discarded is None:
         discarded = tr.zeros(matrix.shape[2:], dtype=left.dtype.component, placement=left.placement)

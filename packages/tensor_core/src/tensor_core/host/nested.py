@@ -10,7 +10,7 @@ from tensor_core.foreign import own_dtype, python_number
 from tensor_core.host.storage import Storage
 from tensor_core.layout import TensorLayout
 from tensor_core.promotion import promote
-from tensor_core.shapes import element_count
+from tensor_core.shapes import element_count, unravel_index
 from tensor_core.static_types import Any
 
 _SEQUENCES = (list, tuple, range)
@@ -45,7 +45,7 @@ def flatten(nested: object, /) -> tuple[tuple[int, ...], list[Any]]:
                 raise ShapeError(
                     f"nested lists: {found} at {_place(position, shape[:axis])} where the first has length {extent}; "
                     "accepted: equally long lists on each level",
-                    index=_index(position, shape[:axis]),
+                    index=unravel_index(position, shape[:axis], order="C"),
                 )
         items = [element for item in items for element in item]
     for position, item in enumerate(items):
@@ -53,7 +53,7 @@ def flatten(nested: object, /) -> tuple[tuple[int, ...], list[Any]]:
             raise ShapeError(
                 f"nested lists: a {type(item).__name__} at {_place(position, shape)} where the first is a number; "
                 "accepted: equally deep lists",
-                index=_index(position, shape),
+                index=unravel_index(position, shape, order="C"),
             )
     return tuple(shape), items
 
@@ -111,13 +111,5 @@ def nest(elements: list[Any], shape: tuple[int, ...], /) -> Any:
     return elements
 
 
-def _index(position: int, shape: Sequence[int]) -> tuple[int, ...]:
-    index = []
-    for extent in reversed(shape):
-        position, remainder = divmod(position, extent)
-        index.append(remainder)
-    return tuple(reversed(index))
-
-
 def _place(position: int, shape: Sequence[int]) -> str:
-    return "".join(f"[{k}]" for k in _index(position, shape)) or "the top"
+    return "".join(f"[{k}]" for k in unravel_index(position, shape, order="C")) or "the top"

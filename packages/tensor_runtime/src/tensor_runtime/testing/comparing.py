@@ -10,6 +10,7 @@ from math import copysign, inf, isfinite, isnan
 from typing import Any, Final
 
 from tensor_core.dtypes import F32, F64, DType
+from tensor_core.shapes import unravel_index
 from tensor_runtime.testing.oracle import Host
 
 UNITS: Final[dict[DType, float]] = {F32: 2.0**-23, F64: 2.0**-52}
@@ -45,7 +46,7 @@ def difference(found: Host, expected: Host, ulps: int = 0, /) -> str | None:
     for position, (x, y) in enumerate(zip(found.to_flat(), expected.to_flat(), strict=True)):
         if not all(_close(p, q, bound, ulps) for p, q in zip(_parts(x), _parts(y), strict=True)):
             within = f" within {bound:.3g}" if ulps else ""
-            return f"element {_index_of(position, found.shape)} is {x!r}, expected {y!r}{within}"
+            return f"element {unravel_index(position, found.shape, order='F')} is {x!r}, expected {y!r}{within}"
     return None
 
 
@@ -75,11 +76,3 @@ def _close(found: float, expected: float, bound: float, ulps: int) -> bool:
 
 def _parts(value: Any) -> Iterable[float]:
     return (value.real, value.imag) if isinstance(value, complex) else (value,)
-
-
-def _index_of(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    index = []
-    for extent in shape:
-        position, along = divmod(position, extent)
-        index.append(along)
-    return tuple(index)

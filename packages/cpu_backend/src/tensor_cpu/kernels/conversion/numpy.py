@@ -14,10 +14,11 @@ import numpy as np
 
 from tensor_core.dtypes import I32, I64, DType
 from tensor_core.errors import CastRangeError
+from tensor_core.shapes import unravel_index
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.backends.shared.value_errors import cast_out_of_range, index_at
+from tensor_runtime.backends.shared.value_errors import cast_out_of_range
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -131,7 +132,8 @@ def _wrapped(block: Array, target: DType) -> Array:
 
 def _out_of_range(block: Array, position: int, low: Any, end: Any, result: Form) -> CastRangeError:
     first = int(np.argmin((low <= block) & (block < end)))
-    return cast_out_of_range(index_at(position + first, result.shape), block[first].item(), result.dtype)
+    index = unravel_index(position + first, result.shape, order="F")
+    return cast_out_of_range(index, block[first].item(), result.dtype)
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

@@ -11,12 +11,12 @@ from math import prod
 from typing import Any
 
 from tensor_core.dtypes import I32, DType
+from tensor_core.shapes import unravel_index
 from tensor_gpu.device.api import Solver, Stack
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.programs.linalg import first_failed, not_finite
-from tensor_runtime.backends.shared.value_errors import index_at
 from tensor_runtime.errors import LinalgError, NonFiniteError, NotConvergedError
 from tensor_runtime.form import Form, Shape, form_of
 
@@ -65,9 +65,11 @@ def reader(
             status = executor.status()
             arguments = (status.address, found.address, size)
             executor.launch(program, size, arguments, reads=(found,), writes=(status,))
-            executor.refuse(
-                status, lambda first: _not_finite(operation, operand, index_at(first, copied.shape), core_rank)
-            )
+
+            def error(first: int) -> NonFiniteError:
+                return _not_finite(operation, operand, unravel_index(first, copied.shape, order="F"), core_rank)
+
+            executor.refuse(status, error)
         return found
 
     return read
@@ -175,6 +177,6 @@ class Routines:
 
         def error(first: int) -> LinalgError:
             info = int.from_bytes(self._executor.read(infos.moved(first), 4), "little", signed=True)
-            return explain(index_at(first, self.batch), info)
+            return explain(unravel_index(first, self.batch, order="F"), info)
 
         self._executor.refuse(status, error)

@@ -12,19 +12,6 @@ from tensor_core.errors import ArgumentError, CastRangeError, DivisionByZeroErro
 Index = tuple[int, ...]
 
 
-def index_at(position: int, shape: Index, /) -> Index:
-    """The index of an element by its number in column-major order.
-
-    >>> index_at(4, (3, 2))
-    (1, 1)
-    """
-    index = []
-    for extent in shape:
-        position, along = divmod(position, extent)
-        index.append(along)
-    return tuple(index)
-
-
 def zero_divisor(operation: str, index: Index | None, /) -> DivisionByZeroError:
     """The error of a division of integers by 0.
 

@@ -8,7 +8,7 @@ from typing import Any
 from tensor_core.dtypes import DTYPES, F64, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, AxisError, DTypeError, IndexingError, ReadOnlyError, ShapeError
 from tensor_core.host.tensor import HostTensor
-from tensor_core.shapes import broadcast_shapes
+from tensor_core.shapes import broadcast_shapes, element_count, unravel_index
 from tensor_runtime.ops.gather_scatter import gather, nonzero, put_along_axis, scatter, take, take_along_axis
 from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor
@@ -34,11 +34,7 @@ def row_major(position: int, shape: Index, /) -> Index:
     >>> row_major(4, (2, 3)), row_major(-1, (2, 3))
     ((1, 1), (1, 2))
     """
-    index = []
-    for extent in reversed(shape):
-        position, along = divmod(position, extent)
-        index.append(along)
-    return tuple(reversed(index))
+    return unravel_index(position % element_count(shape), shape, order="C")
 
 
 def _ints(nested: Any, shape: Index | None = None, dtype: DType = I64) -> Host:
