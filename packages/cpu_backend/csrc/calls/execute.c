@@ -81,8 +81,7 @@ static inline bool is_plain(PyObject *number) {
 /* Whether the kernel may write its result to an array of its result's form while these operands are read. */
 HOT static bool is_apart(PyObject *const *keys, PyObject *const *operands, Py_ssize_t count, const Kernel *kernel,
                          PyObject *form, PyObject *array) {
-    Index low, end;
-    array_bounds(array, &low, &end);
+    const Index bytes = (Index)kernel->result->bytes;
     const char *target = array_data(array);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *operand = operands[i];
@@ -92,12 +91,12 @@ HOT static bool is_apart(PyObject *const *keys, PyObject *const *operands, Py_ss
         }
         if (keys[i] == form) { /* both reach equally far */
             const Index distance = target - array_data(operand);
-            if (distance == 0 ? !kernel->pointwise : magnitude(distance) < end - low) return false;
+            if (distance == 0 ? !kernel->pointwise : magnitude(distance) < bytes) return false;
             continue;
         }
         Index first, behind;
         array_bounds(operand, &first, &behind);
-        if (target + low < array_data(operand) + behind && array_data(operand) + first < target + end) return false;
+        if (target < array_data(operand) + behind && array_data(operand) + first < target + bytes) return false;
     }
     return true;
 }

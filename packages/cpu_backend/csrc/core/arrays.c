@@ -115,6 +115,7 @@ HOT PyObject *array_new(const ArrayForm *form) {
 }
 
 HOT bool array_is_owned(PyObject *array) {
+    if (!PyArray_BASE((PyArrayObject *)array)) return PyArray_CHKFLAGS((PyArrayObject *)array, NPY_ARRAY_OWNDATA);
     PyObject *root = array, *base = array;
     for (; base && PyArray_Check(base); base = PyArray_BASE((PyArrayObject *)root)) root = base;
     const char *memory = array_data(root);

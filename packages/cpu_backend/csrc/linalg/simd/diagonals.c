@@ -13,6 +13,10 @@ enum { MOST_SWEEPS_A_VALUE = 30, ROWS_AT_ONCE = 4 };
 
 static const double ROUNDING_UNIT = 0x1p-53;
 static const double NO_ROTATION = 0x1p-900; /* a square of elements that are zero beside the others, of about 1 */
+static const double NO_LINK = 0x1p-440;     /* the square of one beside the diagonal that is */
+static const double NEGLIGIBLE = 8 * 0x1p-53;
+static const double SPREAD =
+    128.0; /* a block whose values are farther apart than so many times its rows is not shifted */
 
 typedef struct {
     double cosine, sine;
@@ -55,19 +59,35 @@ static void rotate_columns(double *columns, Index stride, Index first, Index las
     for (; row < rows; row++) rotate_rows(lanes + row, rows, first, last, rotations, 1);
 }
 
-/* Sets to zero what is negligible beside its neighbours on the diagonal, and finds the last block that does not fall
- * apart: whether there is one. */
-INLINE bool find_block(const double *d, double *e, Index n, double least, Index *first, Index *last) {
+/* The last block that does not fall apart: whether there is one. */
+INLINE bool find_block(const double *e, Index n, Index *first, Index *last) {
     *last = 0;
     for (Index i = n - 2; i >= 0; i--) {
-        const double beside = ROUNDING_UNIT * (fabs(d[i]) + fabs(d[i + 1]));
-        if (!(fabs(e[i]) > (beside > least ? beside : least))) e[i] = 0.0;
         if (e[i] == 0.0 && *last > 0) return true;
         if (e[i] == 0.0) continue;
         if (*last == 0) *last = i + 1;
         *first = i;
     }
     return *last > 0;
+}
+
+/* drop_terms() of linalg_bidiagonal.h */
+static void drop_terms(const double *d, double *e, double *inverse, Index n) {
+    inverse[0] = 1.0 / fabs(d[0]);
+    for (Index i = 0; i + 1 < n; i++) {
+        const double part = fabs(e[i]) * inverse[i];
+        const bool matters = part > NEGLIGIBLE && e[i] * e[i] > NO_LINK;
+        if (!matters) e[i] = 0.0;
+        inverse[i + 1] = (matters ? 1.0 + part : 1.0) / fabs(d[i + 1]);
+    }
+}
+
+/* drop_links() of linalg_tridiagonal.h */
+static void drop_links(const double *d, double *e, Index n) {
+    for (Index i = 0; i + 1 < n; i++) {
+        const double beside = fabs(d[i] * d[i + 1]) * (4.0 * ROUNDING_UNIT * ROUNDING_UNIT);
+        if (!(e[i] * e[i] > (beside > NO_LINK ? beside : NO_LINK))) e[i] = 0.0;
+    }
 }
 
 /* The smaller singular value of [[f, g], [0, h]]. */
@@ -77,16 +97,37 @@ INLINE double smaller_value(double f, double g, double h) {
     return width == 0.0 ? 0.0 : 2.0 * p * q / width;
 }
 
-/* One step in a block; the rotations of the right and of the left vectors are kept. */
-static void singular_sweep(double *d, double *e, Index first, Index last, double least, PlaneRotation *right,
-                           PlaneRotation *left) {
-    double smallest = INFINITY;
-    for (Index i = first; i <= last; i++) smallest = fabs(d[i]) < smallest ? fabs(d[i]) : smallest;
+/* One step in a block without a shift, which loses no digits of any value (J. Demmel and W. Kahan, SIAM J. Sci. Stat.
+ * Comput. 11, 1990); the rotations of the right and of the left vectors are kept. */
+static void plain_sweep(double *d, double *e, Index first, Index last, PlaneRotation *right, PlaneRotation *left) {
+    double f = d[first], cosine = 1.0, sine = 0.0;
+    for (Index i = first; i < last; i++) {
+        const double r = rotate(f, e[i], right + i);
+        if (i > first) e[i - 1] = sine * r;
+        d[i] = rotate(cosine * r, right[i].sine * d[i + 1], left + i);
+        cosine = left[i].cosine;
+        sine = left[i].sine;
+        f = right[i].cosine * d[i + 1];
+    }
+    d[last] = f * cosine;
+    e[last - 1] = f * sine;
+}
+
+/* One step in a block; shifted unless that would lose digits of the smallest values. */
+static void singular_sweep(double *d, double *e, Index n, Index first, Index last, const double *inverse,
+                           PlaneRotation *right, PlaneRotation *left) {
+    double largest = 0.0, largest_inverse = 0.0;
+    for (Index i = first; i <= last; i++) {
+        largest_inverse = inverse[i] > largest_inverse ? inverse[i] : largest_inverse;
+        largest = fabs(d[i]) > largest ? fabs(d[i]) : largest;
+    }
     const double top = d[first], shift = smaller_value(d[last - 1], e[last - 1], d[last]);
     const double ratio = top == 0.0 ? 0.0 : shift / top;
-    /* A shift that changes nothing, or that a singular block does not need: with none its last value is found at once. */
-    const bool plain = !(ratio * ratio > ROUNDING_UNIT) || !(smallest > least);
-    double f = plain ? top : (fabs(top) - shift) * (copysign(1.0, top) + ratio), g = e[first];
+    if (!(ratio * ratio > ROUNDING_UNIT) || !(SPREAD * (double)n > largest * largest_inverse)) {
+        plain_sweep(d, e, first, last, right, left);
+        return;
+    }
+    double f = (fabs(top) - shift) * (copysign(1.0, top) + ratio), g = e[first];
     for (Index i = first; i < last; i++) {
         const double r = rotate(f, g, right + i);
         if (i > first) e[i - 1] = r;
@@ -166,12 +207,15 @@ static bool singular(const Diagonals *of) {
     const Index n = of->count;
     double *const d = of->values, *const e = of->beside;
     PlaneRotation *const right = (PlaneRotation *)(of->room + n * of->stride), *const left = right + n;
-    const double factor = scale(d, e, n), least = ROUNDING_UNIT / 4.0;
+    double *const inverse = (double *)(left + n);
+    const double factor = scale(d, e, n);
     set_unit_columns(of, of->vectors);
     set_unit_columns(of, of->right);
     Index first = 0, last, sweeps = MOST_SWEEPS_A_VALUE * n;
-    for (; find_block(d, e, n, least, &first, &last) && sweeps > 0; sweeps--) {
-        singular_sweep(d, e, first, last, least, right, left);
+    for (; sweeps > 0; sweeps--) {
+        drop_terms(d, e, inverse, n);
+        if (!find_block(e, n, &first, &last)) break;
+        singular_sweep(d, e, n, first, last, inverse, right, left);
         rotate_columns(of->right, of->stride, first, last, right);
         rotate_columns(of->vectors, of->stride, first, last, left);
     }
@@ -188,10 +232,12 @@ static bool eigen(const Diagonals *of) {
     const Index n = of->count;
     double *const d = of->values, *const e = of->beside;
     PlaneRotation *const kept = (PlaneRotation *)(of->room + n * of->stride);
-    const double factor = scale(d, e, n), least = ROUNDING_UNIT / 4.0;
+    const double factor = scale(d, e, n);
     set_unit_columns(of, of->vectors);
     Index first = 0, last, sweeps = MOST_SWEEPS_A_VALUE * n;
-    for (; find_block(d, e, n, least, &first, &last) && sweeps > 0; sweeps--) {
+    for (; sweeps > 0; sweeps--) {
+        drop_links(d, e, n);
+        if (!find_block(e, n, &first, &last)) break;
         eigen_sweep(d, e, first, last, kept);
         rotate_columns(of->vectors, of->stride, first, last, kept);
     }

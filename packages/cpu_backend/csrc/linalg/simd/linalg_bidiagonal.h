@@ -5,8 +5,12 @@
  * The update by one pair of reflections, the product with the next left vector, and that with the next right one go over
  * the matrix together (Howell, Demmel, Fulton, Hammarling and Marmol, ACM Trans. Math. Softw. 34, 2008): the right vector
  * is known but for its first element and its scale, which are put right afterwards. The error is a few rounding units of
- * the norm of the matrix, as LAPACK's is.
+ * the norm of the matrix, as LAPACK's is; where columns are graded, large ones first, of each singular value.
  */
+
+static const double NEGLIGIBLE = 8 * 0x1p-53;
+static const double SPREAD =
+    128.0; /* a block whose values are farther apart than so many times its rows is not shifted */
 
 /* Vectors of the last pair of reflections: v yᵀ + x uᴴ is yet to be subtracted from the matrix. */
 typedef struct {
@@ -95,13 +99,31 @@ INLINE Lane smaller_value(Lane f, Lane g, Lane h) {
     return 2.0 * p * q / pick(equal(width, broadcast(0.0)), broadcast(1.0), width);
 }
 
-/* One QR step in the window of every lane; the rotations of the right and of the left vectors are kept. */
-INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, Lane least, PlaneRotation *right, PlaneRotation *left) {
-    Lane top = broadcast(0.0), above = top, below = top, link = top, smallest = broadcast(INFINITY);
+/* Sets to zero what changes no singular value by more than a few rounding units of itself, of columns from one to another
+ * (Demmel and Kahan, SIAM J. Sci. Stat. Comput. 11, 1990, criterion 1b). `inverse` bounds, but for the number of columns,
+ * the norm of the inverse of what begins where the block does and ends in each column. */
+INLINE void drop_terms(const Lane *d, Lane *e, Lane *inverse, int from, int to) {
+    Mask kept = no_lane(); /* where a block goes on that begins further up */
+    if (from > 0) kept = complement(equal(e[from - 1], broadcast(0.0)));
+    inverse[from] = pick(kept, inverse[from], 1.0 / size_of(d[from]));
+    for (int i = from; i < to; i++) {
+        const Lane part = size_of(e[i]) * inverse[i];
+        const Mask matters = greater(part, broadcast(NEGLIGIBLE)) & greater(e[i] * e[i], broadcast(NO_LINK));
+        e[i] = pick(matters, e[i], broadcast(0.0));
+        inverse[i + 1] = pick(matters, 1.0 + part, broadcast(1.0)) / size_of(d[i + 1]);
+    }
+}
+
+/* One QR step in the window of every lane; the rotations of the right and of the left vectors are kept. Where a shift
+ * would lose digits of the smallest values, there is none, and the step loses none of any value. */
+INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, const Lane *inverse, int n, PlaneRotation *right,
+                             PlaneRotation *left) {
+    Lane top = broadcast(0.0), above = top, below = top, link = top, largest = top, largest_inverse = top;
     for (int i = window.from; i <= window.to; i++) {
         top = pick(equal(window.first, broadcast(i)), d[i], top);
         const Mask inside = complement(greater(window.first, broadcast(i)) | greater(broadcast(i), window.last));
-        smallest = pick(inside & greater(smallest, size_of(d[i])), size_of(d[i]), smallest);
+        largest_inverse = pick(inside, larger(largest_inverse, inverse[i]), largest_inverse);
+        largest = pick(inside, larger(largest, size_of(d[i])), largest);
         if (i == window.to) break;
         const Mask at_end = equal(window.last, broadcast(i + 1));
         above = pick(at_end, d[i], above);
@@ -110,11 +132,11 @@ INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, Lane least, PlaneR
     }
     Lane shift = smaller_value(above, link, below);
     const Lane ratio = shift / pick(equal(top, broadcast(0.0)), broadcast(1.0), top);
-    /* A shift that changes nothing, or that a singular block does not need: with none its last value is found at once. */
-    Mask plain = complement(greater(ratio * ratio, broadcast(ROUNDING_UNIT))) | complement(greater(smallest, least));
-    plain |= equal(top, broadcast(0.0));
+    const Mask plain = complement(greater(ratio * ratio, broadcast(ROUNDING_UNIT))) |
+                       complement(greater(broadcast(SPREAD * n), largest * largest_inverse)) |
+                       equal(top, broadcast(0.0));
     Lane f = pick(plain, top, (size_of(top) - shift) * (with_sign(broadcast(1.0), top) + ratio));
-    Lane g = broadcast(0.0);
+    Lane g = broadcast(0.0), left_cosine = broadcast(1.0), left_sine = broadcast(0.0);
     for (int i = window.from; i < window.to; i++) {
         const Mask begins = equal(window.first, broadcast(i));
         const Mask inside = complement(greater(window.first, broadcast(i))) & greater(window.last, broadcast(i));
@@ -122,22 +144,24 @@ INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, Lane least, PlaneR
         g = pick(begins, e[i], g);
         Lane r;
         const PlaneRotation of_right = plane_rotation(f, g, inside, &r);
-        if (i > window.from) e[i - 1] = pick(inside & complement(begins), r, e[i - 1]);
+        if (i > window.from) e[i - 1] = pick(inside & complement(begins), pick(plain, left_sine * r, r), e[i - 1]);
         Lane c = of_right.cosine, s = of_right.sine;
-        const Lane turned = c * d[i] + s * e[i], left_over = c * e[i] - s * d[i];
+        /* without a shift the rotation leaves nothing of e, and the diagonal is what comes of the one before */
+        const Lane turned = pick(plain, pick(begins, r, left_cosine * r), c * d[i] + s * e[i]);
+        const Lane left_over = pick(plain, broadcast(0.0), c * e[i] - s * d[i]);
         const Lane bulge = s * d[i + 1], next = c * d[i + 1]; /* with the identity: nothing, and the same */
         const PlaneRotation of_left = plane_rotation(turned, bulge, inside, &r);
-        c = of_left.cosine;
-        s = of_left.sine;
+        c = left_cosine = of_left.cosine;
+        s = left_sine = of_left.sine;
         d[i] = pick(inside, r, d[i]);
         const Lane link_now = c * left_over + s * next;
         d[i + 1] = pick(inside, c * next - s * left_over, d[i + 1]);
-        f = pick(inside, link_now, f);
+        f = pick(inside, pick(plain, next, link_now), f);
         e[i] = pick(ends, link_now, e[i]);
         if (i + 1 < window.to) {
             const Mask goes_on = inside & complement(ends);
-            g = pick(goes_on, s * e[i + 1], g);
-            e[i + 1] = pick(goes_on, c * e[i + 1], e[i + 1]);
+            g = pick(goes_on, pick(plain, e[i + 1], s * e[i + 1]), g);
+            e[i + 1] = pick(goes_on & complement(plain), c * e[i + 1], e[i + 1]);
         }
         right[i] = of_right;
         left[i] = of_left;
@@ -149,20 +173,17 @@ INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, Lane least, PlaneR
 INLINE Mask bidiagonal_iterate_group(Lane *d, Lane *e, Number *u, int m, Number *v, Index stride, PlaneRotation *kept,
                                      int n) {
     Sweep left[SWEEPS_AT_ONCE], right[SWEEPS_AT_ONCE];
-    Lane most = broadcast(0.0);
-    for (int i = 0; i < n; i++) most = larger(most, size_of(d[i]));
-    for (int i = 0; i + 1 < n; i++) most = larger(most, size_of(e[i]));
-    const Lane least = most * (ROUNDING_UNIT / 8.0);
+    Lane inverse[LARGEST_SIDE];
     int count = 0;
-    Window window = {0};
+    Window window = {.from = 0, .to = n - 1};
     for (int still = MOST_SWEEPS_A_VALUE * n; still > 0; still--) {
-        drop_negligible(d, e, n, least);
+        drop_terms(d, e, inverse, window.from, window.to);
         window = window_of(e, n);
         if (window.from < 0) break;
         PlaneRotation *const rotations = kept + (Index)count * 2 * n;
         right[count] = (Sweep){window.from, window.to, rotations};
         left[count] = (Sweep){window.from, window.to, rotations + n};
-        bidiagonal_sweep(d, e, window, least, rotations, rotations + n);
+        bidiagonal_sweep(d, e, window, inverse, n, rotations, rotations + n);
         if (u != NULL && ++count == SWEEPS_AT_ONCE) {
             sweep_all(u, m, stride, left, count);
             sweep_all(v, n, stride, right, count);

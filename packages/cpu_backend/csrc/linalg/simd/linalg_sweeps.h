@@ -22,6 +22,7 @@ enum { MOST_SWEEPS_A_VALUE = 30 };
 static const double ROUNDING_UNIT = 0x1p-53;
 
 static const double NO_ROTATION = 0x1p-900; /* a square of elements that are zero beside the others, of about 1 */
+static const double NO_LINK = 0x1p-440;     /* the square of one off the diagonal that is */
 
 /* The rotation with c f + s g = r and c g - s f = 0, in the lanes of the mask; the identity elsewhere. */
 INLINE PlaneRotation plane_rotation(Lane f, Lane g, Mask active, Lane *r) {
@@ -85,15 +86,6 @@ INLINE Window window_of(const Lane *off_diagonal, int n) {
         }
     }
     return window;
-}
-
-/* Sets to zero what is negligible beside its neighbours on the diagonal. */
-INLINE void drop_negligible(const Lane *diagonal, Lane *off_diagonal, int n, Lane least) {
-    for (int i = 0; i + 1 < n; i++) {
-        const Lane beside = ROUNDING_UNIT * (size_of(diagonal[i]) + size_of(diagonal[i + 1]));
-        const Mask matters = greater(size_of(off_diagonal[i]), larger(beside, least));
-        off_diagonal[i] = pick(matters, off_diagonal[i], broadcast(0.0));
-    }
 }
 
 /* Where each of n values of one lane goes in ascending order; equal ones keep theirs. */

@@ -3,7 +3,8 @@
  * LAPACK's xSTEQR).
  *
  * The update by one reflection and the product with the next vector go over the matrix together. The error is a few
- * rounding units of the norm of the matrix, as LAPACK's is.
+ * rounding units of the norm of the matrix, as LAPACK's is; where rows and columns are graded, large ones first, of each
+ * eigenvalue.
  */
 
 /* What is yet to be subtracted from a matrix: v wᴴ + w vᴴ. */
@@ -74,6 +75,15 @@ INLINE void tridiagonalise_group(Number *a, Index stride, Lane *diagonal, Lane *
     }
 }
 
+/* Sets to zero what is negligible beside the geometric mean of its neighbours on the diagonal, as small eigenvalues of
+ * matrices that are graded from the top ask for, in rows from one to another. */
+INLINE void drop_links(const Lane *d, Lane *e, int from, int to) {
+    for (int i = from; i < to; i++) {
+        const Lane beside = size_of(d[i] * d[i + 1]) * (4.0 * ROUNDING_UNIT * ROUNDING_UNIT);
+        e[i] = pick(greater(e[i] * e[i], larger(beside, broadcast(NO_LINK))), e[i], broadcast(0.0));
+    }
+}
+
 /* One QR step in the window of every lane; its rotations are kept. */
 INLINE void tridiagonal_sweep(Lane *d, Lane *e, Window window, PlaneRotation *kept) {
     Lane top = broadcast(0.0), above = broadcast(0.0), below = broadcast(0.0), link = broadcast(0.0);
@@ -115,14 +125,10 @@ INLINE void tridiagonal_sweep(Lane *d, Lane *e, Window window, PlaneRotation *ke
  * converged. */
 INLINE Mask tridiagonal_iterate_group(Lane *d, Lane *e, Number *z, Index stride, PlaneRotation *kept, int n) {
     Sweep sweeps[SWEEPS_AT_ONCE];
-    Lane most = broadcast(0.0);
-    for (int i = 0; i < n; i++) most = larger(most, size_of(d[i]));
-    for (int i = 0; i + 1 < n; i++) most = larger(most, size_of(e[i]));
-    const Lane least = most * (ROUNDING_UNIT / 8.0);
     int count = 0;
-    Window window = {0};
+    Window window = {.from = 0, .to = n - 1};
     for (int left = MOST_SWEEPS_A_VALUE * n; left > 0; left--) {
-        drop_negligible(d, e, n, least);
+        drop_links(d, e, window.from, window.to);
         window = window_of(e, n);
         if (window.from < 0) break;
         sweeps[count] = (Sweep){window.from, window.to, kept + (Index)count * n};
