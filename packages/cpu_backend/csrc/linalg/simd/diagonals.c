@@ -12,11 +12,10 @@
 enum { MOST_SWEEPS_A_VALUE = 30, ROWS_AT_ONCE = 4 };
 
 static const double ROUNDING_UNIT = 0x1p-53;
-static const double NO_ROTATION = 0x1p-900; /* a square of elements that are zero beside the others, of about 1 */
-static const double NO_LINK = 0x1p-440;     /* the square of one beside the diagonal that is */
-static const double NEGLIGIBLE = 8 * 0x1p-53;
-static const double SPREAD =
-    128.0; /* a block whose values are farther apart than so many times its rows is not shifted */
+static const double NO_ROTATION = 0x1p-900;   /* a square of elements that are zero beside the others, of about 1 */
+static const double NO_LINK = 0x1p-440;       /* the square of one beside the diagonal that is */
+static const double NEGLIGIBLE = 8 * 0x1p-53; /* of a singular value */
+static const double SPREAD = 128.0;           /* times rows: how far apart values may be where a block is shifted */
 
 typedef struct {
     double cosine, sine;

@@ -8,9 +8,8 @@
  * the norm of the matrix, as LAPACK's is; where columns are graded, large ones first, of each singular value.
  */
 
-static const double NEGLIGIBLE = 8 * 0x1p-53;
-static const double SPREAD =
-    128.0; /* a block whose values are farther apart than so many times its rows is not shifted */
+static const double NEGLIGIBLE = 8 * 0x1p-53; /* of a singular value */
+static const double SPREAD = 128.0;           /* times rows: how far apart values may be where a block is shifted */
 
 /* Vectors of the last pair of reflections: v yᵀ + x uᴴ is yet to be subtracted from the matrix. */
 typedef struct {
