@@ -8,9 +8,22 @@ import pytest
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.dtypes import C64, F64, DType
+from tensor_cpu.system.extension import AVAILABLE
+
+if not AVAILABLE:
+    pytest.skip("the extension module is not in use", allow_module_level=True)
+
+pytestmark = pytest.mark.usefixtures("bound_anew")
 
 SIZES = (17, 24, 33, 48, 64)
 TOLERANCE = 1e-10  # the largest values are 10^13 and 10^26 times the smallest
+
+
+@pytest.fixture
+def bound_anew(instruction_set: str) -> str:
+    """Without bindings that other instruction sets made."""
+    tr.binding_cache.clear()
+    return instruction_set
 
 
 def graded(n: int, batch: int, dtype: DType) -> np.ndarray:
