@@ -269,7 +269,10 @@ void fuzz_batches(void) {
     if (routine == LSTSQ && n > LARGEST_JACOBI_SIDE) m = smaller(m, LARGEST_JACOBI_SIDE);
     const Index side = m > n ? m : n, k = smaller(m, n);
     const bool narrow = type == F32 || type == C32;
-    const LaneProblem problem = {(int)m, (int)n, right, narrow, one_in(2), narrow ? 1e-5 : 1e-13, one_in(2)};
+    const LaneProblem problem = {(int)m,    (int)n,
+                                 right,     narrow,
+                                 one_in(2), narrow ? 1e-5 : 1e-13,
+                                 one_in(2), (int)draw(LARGEST_CONSTANT_SIDE, LARGEST_JACOBI_SIDE)};
     const Index groups = draw(1, 2), count = groups * kernels->width, item = ELEMENT_BYTES[type];
     char *const operands[] = {room_for(count * m * n * item), room_for(count * m * right * item)};
     char *const results[] = {room_for(count * (side > right ? side : right) * side * item),

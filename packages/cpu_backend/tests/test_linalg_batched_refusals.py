@@ -110,6 +110,9 @@ def test_a_kernel_refuses_what_it_was_not_made_for() -> None:
         LIBRARY.bind_batched_simd("ldl", "F64", (2, 2), 0, 1, (((2, 2), "F64"),), True, kernel)
     with pytest.raises(ValueError, match="no lanes for 65 x 65"):
         LIBRARY.bind_batched_simd("det", "F64", (65, 65), 0, 1, (((), "F64"),), True, kernel)
+    for side in (3, 17):
+        with pytest.raises(ValueError, match="svdvals: no lanes for 2 x 2"):
+            LIBRARY.bind_batched_simd("svdvals", "F64", (2, 2), 0, 1, (((2,), "F64"),), True, kernel, jacobi=side)
     for rows, right in ((65, 3), (65, 0), ((1 << 24) + 1, 1)):  # of substitutions few right-hand sides allow more rows
         with pytest.raises(ValueError, match=f"no lanes for {rows} x {rows}"):
             LIBRARY.bind_batched_simd("forward", "F64", (rows, rows), right, 1, (), True, kernel)

@@ -7,7 +7,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core.dtypes import C64, F64, DType
+from tensor_core.dtypes import C64, F32, F64, DType
 from tensor_cpu.system.extension import AVAILABLE
 
 if not AVAILABLE:
@@ -59,6 +59,23 @@ def test_small_eigenvalues_of_graded_definite_matrices_are_found(n: int, batch: 
     gram = np.asfortranarray(np.einsum("kib,kjb->ijb", a.conj(), a))
     found = tl.eigh(tr.asarray(gram)).eigenvalues.to_numpy()
     np.testing.assert_allclose(found[::-1], by_rotations(a) ** 2, rtol=TOLERANCE)
+
+
+@pytest.mark.parametrize("n", [12, 13, 16])
+@pytest.mark.parametrize("batch", [1, 9])
+def test_small_values_of_single_precision_are_right_to_its_rounding_however_they_are_graded(n: int, batch: int) -> None:
+    unit = 2.0**-23
+    a = graded(n, batch, C64)[:, ::-1]  # small columns first
+    a = np.asfortranarray(a * np.exp2(np.round(np.linspace(24, 0, n)))[:, None], np.complex64)  # to 2^-20
+    expected = np.stack([np.linalg.svd(one.astype(complex), compute_uv=False) for one in np.moveaxis(a, -1, 0)], -1)
+    assert expected.min() < 2.0**-16 * expected.max()
+    for found in (tl.svd(tr.asarray(a)).s, tl.svdvals(tr.asarray(a)), tl.svdvals(tr.asarray(a), driver="jacobi")):
+        assert found.dtype is F32
+        np.testing.assert_allclose(found.to_numpy(), expected, rtol=unit)
+    gram = np.asfortranarray(a + a.conj().swapaxes(0, 1))
+    values = np.stack([np.linalg.eigvalsh(one.astype(complex)) for one in np.moveaxis(gram, -1, 0)], -1)
+    for found in (tl.eigh(tr.asarray(gram)).eigenvalues, tl.eigvalsh(tr.asarray(gram))):
+        np.testing.assert_allclose(found.to_numpy(), values, rtol=unit, atol=1e-14)
 
 
 @pytest.mark.parametrize("batch", [1, 9])

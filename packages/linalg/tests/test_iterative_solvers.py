@@ -270,6 +270,18 @@ def test_an_exponential_that_is_interrupted_says_how_far_it_came() -> None:
     np.testing.assert_allclose(found.x.to_numpy(), wanted, rtol=1e-9, atol=1e-9 * float(np.linalg.norm(wanted)))
 
 
+@pytest.mark.parametrize("link", [1e1, 1e2, 1e3, 1e6])
+def test_the_error_of_an_exponential_counts_what_rounding_does_to_a_map_far_from_normal(link: float) -> None:
+    """The exponential of [[1, c], [0, 1]] is e times it; a rounding unit of c moves its eigenvalues far."""
+    v = np.array([1.0, 0.3])
+    found = tl.expm_multiply(tr.tensor([[1.0, link], [0.0, 1.0]]), tr.tensor(v.tolist()))
+    missed = np.linalg.norm(found.x.to_numpy() - np.e * np.array([v[0] + link * v[1], v[1]]))
+    if link <= 1e3:
+        assert missed <= float(found.errors) <= 1e-8 * link
+    else:  # no digit is sure, and the error says so, though what the space leaves out is nothing
+        assert float(found.errors) > 1e-5 * float(tr.norm(found.x))
+
+
 @pytest.mark.parametrize("dtype", [tr.F32, tr.F64], ids=str)
 @pytest.mark.parametrize("hermitian", [True, False])
 def test_an_exponential_without_tolerance_is_exact_to_rounding_or_says_that_it_is_not(

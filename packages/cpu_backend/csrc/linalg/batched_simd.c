@@ -256,6 +256,7 @@ static bool streams(const BatchedPlan *plan, Routine routine, ElementType type) 
     for (int i = 0; i < plan->operands; i++) each += plan->operand_bytes[i];
     for (int i = 0; i < plan->results; i++) each += plan->result_bytes[i];
     if (problem->rows > LARGEST_JACOBI_SIDE || problem->columns > LARGEST_JACOBI_SIDE) return false;
+    if ((routine == EIGH || routine == SVD) && is_reduced(problem)) return false;
     if (routine != QR && routine != CHOLESKY && routine != INV && routine != EIGH && routine != SVD) return false;
     const size_t all = (size_t)(each * plan->count);
     return (type == C32 || type == C64 ? all : all / 2) >= cpu_streamed_matrices_bytes();
@@ -292,23 +293,24 @@ static int results_read(BatchedPlan *plan, PyObject *results) {
 
 static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObject *named) {
     (void)module;
-    static const char *const members[] = {"routine", "dtype",    "sides", "right",     "count", "results",
-                                          "single",  "fallback", "check", "tolerance", NULL};
+    static const char *const members[] = {"routine", "dtype",    "sides", "right",     "count",  "results",
+                                          "single",  "fallback", "check", "tolerance", "jacobi", NULL};
     PyObject *name, *type_name, *results, *fallback;
-    int m, n, single, check = true;
+    int m, n, single, check = true, jacobi = LARGEST_JACOBI_SIDE;
     long long right, count;
     double tolerance = 0.0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO(ii)LLOpO|pd:bind_batched_simd", ARGUMENT_NAMES(members),
+    if (!PyArg_ParseTupleAndKeywords(arguments, named, "OO(ii)LLOpO|pdi:bind_batched_simd", ARGUMENT_NAMES(members),
                                      &name, &type_name, &m, &n, &right, &count, &results, &single, &fallback, &check,
-                                     &tolerance))
+                                     &tolerance, &jacobi))
         return NULL;
     const int routine = routine_read(name), type = routine < 0 ? -1 : element_type_read(type_name);
     if (type < 0) return NULL;
-    const LaneProblem problem = {m, n, right, type == F32 || type == C32, check, tolerance, false};
+    const LaneProblem problem = {m, n, right, type == F32 || type == C32, check, tolerance, false, jacobi};
     const bool any_size = goes_along_columns((Routine)routine, &problem);
     if (type > C64 || m < 1 || n < 1 || ((m > LARGEST_SIDE || n > LARGEST_SIDE) && !any_size) || right < 0 ||
         right > MOST_RIGHT_SIDES || count < 1 || (m != n && !is_rectangular((Routine)routine)) ||
-        (is_matrix_function((Routine)routine) && m > LARGEST_MASKED_SIDE) ||
+        (is_matrix_function((Routine)routine) && m > LARGEST_MASKED_SIDE) || jacobi < LARGEST_CONSTANT_SIDE ||
+        jacobi > LARGEST_JACOBI_SIDE ||
         (routine == LSTSQ && (smaller(m, n) > LARGEST_JACOBI_SIDE || right < 1 || right > RIGHT_AT_ONCE)))
         return PyErr_Format(PyExc_ValueError, "%S: no lanes for %d x %d matrices of %S", name, m, n, type_name);
     BatchedPlan *plan = calloc(1, sizeof *plan);

@@ -28,6 +28,8 @@ typedef struct {
     bool check;        /* substitutions look at elements that are not finite, and zeros on the diagonal, again, too */
     double tolerance;  /* of LSTSQ: values count above this part of the largest one */
     bool streams;      /* results are written past the caches, as far as they are whole lines */
+    int jacobi_side;   /* of the shorter side: up to it EIGH and SVD turn pairs of rows or columns, at most
+                          LARGEST_JACOBI_SIDE; else they go to diagonals first */
 } LaneProblem;
 
 /* The numbers of one group that routines need room for, of matrices whose longer side this is. */
@@ -85,6 +87,12 @@ static inline bool is_rectangular(Routine routine) {
     return routine == QR || routine == SVD || routine == SVDVALS || routine == LSTSQ;
 }
 
+/* Whether EIGH and SVD go to diagonals. */
+static inline bool is_reduced(const LaneProblem *problem) {
+    const int m = problem->rows, n = problem->columns, shorter = m < n ? m : n, longer = m < n ? n : m;
+    return shorter > problem->jacobi_side || longer > LARGEST_JACOBI_SIDE;
+}
+
 /* Numbers of room for one group; none where the routine brings its own. */
 static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     const int m = problem->rows, n = problem->columns, side = m > n ? m : n, shorter = m < n ? m : n;
@@ -107,9 +115,9 @@ static inline Index lane_room(Routine routine, const LaneProblem *problem) {
     case SLOGDET: return side > LARGEST_MASKED_SIDE ? LU_LARGE_ROOM(side, 0) : DET_ROOM(side);
     case QR: return (side > LARGEST_PAIRED_SIDE ? 1 : AT_ONCE) * QR_ROOM(side);
     case EIGVALSH:
-    case EIGH: return side > LARGEST_JACOBI_SIDE ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side) + PLACES_ROOM(side);
+    case EIGH: return is_reduced(problem) ? EIGH_LARGE_ROOM(side) : EIGH_ROOM(side) + PLACES_ROOM(side);
     case SVDVALS:
-    case SVD: return side > LARGEST_JACOBI_SIDE ? SVD_LARGE_ROOM(side) : SVD_ROOM(side) + PLACES_ROOM(side);
+    case SVD: return is_reduced(problem) ? SVD_LARGE_ROOM(side) : SVD_ROOM(side) + PLACES_ROOM(side);
     case LSTSQ: return LSTSQ_ROOM(side, shorter, problem->right) + PLACES_ROOM(shorter);
     default: return (side > LARGEST_PAIRED_SIDE ? 1 : AT_ONCE) * CHOLESKY_ROOM(side);
     }
@@ -126,8 +134,8 @@ static inline bool is_taken_alone(Routine routine, const LaneProblem *problem) {
     if (is_substitution(routine)) return may_go_along_columns(routine, problem);
     if (routine == CHOLESKY || routine == QR) return longer > LARGEST_CONSTANT_SIDE;
     if (!is_iterating(routine)) return true;
-    const int side = routine == LSTSQ ? shorter : longer;
-    return side > LARGEST_CONSTANT_SIDE && side <= LARGEST_JACOBI_SIDE;
+    if (routine == LSTSQ) return shorter > LARGEST_CONSTANT_SIDE && shorter <= LARGEST_JACOBI_SIDE;
+    return longer > LARGEST_CONSTANT_SIDE && !is_reduced(problem);
 }
 
 /* The same for one elimination, where lanes are so many rows. */

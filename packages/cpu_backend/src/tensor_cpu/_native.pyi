@@ -119,6 +119,7 @@ def bind_batched_simd(
     fallback: Callable[..., Any],
     check: bool = True,
     tolerance: float = 0.0,
+    jacobi: int = 16,
 ) -> Kernel: ...
 
 Kernel = Callable[..., Any]

@@ -5,17 +5,12 @@
  */
 #include "linalg/diagonals.h"
 
+#include "linalg/simd/implicit_qr.h"
 #include "linalg/simd/lane.h"
 
 #include <string.h>
 
-enum { MOST_SWEEPS_A_VALUE = 30, ROWS_AT_ONCE = 4 };
-
-static const double ROUNDING_UNIT = 0x1p-53;
-static const double NO_ROTATION = 0x1p-900;   /* a square of elements that are zero beside the others, of about 1 */
-static const double NO_LINK = 0x1p-440;       /* the square of one beside the diagonal that is */
-static const double NEGLIGIBLE = 8 * 0x1p-53; /* of a singular value */
-static const double SPREAD = 128.0;           /* times rows: how far apart values may be where a block is shifted */
+enum { ROWS_AT_ONCE = 4 };
 
 typedef struct {
     double cosine, sine;
@@ -75,7 +70,7 @@ static void drop_terms(const double *d, double *e, double *inverse, Index n) {
     inverse[0] = 1.0 / fabs(d[0]);
     for (Index i = 0; i + 1 < n; i++) {
         const double part = fabs(e[i]) * inverse[i];
-        const bool matters = part > NEGLIGIBLE && e[i] * e[i] > NO_LINK;
+        const bool matters = part > NEGLIGIBLE_TERM && e[i] * e[i] > NO_LINK;
         if (!matters) e[i] = 0.0;
         inverse[i + 1] = (matters ? 1.0 + part : 1.0) / fabs(d[i + 1]);
     }
@@ -122,7 +117,7 @@ static void singular_sweep(double *d, double *e, Index n, Index first, Index las
     }
     const double top = d[first], shift = smaller_value(d[last - 1], e[last - 1], d[last]);
     const double ratio = top == 0.0 ? 0.0 : shift / top;
-    if (!(ratio * ratio > ROUNDING_UNIT) || !(SPREAD * (double)n > largest * largest_inverse)) {
+    if (!(ratio * ratio > ROUNDING_UNIT) || !(SHIFTED_SPREAD * (double)n > largest * largest_inverse)) {
         plain_sweep(d, e, first, last, right, left);
         return;
     }

@@ -8,9 +8,6 @@
  * the norm of the matrix, as LAPACK's is; where columns are graded, large ones first, of each singular value.
  */
 
-static const double NEGLIGIBLE = 8 * 0x1p-53; /* of a singular value */
-static const double SPREAD = 128.0;           /* times rows: how far apart values may be where a block is shifted */
-
 /* Vectors of the last pair of reflections: v yᵀ + x uᴴ is yet to be subtracted from the matrix. */
 typedef struct {
     Number *v, *y, *x, *u; /* v and x by rows, y and u by columns */
@@ -107,7 +104,7 @@ INLINE void drop_terms(const Lane *d, Lane *e, Lane *inverse, int from, int to) 
     inverse[from] = pick(kept, inverse[from], 1.0 / size_of(d[from]));
     for (int i = from; i < to; i++) {
         const Lane part = size_of(e[i]) * inverse[i];
-        const Mask matters = greater(part, broadcast(NEGLIGIBLE)) & greater(e[i] * e[i], broadcast(NO_LINK));
+        const Mask matters = greater(part, broadcast(NEGLIGIBLE_TERM)) & greater(e[i] * e[i], broadcast(NO_LINK));
         e[i] = pick(matters, e[i], broadcast(0.0));
         inverse[i + 1] = pick(matters, 1.0 + part, broadcast(1.0)) / size_of(d[i + 1]);
     }
@@ -132,7 +129,7 @@ INLINE void bidiagonal_sweep(Lane *d, Lane *e, Window window, const Lane *invers
     Lane shift = smaller_value(above, link, below);
     const Lane ratio = shift / pick(equal(top, broadcast(0.0)), broadcast(1.0), top);
     const Mask plain = complement(greater(ratio * ratio, broadcast(ROUNDING_UNIT))) |
-                       complement(greater(broadcast(SPREAD * n), largest * largest_inverse)) |
+                       complement(greater(broadcast(SHIFTED_SPREAD * n), largest * largest_inverse)) |
                        equal(top, broadcast(0.0));
     Lane f = pick(plain, top, (size_of(top) - shift) * (with_sign(broadcast(1.0), top) + ratio));
     Lane g = broadcast(0.0), left_cosine = broadcast(1.0), left_sine = broadcast(0.0);
@@ -223,7 +220,7 @@ static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, cons
     const int n = wide ? rows : columns, m = wide ? columns : rows;
     const Index bytes = matrix_bytes(problem, rows, columns), u_bytes = matrix_bytes(problem, rows, n);
     const Index s_bytes = matrix_bytes(problem, n, 1) / PARTS, vh_bytes = matrix_bytes(problem, n, columns);
-    const Index stride = padded(m), short_stride = padded(n), area = (n | 1) * (Index)(m | 1); /* either way round */
+    const Index stride = m | 1, short_stride = n | 1, row_stride = rows | 1, area = stride * short_stride;
     Number *const a = room, *const other = a + area, *const right = other + area, *const v = right + n * short_stride;
     Number *const tau = v + n * short_stride, *const work = tau + 2 * n;
     Lane *const d = (Lane *)(work + 3 * m + 4 * n), *const e = d + n, *const sorted = e + n, *const signs = sorted + n;
@@ -257,9 +254,9 @@ static __attribute__((noinline)) bool svd_large(const LaneProblem *problem, cons
         store_lanes(results[vectors ? 1 : 0] + group * LANES * s_bytes, sorted, s_bytes, n, problem->narrow);
         if (!vectors) continue;
         char *const u_to = results[0] + group * LANES * u_bytes, *const vh_to = results[2] + group * LANES * vh_bytes;
-        transpose_numbers(other, padded(rows), wide ? right : a, short_stride, n, rows);
-        drop_signs_of_zeros(other, n * padded(rows));
-        place_columns(problem, u_to, u_bytes, other, padded(rows), rows, n, place, (char *)work);
+        transpose_numbers(other, row_stride, wide ? right : a, short_stride, n, rows);
+        drop_signs_of_zeros(other, n * row_stride);
+        place_columns(problem, u_to, u_bytes, other, row_stride, rows, n, place, (char *)work);
         store_adjoint(problem, vh_to, vh_bytes, wide ? a : right, short_stride, columns, n, signs, place, work);
     }
     return !any(bad);

@@ -313,7 +313,7 @@ INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, c
 
 INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                         Number *room, int n) {
-    if (n > LARGEST_JACOBI_SIDE) return eigh_large(problem, operands, results, groups, room, true);
+    if (is_reduced(problem)) return eigh_large(problem, operands, results, groups, room, true);
     return eigh_each(problem, operands, results, groups, room, n, false);
 }
 
@@ -341,7 +341,7 @@ INLINE bool eigvalsh_each(const LaneProblem *problem, const char *const *operand
 
 INLINE bool eigvalsh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                             Number *room, int n) {
-    if (n > LARGEST_JACOBI_SIDE) return eigh_large(problem, operands, results, groups, room, false);
+    if (is_reduced(problem)) return eigh_large(problem, operands, results, groups, room, false);
     return eigvalsh_each(problem, operands, results, groups, room, n, false);
 }
 

@@ -267,8 +267,7 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
 
 INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int m, int n) {
-    if (m > LARGEST_JACOBI_SIDE || n > LARGEST_JACOBI_SIDE)
-        return svd_large(problem, operands, results, groups, room, true);
+    if (is_reduced(problem)) return svd_large(problem, operands, results, groups, room, true);
     return svd_each(problem, operands, results, groups, room, m, n, false);
 }
 
@@ -307,8 +306,7 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
 
 INLINE bool svdvals_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                            Number *room, int m, int n) {
-    if (m > LARGEST_JACOBI_SIDE || n > LARGEST_JACOBI_SIDE)
-        return svd_large(problem, operands, results, groups, room, false);
+    if (is_reduced(problem)) return svd_large(problem, operands, results, groups, room, false);
     return svdvals_each(problem, operands, results, groups, room, m, n, false);
 }
 

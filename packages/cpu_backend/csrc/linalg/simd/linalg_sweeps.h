@@ -6,6 +6,8 @@
  * it, rotations are the identity.
  */
 
+#include "linalg/simd/implicit_qr.h"
+
 enum { SWEEPS_AT_ONCE = 4 }; /* rotations kept; their memory is that of so many times two rows */
 
 typedef struct {
@@ -16,13 +18,6 @@ typedef struct {
     int from, to;             /* the columns that any lane rotates */
     PlaneRotation *rotations; /* of columns j and j + 1 at j */
 } Sweep;
-
-enum { MOST_SWEEPS_A_VALUE = 30 };
-
-static const double ROUNDING_UNIT = 0x1p-53;
-
-static const double NO_ROTATION = 0x1p-900; /* a square of elements that are zero beside the others, of about 1 */
-static const double NO_LINK = 0x1p-440;     /* the square of one off the diagonal that is */
 
 /* The rotation with c f + s g = r and c g - s f = 0, in the lanes of the mask; the identity elsewhere. */
 INLINE PlaneRotation plane_rotation(Lane f, Lane g, Mask active, Lane *r) {

@@ -146,7 +146,7 @@ static __attribute__((noinline)) bool eigh_large(const LaneProblem *problem, con
                                                  char *const *results, Index groups, Number *room, bool vectors) {
     const int n = problem->rows;
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
-    const Index stride = padded(n);
+    const Index stride = n | 1;
     Number *const a = room, *const z = a + n * stride, *const tau = z + n * stride, *const work = tau + n;
     Lane *const d = (Lane *)(work + 3 * n), *const e = d + n, *const sorted = e + n;
     PlaneRotation *const kept = (PlaneRotation *)(sorted + n);

@@ -72,7 +72,7 @@ def expm_multiply(
         v: any shape, of which the last ``batch_rank`` axes count independent vectors.
         t: a number, complex where it is a time of quantum mechanics: -1j * time.
         hermitian: whether A is; of a map that is not, the result is then wrong.
-        tol: the estimated errors of all parts add up to at most ``tol`` times a norm, of each part the larger of those
+        tol: what all parts lose adds up to at most ``tol`` times a norm, of each part the larger of those
             before and after it; None for the dtype's rounding unit to the power 3/4. Less than what rounding of t A
             does, some units times |t| |A|, means that.
         maxiter: products with A at most.
@@ -82,7 +82,9 @@ def expm_multiply(
 
     Returns:
         x as ``v``, complex where ``v``, A or ``t`` is; whether all the time was gone through; the number of products;
-        the estimated errors [B...]; which share of ``t`` was reached; and whether Ctrl-C stopped it.
+        the estimated errors [B...], in which a part of the time counts with what it loses, and with a rounding unit of
+        t A times the square of the norm of exp(t A / 2), large where A is far from normal; which share of ``t`` was
+        reached; and whether Ctrl-C stopped it.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
@@ -153,6 +155,12 @@ class _Small:
         found = _exponential(whole_matrix)
         return found[:m, 0], found[:m, m]
 
+    def rounded(self, t: complex, /) -> tr.Tensor:
+        """How many rounding units exp(t H) may be off [C...]: |t H| of them, each grown by |exp(t H / 2)|²."""
+        half = tr.abs(_exponential(tr.multiply(self._h, 0.5 * t)))
+        growth = tr.multiply(tr.max(tr.sum(half, axis=0), axis=0), tr.max(tr.sum(half, axis=1), axis=0))
+        return tr.multiply(growth, tr.max(tr.sum(tr.abs(tr.multiply(self._h, t)), axis=0), axis=0))
+
 
 class _HermitianSmall(_Small):
     """The same by eigenvalues, which are found once."""
@@ -170,6 +178,11 @@ class _HermitianSmall(_Small):
         phi = tr.where(there, tr.divide(less_one, tr.where(there, z, 1.0)), 1.0)
         exponential, phi = (tr.multiply(one, self._first) for one in (tr.exp(z), phi))
         return matvec(self._vectors, exponential), matvec(self._vectors, phi)
+
+    def rounded(self, t: complex, /) -> tr.Tensor:
+        """As above."""
+        z = tr.multiply(self._values, t)
+        return tr.multiply(tr.max(tr.abs(tr.exp(z)), axis=0), tr.max(tr.abs(z), axis=0))
 
 
 def _exponential(a: tr.Tensor) -> tr.Tensor:
@@ -241,8 +254,9 @@ def _grown(
                 if part.excess > 1:
                     return None
             if part.excess <= 1:
+                rounded = tr.multiply(small.rounded(t * part.step), unit_of(part.lost.dtype))
                 whole_part = basis.combined(tr.multiply(part.coefficients, length))
-                return part.step, tr.multiply(part.lost, length), whole_part
+                return part.step, tr.multiply(tr.add(part.lost, rounded), length), whole_part
         basis.set(count, over(rest, beta))
         w = apply(basis[count])
         scale = tr.maximum(scale, tr.norm(w, axis=0))

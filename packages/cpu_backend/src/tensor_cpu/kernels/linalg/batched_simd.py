@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_core.dtypes import FLOATING
+from tensor_core.dtypes import C32, FLOATING, DType
 from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.linalg import drivers, least_squares
@@ -41,6 +41,11 @@ _LONGEST: Final = 64
 
 _SMALL: Final = 16
 """Rows or columns up to which a group of matrices stays in the first-level cache."""
+
+_ROTATED: Final[Mapping[DType, int]] = {C32: 12}
+"""Rows or columns, of the shorter side, up to which singular values and eigenvalues are found by rotations, where those
+are fewer than ``_SMALL``. Beyond, two diagonals take less time. Values that are small beside the norm may have fewer
+digits then; of C32, which is computed in C64, those down to 2⁻²⁹ of the largest have all of theirs in any case."""
 
 _ALONE: Final = ("cholesky", "qr")
 """Done here for every number of matrices, one by one where they do not fill the lanes: with the same bits. Rotations of
@@ -105,6 +110,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         count=count,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         single=not isinstance(result, tuple),
+        jacobi=_SMALL if driver == "jacobi" else _ROTATED.get(a.dtype, _SMALL),
     )
     behind = numpys
     if name in _ELIMINATIONS:
