@@ -17,6 +17,7 @@ from tensor_linalg.iterative.operators import (
     levelled,
     over,
     parted,
+    raising,
     share,
     times,
     unsolved,
@@ -66,7 +67,10 @@ def lsmr(
     back = adjoint_of("lsmr", a, adjoint)
     u = flat(b, core, batch)
     length = tr.norm(u, axis=0)
-    u = over(u, length)  # from here on b has norm 1, so that its size meets no squares
+    lift_b = raising(length)
+    drop = None if lift_b is None else tr.divide(1.0, lift_b)
+    length = times(length, lift_b)
+    u = over(times(u, lift_b), length)  # from here on b has norm 1, so that its size meets no squares
     domain, v = _first_image(back, u, core, batch)
     apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
     lift = levelled(v, u)  # A times that, with x divided by it, is what is iterated
@@ -89,7 +93,7 @@ def lsmr(
             if active is None:
                 converged = True
                 break
-            if stop.reached(apply.products, tr.abs(zeta_bar), batch, scale):
+            if stop.reached(apply.products, tr.abs(zeta_bar), batch, times(scale, drop)):
                 break
             u = tr.subtract(times(apply(v), lift), tr.multiply(alpha, u))
             beta = tr.norm(u, axis=0)
@@ -118,9 +122,9 @@ def lsmr(
     except KeyboardInterrupt:
         if not apply.products:
             raise
-        interrupted = True
-    residuals = tr.multiply(tr.abs(zeta_bar), scale).reshape(batch)
-    x = times(tr.multiply(x, length), lift).reshape((*domain, *batch))
+        converged, interrupted = False, True
+    residuals = times(tr.multiply(tr.abs(zeta_bar), scale), drop).reshape(batch)
+    x = times(times(tr.multiply(x, length), lift), drop).reshape((*domain, *batch))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 
