@@ -38,8 +38,8 @@ class LinearMap:
         self.target = domain if target is None else target
         self.products = 0
         require_operator(operation, a)
+        # That of a matrix, or of a function's image; None before the first.
         self.dtype: tr.DType | None = a.dtype if isinstance(a, tr.Tensor) else None
-        """That of a matrix, or of a function's image; None before the first."""
         self._apply = self._of_matrix(a) if isinstance(a, tr.Tensor) else self._of_function(a)
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
