@@ -239,6 +239,39 @@ def test_an_exponential_beyond_the_range_is_an_error(hermitian: bool) -> None:
         tl.expm_multiply(a, tr.ones(2), 200.0, hermitian=hermitian)
 
 
+@pytest.mark.parametrize("hermitian", [True, False])
+@pytest.mark.parametrize("t", [2.0**70, 1e300])
+def test_a_time_of_which_no_part_is_short_enough_is_refused(hermitian: bool, t: float) -> None:
+    a = tr.tensor(np.diag(np.arange(1.0, 6.0)))
+    with pytest.raises(ArgumentError, match=r"expm_multiply: t times the operator has a norm of .* at most 4\.5e\+15"):
+        tl.expm_multiply(a, tr.ones(5), t, hermitian=hermitian)
+
+
+@pytest.mark.parametrize("hermitian", [True, False])
+@pytest.mark.parametrize("t", [1e16j, 1e17j, 1e14j, 1j])
+def test_an_exponential_has_converged_only_where_its_errors_leave_a_digit(hermitian: bool, t: complex) -> None:
+    d = np.arange(1.0, 6.0)
+    found = tl.expm_multiply(tr.tensor(np.diag(d)), tr.ones(5), t, hermitian=hermitian)
+    assert found.reached == 1 and found.converged == (abs(t) < 1e15)
+    errors, missed = float(found.errors), np.linalg.norm(found.x.to_numpy() - np.exp(t * d))
+    assert missed <= errors + 1e-14 and found.converged == (errors <= max(5**0.5, float(tr.norm(found.x))))
+
+
+def test_the_dtype_of_an_exponential_is_that_of_vectors_and_map_however_far_it_came() -> None:
+    a = tr.tensor([[2.0, 1j], [-1j, 3.0]]) * 1e4
+    v = tr.ones(2, dtype="F32")
+    for operator in (a, lambda x: tl.matvec(a, x)):
+        stopped = tl.expm_multiply(operator, v, maxiter=1, basis=2)
+        assert stopped.x.dtype is tr.C64 and not stopped.converged
+    assert tl.expm_multiply(a, tr.zeros((2, 0)), batch_rank=1).x.dtype is tr.C64
+
+
+def test_a_subnormal_vector_is_moved_as_any_other() -> None:
+    a, v = tr.tensor([[2.0, 1j], [-1j, 3.0]]), tr.tensor([1.0, 1j])
+    found = tl.expm_multiply(a, v * 2.0**-1040, 0.5).x.to_numpy() * 2.0**1000 * 2.0**40
+    np.testing.assert_allclose(found, tl.expm_multiply(a, v, 0.5).x.to_numpy(), rtol=1e-9)
+
+
 def answering(value: Any) -> Callable[[tl.Progress], Any]:
     return lambda progress: value
 
