@@ -359,6 +359,14 @@ def test_minimal_residuals_of_random_singular_maps_are_told_truly(seed: int) -> 
         assert float(found.residuals) == pytest.approx(missed, rel=1e-2)
 
 
+def test_an_x_that_only_rounding_makes_better_is_not_taken() -> None:
+    q = np.linalg.qr(np.random.default_rng(24).standard_normal((5, 5)))[0]
+    a = (q * [0.0, 1.0, 2.0, 3.0, 4.0]) @ q.T
+    found = tl.minres(tr.asarray(a), tr.ones(5))
+    assert not found.converged and abs(found.x.to_numpy()).max() < 1e6
+    assert float(found.residuals) >= 0.999 * abs(q[:, 0].sum())  # what of b no image has
+
+
 def test_the_first_residual_of_a_shifted_system_is_computed_in_its_own_precision() -> None:
     a, b, shift = np.array([[2.0, 1.0], [1.0, -3.0]]), np.array([1.0, 2.0]), 0.3
     start = tr.tensor([0.1, 0.7], dtype="F32")

@@ -121,10 +121,13 @@ def minres(
             # A is singular, or nearly, and rounding may have hidden it.
             both = [tr.add(start, times(tr.multiply(one, scale), lift)) for one in (x, before[0])]
             true, earlier = (tr.divide(tr.norm(tr.subtract(right, apply(one)), axis=0), scale) for one in both)
-            better = doubtful & ~(true <= earlier)
+            # What rounding does to the product with a large x is no progress.
+            rounded = tr.multiply(tr.multiply(norm, tr.norm(x, axis=0)), unit_of(r.dtype))
+            better = doubtful & ~(tr.add(true, rounded) <= earlier)
             true = tr.where(better, earlier, true)
             wrong = doubtful & (true > tr.multiply(tr.maximum(residuals, bound), 10.0))
-            found = tr.where(better, before[0], x), tr.where(wrong | better, true, residuals)
+            told = doubtful & (wrong | better | (residuals > bound))
+            found = tr.where(better, before[0], x), tr.where(told, true, residuals)
             converged = converged and not tr.any(wrong)
             (x, residuals), before = found, None
     except KeyboardInterrupt:
