@@ -77,6 +77,7 @@ def cg(
     norm = tr.multiply(length, 0.0)  # of A, at least
     lift: tr.Tensor | None = None  # A times that is iterated
     steps, converged, interrupted = 0, False, False
+    told_scale = tr.multiply(scale, drop)
     try:
         z = r if precondition is None else precondition(r)
         z_lift = None if precondition is None else levelled(z, r)
@@ -88,7 +89,7 @@ def cg(
             if active is None:
                 converged = True
                 break
-            if stop.reached(apply.products, residuals, batch, times(scale, drop)):
+            if stop.reached(apply.products, residuals, batch, told_scale):
                 break
             q = apply(p)
             if not steps:
@@ -114,8 +115,8 @@ def cg(
         if not apply.products:
             raise
         converged, interrupted = False, True
-    residuals = times(tr.multiply(tr.norm(r, axis=0), scale), drop).reshape(batch)
-    x = times(tr.add(start, times(tr.multiply(x, scale), lift)), drop).reshape(b.shape)
+    residuals = tr.multiply(tr.multiply(tr.norm(r, axis=0), scale), drop).reshape(batch)
+    x = tr.multiply(tr.add(start, times(tr.multiply(x, scale), lift)), drop).reshape(b.shape)
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

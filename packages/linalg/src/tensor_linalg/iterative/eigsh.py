@@ -13,7 +13,7 @@ from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, raising, require_operator, times
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, raising, require_operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
 from tensor_linalg.operands import number, require_regular, seed_of
 from tensor_linalg.solving.factored import lu_solve
@@ -188,7 +188,7 @@ def start_vector(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: in
             operation=operation,
         )
     vectors = flat(given, core, batch)
-    return Start(times(vectors, raising(tr.norm(vectors, axis=0))), core, batch)
+    return Start(tr.multiply(vectors, raising(tr.norm(vectors, axis=0))), core, batch)
 
 
 def _start(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: int) -> tr.Tensor:

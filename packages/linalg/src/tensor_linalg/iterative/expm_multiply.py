@@ -9,7 +9,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted, raising, times
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted, raising
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.operands import number, plain, require_finite, unit_of
 from tensor_linalg.products import matmul, matvec, mH
@@ -234,7 +234,7 @@ def _grown(
     """One space: the share of t it goes through, what is lost, and the vectors there; None where it is too small."""
     length = tr.norm(x, axis=0)
     lift = raising(length)
-    first = over(times(x, lift), times(length, lift))
+    first = over(tr.multiply(x, lift), tr.multiply(length, lift))
     w = apply(first)
     like = tr.add(tr.multiply(w, 0.0), tr.multiply(first, 0.0))
     basis = Basis(like, size + 1)

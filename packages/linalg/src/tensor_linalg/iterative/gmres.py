@@ -15,7 +15,6 @@ from tensor_linalg.iterative.operators import (
     parted,
     share,
     started,
-    times,
     unsolved,
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
@@ -86,7 +85,7 @@ def gmres(
             raise
         interrupted = True
     converged = not interrupted and bool(tr.all(residuals <= bound))
-    x, residuals = times(x, drop).reshape(b.shape), times(residuals, drop).reshape(batch)
+    x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 
@@ -105,7 +104,7 @@ def _cycle(
     size: int,
     stop: Stop,
     batch: tuple[int, ...],
-    drop: tr.Tensor | None,
+    drop: tr.Tensor,
 ) -> _Cycle:
     """The best change of x within one Krylov space; columns that have converged contribute nothing."""
     start = tr.norm(r, axis=0)
@@ -142,7 +141,7 @@ def _cycle(
             count += 1
             residuals = tr.where(active & there, tr.divide(start, tr.sqrt(square)), 0.0)
             active = residuals > bound
-            asked = stop.reached(apply.products, times(residuals, drop), batch)
+            asked = stop.reached(apply.products, residuals, batch, drop)
             if asked or count == size or not tr.any(active):
                 break
             v = basis[count]

@@ -68,9 +68,9 @@ def lsmr(
     u = flat(b, core, batch)
     length = tr.norm(u, axis=0)
     lift_b = raising(length)
-    drop = None if lift_b is None else tr.divide(1.0, lift_b)
-    length = times(length, lift_b)
-    u = over(times(u, lift_b), length)  # from here on b has norm 1, so that its size meets no squares
+    drop = tr.divide(1.0, lift_b)
+    length = tr.multiply(length, lift_b)
+    u = over(tr.multiply(u, lift_b), length)  # from here on b has norm 1, so that its size meets no squares
     domain, v = _first_image(back, u, core, batch)
     apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
     lift = levelled(v, u)  # A times that, with x divided by it, is what is iterated
@@ -87,13 +87,14 @@ def lsmr(
     scale = length if lift is None else tr.divide(length, lift)
     divisor = divisor_bar = cos_bar = tr.add(sin_bar, 1.0)
     converged = interrupted = False
+    told_scale = tr.multiply(scale, drop)
     try:
         while True:
             active = unsolved("lsmr", tr.abs(zeta_bar), bound, batch)
             if active is None:
                 converged = True
                 break
-            if stop.reached(apply.products, tr.abs(zeta_bar), batch, times(scale, drop)):
+            if stop.reached(apply.products, tr.abs(zeta_bar), batch, told_scale):
                 break
             u = tr.subtract(times(apply(v), lift), tr.multiply(alpha, u))
             beta = tr.norm(u, axis=0)
@@ -123,8 +124,8 @@ def lsmr(
         if not apply.products:
             raise
         converged, interrupted = False, True
-    residuals = times(tr.multiply(tr.abs(zeta_bar), scale), drop).reshape(batch)
-    x = times(times(tr.multiply(x, length), lift), drop).reshape((*domain, *batch))
+    residuals = tr.multiply(tr.multiply(tr.abs(zeta_bar), scale), drop).reshape(batch)
+    x = tr.multiply(times(tr.multiply(x, length), lift), drop).reshape((*domain, *batch))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

@@ -82,6 +82,7 @@ def minres(
     ended: tr.Tensor = residuals < 0  # the space can grow no more, and A is singular on it
     doubtful = ended  # or perhaps is
     converged = interrupted = False
+    told_scale = tr.multiply(scale, drop)
     try:
         while True:
             active = unsolved("minres", residuals, bound, batch, ended)
@@ -89,7 +90,7 @@ def minres(
                 converged = bool(tr.all(residuals <= bound))  # not where the space has ended before
                 break
             kept = 0 if before is None else 2  # products for the last look
-            if stop.reached(given.products, residuals, batch, times(scale, drop), kept):
+            if stop.reached(given.products, residuals, batch, told_scale, kept):
                 break
             y = apply(v)
             if v_before is nothing:
@@ -137,6 +138,6 @@ def minres(
     if before is not None:  # nobody has looked at what came after
         x, residuals = (tr.where(doubtful, old, new) for old, new in zip(before, (x, residuals), strict=True))
     converged = converged and before is None and not interrupted
-    x = times(tr.add(start, times(tr.multiply(x, scale), lift)), drop).reshape(b.shape)
-    residuals = times(tr.multiply(residuals, scale), drop).reshape(batch)
+    x = tr.multiply(tr.add(start, times(tr.multiply(x, scale), lift)), drop).reshape(b.shape)
+    residuals = tr.multiply(tr.multiply(residuals, scale), drop).reshape(batch)
     return SolverResult(x, converged, given.products, residuals, interrupted)

@@ -221,8 +221,8 @@ class Started(NamedTuple):
     right: tr.Tensor
     x: tr.Tensor
     residual: tr.Tensor
-    drop: tr.Tensor | None
-    """What takes the power of two off again, for each column; None where there is none."""
+    drop: tr.Tensor
+    """What takes the power of two off again, for each column."""
 
 
 def started(
@@ -246,13 +246,13 @@ def started(
     right = flat(tr.convert(b, dtype), apply.domain, apply.batch)
     length = tr.norm(right, axis=0)
     lift = raising(length)
-    drop = None if lift is None else tr.divide(1.0, lift)
-    right = times(right, lift)
+    drop = tr.divide(1.0, lift)
+    right = tr.multiply(right, lift)
     if x0 is None:
         return Started(right, tr.zeros(right.shape, dtype=right.dtype, placement=right.placement), right, drop)
     x = flat(same_shape(apply, x0), apply.domain, apply.batch)
     # To a share of a norm that is 0 no iteration comes, but the solution is known.
-    x = times(tr.where(length == 0.0, 0.0, tr.convert(x, tr.promote(x.dtype, right.dtype))), lift)
+    x = tr.multiply(tr.where(length == 0.0, 0.0, tr.convert(x, tr.promote(x.dtype, right.dtype))), lift)
     image = apply(x)
     r = tr.subtract(right, tr.subtract(image, tr.multiply(x, shift)) if shift else image)
     return Started(right, tr.convert(x, r.dtype), r, drop)
@@ -302,21 +302,19 @@ def levelled(image: tr.Tensor, x: tr.Tensor, /) -> tr.Tensor | None:
     return tr.exp2(tr.where(far, tr.clip(tr.round(exponent), -most, most), 0.0))
 
 
-def raising(length: tr.Tensor, /) -> tr.Tensor | None:
-    """Powers of two that bring tiny lengths to where there are digits enough to divide by; None where none is tiny.
+def raising(length: tr.Tensor, /) -> tr.Tensor:
+    """Powers of two that bring tiny lengths to where there are digits enough to divide by; 1 for others.
 
     >>> raising(tr.tensor([1e-320, 1.0])).to_numpy().tolist() == [2.0**600, 1.0]
-    True
-    >>> raising(tr.tensor([0.0, 1.0])) is None
     True
     """
     most = 1000 if length.dtype is tr.F64 else 120
     tiny = (length > 0.0) & (length < 2.0 ** (-0.9 * most))
-    return tr.where(tiny, tr.full_like(length, 2.0 ** (0.6 * most)), 1.0) if tr.any(tiny) else None
+    return tr.where(tiny, tr.full_like(length, 2.0 ** (0.6 * most)), 1.0)
 
 
 def times(x: tr.Tensor, factor: tr.Tensor | None, /) -> tr.Tensor:
-    """The product with what :func:`levelled` or :func:`raising` gives.
+    """The product with what :func:`levelled` gives.
 
     >>> times(tr.ones((2,)), None).to_numpy().tolist()
     [1.0, 1.0]
