@@ -306,3 +306,22 @@ def test_blocks_that_nearly_fill_the_space_find_what_a_decomposition_finds(
     singular = tl.svds(a, start, **options)
     assert singular.converged
     np.testing.assert_allclose(singular.s.to_numpy(), np.linalg.svd(a.to_numpy())[1][:3], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [8, 30, 136])
+def test_images_of_a_block_that_nearly_agree_cost_no_orthogonality(seed: int) -> None:
+    d = np.r_[1e3 * np.ones(14), 1 + 0.1 * np.arange(15)]
+    found = tl.eigsh(tr.tensor(np.diag(d)), tr.normal((29, 2), seed=seed), k=9, batch_rank=1)
+    x, w = found.eigenvectors.to_numpy(), found.eigenvalues.to_numpy()
+    assert found.converged
+    np.testing.assert_allclose(w, d[14:23], atol=1e-10)
+    np.testing.assert_allclose(x.T @ x, np.eye(9), atol=1e-12)
+    assert np.linalg.norm(d[:, None] * x - x * w, axis=0).max() <= 2.0**-39.75 * 1e3
+
+
+@pytest.mark.parametrize("solve", [tl.eigsh, tl.eigs])
+def test_a_first_block_of_an_eigenspace_that_it_cannot_miss_is_not_the_whole_answer(solve: Any) -> None:
+    a = tr.tensor(np.diag([-2.0, -2.0, 3.0]))
+    for seed in range(60):
+        found = solve(a, tr.normal((3, 2), seed=seed), which="LM", batch_rank=1)
+        np.testing.assert_allclose(found.eigenvalues.to_numpy(), [3.0], atol=1e-12)

@@ -252,3 +252,45 @@ def test_a_function_needs_a_start_and_a_solver_for_its_shift() -> None:
         tl.eigsh(lambda x: x, tr.ones((3,)), sigma=1.0)
     with pytest.raises(ShapeError, match=r"for vectors of shape \(4,\)"):
         tl.eigsh(tr.eye(3), tr.ones((4,)))
+
+
+@pytest.mark.parametrize("multiplets", [True, False])
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize(("which", "first"), [("SA", 0), ("LA", 97), ("LM", 97)])
+@pytest.mark.parametrize("places", [[9], [9, 12], [50, 51, 52]])
+def test_a_start_within_an_invariant_space_does_not_bound_the_search(
+    places: list[int], which: str, first: int, k: int, multiplets: bool
+) -> None:
+    d, start = np.arange(1.0, 101.0), np.zeros(100)
+    start[places] = 1.0
+    a, x0 = tr.tensor(np.diag(d)), tr.tensor(start)
+    wanted = d[:k] if first == 0 else d[100 - k :]
+    found = tl.eigsh(a, x0, k=k, which=which, multiplets=multiplets)
+    assert found.converged
+    np.testing.assert_allclose(found.eigenvalues.to_numpy(), wanted, atol=1e-9)
+    general = tl.eigs(a, x0, k=k, which={"SA": "SR", "LA": "LR", "LM": "LM"}[which])
+    assert general.converged
+    np.testing.assert_allclose(np.sort(general.eigenvalues.to_numpy().real), wanted, atol=1e-8)
+    block = tr.stack([x0, tr.eye(100)[places[0]]], axis=1)
+    found = tl.eigsh(a, block, k=k, which=which, multiplets=multiplets)
+    np.testing.assert_allclose(found.eigenvalues.to_numpy(), wanted, atol=1e-9)
+    general = tl.eigs(a, block, k=k, which={"SA": "SR", "LA": "LR", "LM": "LM"}[which])
+    np.testing.assert_allclose(np.sort(general.eigenvalues.to_numpy().real), wanted, atol=1e-8)
+
+
+def test_a_copy_of_which_the_second_start_has_little_is_found() -> None:
+    d = [3.5, -3.0, -3.0, 1.5, 2.5, 3.5]
+    found = tl.eigsh(tr.tensor(np.diag(d)), tr.normal((6,), seed=35), k=2, which="LA")
+    np.testing.assert_allclose(found.eigenvalues.to_numpy(), [3.5, 3.5], atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["F64", "C64"])
+@pytest.mark.parametrize("shape", [(100,), (100, 2)])
+def test_a_start_of_subnormal_numbers_has_a_direction_like_any_other(shape: tuple[int, ...], dtype: str) -> None:
+    a = tr.tensor(np.diag(np.arange(1.0, 101.0)))
+    start = tr.normal(shape, seed=1, dtype=dtype) * 2.0**-1000 * 2.0**-60
+    found = tl.eigsh(a, start, which="LA")
+    assert found.converged
+    np.testing.assert_allclose(found.eigenvalues.to_numpy(), [100.0], atol=1e-10)
+    np.testing.assert_allclose(tl.eigs(a, start).eigenvalues.to_numpy(), [100.0], atol=1e-10)
+    np.testing.assert_allclose(tl.svds(a, start).s.to_numpy(), [100.0], atol=1e-10)

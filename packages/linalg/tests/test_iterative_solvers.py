@@ -329,3 +329,91 @@ def test_minimal_residuals_of_a_singular_map_do_not_run_away_and_are_told_truly(
     assert not found.converged
     assert missed[0] <= 2.0 * np.linalg.norm(b[:, 0]) and missed[1] <= 1e-11
     np.testing.assert_allclose(found.residuals.to_numpy(), missed, rtol=1e-3, atol=1e-11)
+
+
+def test_minimal_residuals_of_a_system_without_solution_keep_two_products_for_the_last_look() -> None:
+    n = 20
+    neumann = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    neumann[0, 0] = neumann[-1, -1] = 1
+    b = np.zeros(n)
+    b[0], b[n // 3] = 1, 0.5
+    for maxiter in (20, 21, 22, 50, 1000):
+        found = tl.minres(tr.asarray(neumann), tr.asarray(b), maxiter=maxiter)
+        x = found.x.to_numpy()
+        assert not found.converged and found.iterations <= maxiter and abs(x).max() < 1e3
+        missed = np.linalg.norm(b - neumann @ x)
+        assert missed <= np.linalg.norm(b) and float(found.residuals) == pytest.approx(missed, rel=1e-6)
+        assert missed >= 0.999 * abs(b.sum()) / n**0.5  # what of b no image has
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_minimal_residuals_of_random_singular_maps_are_told_truly(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    q = np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    a = (q * [0.0, *rng.standard_normal(5)]) @ q.T
+    a, b = a + a.T, rng.standard_normal(6)
+    for maxiter in (5, 6, 7, 8, 1000):
+        found = tl.minres(tr.asarray(a), tr.asarray(b), maxiter=maxiter)
+        missed = np.linalg.norm(b - a @ found.x.to_numpy())
+        assert not found.converged and missed <= 1.001 * np.linalg.norm(b)
+        assert float(found.residuals) == pytest.approx(missed, rel=1e-2)
+
+
+def test_an_x_that_only_rounding_makes_better_is_not_taken() -> None:
+    q = np.linalg.qr(np.random.default_rng(24).standard_normal((5, 5)))[0]
+    a = (q * [0.0, 1.0, 2.0, 3.0, 4.0]) @ q.T
+    found = tl.minres(tr.asarray(a), tr.ones(5))
+    assert not found.converged and abs(found.x.to_numpy()).max() < 1e6
+    assert float(found.residuals) >= 0.999 * abs(q[:, 0].sum())  # what of b no image has
+
+
+def test_the_first_residual_of_a_shifted_system_is_computed_in_its_own_precision() -> None:
+    a, b, shift = np.array([[2.0, 1.0], [1.0, -3.0]]), np.array([1.0, 2.0]), 0.3
+    start = tr.tensor([0.1, 0.7], dtype="F32")
+    found = tl.minres(tr.asarray(a), tr.asarray(b), start, shift=shift, tol=1e-14)
+    assert found.converged
+    assert np.linalg.norm(b - (a - shift * np.eye(2)) @ found.x.to_numpy()) <= 1e-14
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_the_dtype_of_a_solution_is_that_of_the_map_and_the_right_hand_side_whatever_their_values(name: str) -> None:
+    a = tr.tensor([[2.0, 1j], [-1j, 3.0]])
+    for b in (tr.zeros(2), tr.tensor([1.0, 0.0]), tr.zeros(2, dtype="F32")):
+        found = SOLVERS[name](a, b)
+        assert found.x.dtype is tr.C64 and found.residuals.dtype is tr.F64
+    if name != "lsmr":
+        zero = tr.zeros(2)
+        assert SOLVERS[name](tr.eye(2) * 2.0, zero, tr.ones(2, dtype="F32")).x.dtype is tr.F64
+        assert SOLVERS[name](tr.eye(2) * 2.0, zero, tr.ones(2, dtype="C32")).x.dtype is tr.C64
+    if name in ("cg", "gmres"):
+        assert SOLVERS[name](tr.eye(2), tr.zeros(2), preconditioner=tr.eye(2, dtype="C64")).x.dtype is tr.C64
+
+
+@pytest.mark.parametrize(
+    ("dtype", "power"), [("F64", -1030), ("F64", -1060), ("C64", -1030), ("C64", -1060), ("F32", -140), ("C32", -140)]
+)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_subnormal_right_hand_side_is_solved_to_its_own_digits(name: str, dtype: str, power: int) -> None:
+    """In the first of two columns, beside one of ordinary size."""
+    a = matrix("definite", 6, tr.F64)
+    half, near = 2.0 ** (power // 2), 1e-3 if dtype[1:] == "32" else 1e-7
+    wide = tr.normal((6, 2), seed=4, dtype="C64" if dtype[0] == "C" else "F64")
+    b = tr.cast(wide * tr.tensor([half, 1.0]) * tr.tensor([half, 1.0]), dtype)
+    seen: list[float] = []
+    options: dict[str, Any] = {"maxiter": 40, "callback": lambda told: seen.append(float(told.residuals[0]))}
+    found = SOLVERS[name](tr.cast(a, dtype), b, **options)
+    assert found.converged and found.iterations < 20
+    x, right = (one.to_numpy().astype(complex) * [1 / half, 1] * [1 / half, 1] for one in (found.x, b))
+    missed = abs(x - np.linalg.solve(a.to_numpy(), right)).max(axis=0)
+    quantum = 2.0 ** ((-149 if dtype[1:] == "32" else -1074) - power)
+    assert missed[0] <= near + 2 * quantum and missed[1] <= near
+    assert max(seen) <= 1e3 * half * half
+
+
+@pytest.mark.parametrize("name", ["cg", "minres", "gmres"])
+def test_a_start_that_is_no_tensor_is_named(name: str) -> None:
+    start: Any = np.ones(2)
+    with pytest.raises(ShapeError, match=rf"{name}: x0 is a ndarray; accepted: a tensor of shape \(2,\)"):
+        SOLVERS[name](tr.eye(2), tr.ones(2), start)
+    with pytest.raises(ShapeError, match=rf"{name}: x0 is of shape \(3,\); accepted: a tensor of shape \(2,\)"):
+        SOLVERS[name](tr.eye(2), tr.ones(2), tr.ones(3))

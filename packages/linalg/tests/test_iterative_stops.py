@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -236,6 +239,39 @@ def test_an_exponential_beyond_the_range_is_an_error(hermitian: bool) -> None:
         tl.expm_multiply(a, tr.ones(2), 200.0, hermitian=hermitian)
 
 
+@pytest.mark.parametrize("hermitian", [True, False])
+@pytest.mark.parametrize("t", [2.0**70, 1e300])
+def test_a_time_of_which_no_part_is_short_enough_is_refused(hermitian: bool, t: float) -> None:
+    a = tr.tensor(np.diag(np.arange(1.0, 6.0)))
+    with pytest.raises(ArgumentError, match=r"expm_multiply: t times the operator has a norm of .* at most 4\.5e\+15"):
+        tl.expm_multiply(a, tr.ones(5), t, hermitian=hermitian)
+
+
+@pytest.mark.parametrize("hermitian", [True, False])
+@pytest.mark.parametrize("t", [1e16j, 1e17j, 1e14j, 1j])
+def test_an_exponential_has_converged_only_where_its_errors_leave_a_digit(hermitian: bool, t: complex) -> None:
+    d = np.arange(1.0, 6.0)
+    found = tl.expm_multiply(tr.tensor(np.diag(d)), tr.ones(5), t, hermitian=hermitian)
+    assert found.reached == 1 and found.converged == (abs(t) < 1e15)
+    errors, missed = float(found.errors), np.linalg.norm(found.x.to_numpy() - np.exp(t * d))
+    assert missed <= errors + 1e-14 and found.converged == (errors <= max(5**0.5, float(tr.norm(found.x))))
+
+
+def test_the_dtype_of_an_exponential_is_that_of_vectors_and_map_however_far_it_came() -> None:
+    a = tr.tensor([[2.0, 1j], [-1j, 3.0]]) * 1e4
+    v = tr.ones(2, dtype="F32")
+    for operator in (a, lambda x: tl.matvec(a, x)):
+        stopped = tl.expm_multiply(operator, v, maxiter=1, basis=2)
+        assert stopped.x.dtype is tr.C64 and not stopped.converged
+    assert tl.expm_multiply(a, tr.zeros((2, 0)), batch_rank=1).x.dtype is tr.C64
+
+
+def test_a_subnormal_vector_is_moved_as_any_other() -> None:
+    a, v = tr.tensor([[2.0, 1j], [-1j, 3.0]]), tr.tensor([1.0, 1j])
+    found = tl.expm_multiply(a, v * 2.0**-1040, 0.5).x.to_numpy() * 2.0**1000 * 2.0**40
+    np.testing.assert_allclose(found, tl.expm_multiply(a, v, 0.5).x.to_numpy(), rtol=1e-9)
+
+
 def answering(value: Any) -> Callable[[tl.Progress], Any]:
     return lambda progress: value
 
@@ -253,3 +289,92 @@ def test_a_callback_that_answers_what_is_no_truth_value_is_refused(answer: Any) 
     for solver in (tl.cg, tl.eigsh):
         with pytest.raises(ArgumentError, match=rf"{solver.__name__}: the callback answered .*; accepted: None, False"):
             solver(A, B, callback=answering(answer))
+
+
+Line = tuple[str, int]
+
+
+class Interrupting:
+    """Ctrl-C at one line of the iterations' modules, when it has come so often; notes how often each comes."""
+
+    def __init__(self, line: Line | None = None, occurrence: int = 0) -> None:
+        self.seen: Counter[Line] = Counter()
+        self._line, self._occurrence = line, occurrence
+
+    def __enter__(self) -> Interrupting:
+        self._before = sys.gettrace()
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before)
+
+    def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
+        return self._looked if frame.f_globals.get("__name__", "").startswith("tensor_linalg.iterative.") else None
+
+    def _looked(self, frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            line = (frame.f_code.co_filename, frame.f_lineno)
+            self.seen[line] += 1
+            if line == self._line and self.seen[line] == self._occurrence:
+                raise KeyboardInterrupt
+        return self._looked
+
+
+GENERAL = tr.tensor(G)
+SMALL: dict[str, Callable[[], Any]] = {
+    "cg": lambda: tl.cg(A, BLOCK, maxiter=8),
+    "minres": lambda: tl.minres(A - 20.0 * tr.eye(N), BLOCK, maxiter=8),
+    "gmres": lambda: tl.gmres(A, BLOCK, restart=3, maxiter=8),
+    "lsmr": lambda: tl.lsmr(A, BLOCK, maxiter=8),
+    "eigsh": lambda: tl.eigsh(A, B, k=2, basis=7, tol=1e-3),
+    "eigsh, block": lambda: tl.eigsh(A, BLOCK, k=2, basis=9, batch_rank=1, tol=1e-3),
+    "eigs": lambda: tl.eigs(GENERAL, B, k=2, basis=7, tol=1e-2),
+    "eigs, block": lambda: tl.eigs(GENERAL, BLOCK, k=2, basis=11, batch_rank=1, tol=1e-2),
+    "eigs, from an eigenvector": lambda: tl.eigs(
+        tr.tensor(np.diag(np.arange(9.0))), tr.eye(9)[0], k=2, basis=6, tol=1e-2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_ctrl_c_at_any_line_leaves_residuals_that_belong_to_what_is_returned(name: str) -> None:
+    with Interrupting() as lines:
+        whole = SMALL[name]()
+    assert not whole.interrupted
+    matrices = {"minres": A - 20.0 * tr.eye(N), "eigs": GENERAL, "eigs, block": GENERAL}
+    m = tr.tensor(np.diag(np.arange(9.0))) if name.endswith("eigenvector") else matrices.get(name, A)
+    returned = 0
+    for line, count in lines.seen.items():
+        for occurrence in {count // 2 + 1, count}:
+            with Interrupting(line, occurrence):
+                try:
+                    found = SMALL[name]()
+                except KeyboardInterrupt:
+                    continue  # before there is anything to return, or after the search
+            assert found.interrupted and not found.converged, line
+            returned += 1
+            if name.startswith("eig"):
+                x, w = found.eigenvectors.to_numpy(), found.eigenvalues.to_numpy()
+                residuals = np.linalg.norm(m.to_numpy() @ x - x * w, axis=0)
+                np.testing.assert_allclose(np.linalg.norm(x, axis=0), 1, atol=1e-8, err_msg=str(line))
+            else:
+                residuals = BLOCK.to_numpy() - m.to_numpy() @ found.x.to_numpy()
+                residuals = np.linalg.norm(m.to_numpy() @ residuals if name == "lsmr" else residuals, axis=0)
+            np.testing.assert_allclose(found.residuals.to_numpy(), residuals, rtol=1e-5, atol=1e-8, err_msg=str(line))
+    assert returned > 20
+
+
+@pytest.mark.parametrize("function", [False, True])
+def test_more_singular_values_than_the_range_has_are_refused(function: bool) -> None:
+    a = tr.normal((2, 5), seed=1)
+    operator: Any = (lambda x: tl.matvec(a, x)) if function else a
+    options: dict[str, Any] = {"adjoint": lambda y: tl.matvec(a.T, y)} if function else {}
+    with pytest.raises(ArgumentError, match="svds: k is 4; accepted: 1 to 2, the extent of the range"):
+        tl.svds(operator, tr.ones(5), k=4, **options)
+    assert tl.svds(operator, tr.ones(5), k=2, **options).s.shape == (2,)
+
+
+def test_a_solver_without_its_shift_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"eigsh: solve= without sigma; accepted: both, or neither"):
+        tl.eigsh(A, B, solve=product)

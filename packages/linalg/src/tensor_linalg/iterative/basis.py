@@ -20,6 +20,33 @@ class Extension(NamedTuple):
     drawn: int
 
 
+class Changes:
+    """Changes of several things at once; one that Ctrl-C cut short is made again, from its beginning.
+
+    >>> changes, seen = Changes(), []
+    >>> changes.make(lambda: seen.append(1))
+    >>> changes.settle()
+    >>> seen
+    [1]
+    """
+
+    __slots__ = ("_pending",)
+
+    def __init__(self) -> None:
+        self._pending: Callable[[], None] | None = None
+
+    def make(self, change: Callable[[], None], /) -> None:
+        """Make a change, of which nothing that was done is wrong to do again."""
+        self._pending = change
+        change()
+        self._pending = None
+
+    def settle(self) -> None:
+        """Make the last one again if it was cut short."""
+        if self._pending is not None:
+            self.make(self._pending)
+
+
 class Basis:
     """Room for columns [n, size], or [n, size, C] for C bases side by side; the first ``count`` are in use.
 
@@ -113,9 +140,9 @@ class Basis:
         room = min(width, w.shape[0] - count)
         rest, h = self.orthogonalized(w, count)
         unit = unit_of(w.dtype)
-        lengths: list[float] = numbers(tr.norm(w, axis=0))
+        lengths: list[list[float]] = numbers(tr.stack([tr.norm(w, axis=0), tr.norm(rest, axis=0)], axis=1))
         found, rows = 0, list[list[complex]]()
-        for position, whole in enumerate(lengths):
+        for position, (whole, beyond) in enumerate(lengths):
             v, inside = rest[:, position], list[complex]()
             if found:
                 v, coefficients = self.orthogonalized(v, count + found, count)
@@ -126,7 +153,8 @@ class Basis:
             if found == room or length <= 10 * unit * max(whole, least):
                 continue
             v = tr.divide(v, length)
-            if length < unit**0.5 * whole:  # what rounding left of other directions has grown by the division
+            # What rounding left of other directions has grown by the division.
+            if length < max(0.5 * beyond, unit**0.5 * whole):
                 v = self.orthonormal(v, count + found)
             self.set(count + found, v)
             rows.append([0.0] * len(lengths))

@@ -46,17 +46,17 @@ class BlockLanczos(Lanczos):
     def _grow(self) -> None:
         """One product with a block, and the next one."""
         j, start = self._count, len(self._locked)
-        self._held = min(self._width, self._extent - j)
-        stop = j + self._held
+        held = min(self._width, self._extent - j)
+        stop = j + held
         if self._first is None:
             w = self.apply(padded(self._basis[j:stop], self._width))
         else:
             w, self._first = self._first, None
-        self._last = self._basis.extended(w[:, : self._held], stop, self._width, self._scale, self._direction)
-        h = self._last.inside[start:]
+        last = self._basis.extended(w[:, :held], stop, self._width, self._scale, self._direction)
+        h = last.inside[start:]
         turned = tr.permute_axes(h, (1, 0))
         self._write_h[j:stop, start:stop] = tr.conj(turned) if h.dtype.kind == "complex" else turned
-        self._count, self._found = stop, None
+        self._last, self._held, self._count, self._found = last, held, stop, None
 
     def _residuals(self, coefficients: tr.Tensor) -> list[float]:
         return leaving(self._last.outside, coefficients[-self._held :])

@@ -7,7 +7,6 @@ from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
     Shape,
-    flat,
     levelled,
     over,
     parted,
@@ -68,9 +67,8 @@ def cg(
     core, batch = parted("cg", a, b, batch_rank)
     apply = LinearMap("cg", a, core, batch)
     precondition = None if preconditioner is None else LinearMap("cg", preconditioner, core, batch)
-    right = flat(b, core, batch)
     stop = Stop("cg", tol, maxiter, callback, b.dtype, 0.5)
-    start, r = started(apply, right, x0)
+    right, start, r, drop = started(apply, b, x0, precondition)
     length = tr.norm(r, axis=0)
     scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for residuals of norm 1 to begin with
     x, r = tr.multiply(r, 0.0), tr.divide(r, scale)
@@ -79,6 +77,7 @@ def cg(
     norm = tr.multiply(length, 0.0)  # of A, at least
     lift: tr.Tensor | None = None  # A times that is iterated
     steps, converged, interrupted = 0, False, False
+    told_scale = tr.multiply(scale, drop)
     try:
         z = r if precondition is None else precondition(r)
         z_lift = None if precondition is None else levelled(z, r)
@@ -90,7 +89,7 @@ def cg(
             if active is None:
                 converged = True
                 break
-            if stop.reached(apply.products, residuals, batch, scale):
+            if stop.reached(apply.products, residuals, batch, told_scale):
                 break
             q = apply(p)
             if not steps:
@@ -115,9 +114,9 @@ def cg(
     except KeyboardInterrupt:
         if not apply.products:
             raise
-        interrupted = True
-    residuals = tr.multiply(tr.norm(r, axis=0), scale).reshape(batch)
-    x = tr.add(start, times(tr.multiply(x, scale), lift)).reshape(b.shape)
+        converged, interrupted = False, True
+    residuals = tr.multiply(tr.multiply(tr.norm(r, axis=0), scale), drop).reshape(batch)
+    x = tr.multiply(tr.add(start, times(tr.multiply(x, scale), lift)), drop).reshape(b.shape)
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

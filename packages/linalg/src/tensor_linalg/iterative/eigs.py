@@ -8,7 +8,7 @@ from typing import Any, Final
 import tensor_runtime as tr
 from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import from_numbers, numbers
-from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.basis import Basis, Changes
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import sizes, start_vector
 from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images
@@ -50,7 +50,8 @@ def eigs(
     Args:
         a: a function from a tensor of the shape of ``x0``, whatever its rank, to one of that shape, or a tensor
             [*shape, *shape]. A function is given complex tensors.
-        x0: where to start; it also says shape and place of vectors. Beside a matrix it may be left out.
+        x0: where to start; it also says shape and place of vectors. Beside a matrix it may be left out. Where the map
+            leads out of its space no more, another start is drawn.
         k: how many eigenpairs.
         which: "LM" and "SM" for the largest and smallest magnitude, "LR" and "SR" for real parts, "LI" and "SI" for
             imaginary parts (not their magnitudes).
@@ -93,6 +94,7 @@ def eigs(
     except KeyboardInterrupt:
         if not apply.products:
             raise
+        arnoldi.settle()
         interrupted = True
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
@@ -140,6 +142,7 @@ class _Arnoldi:
         block = tr.convert(start if apply.batch else tr.expand_dims(start, 1), given)
         self._extent, self._width = block.shape
         self._drawn, self._count, self._scale = 0, 0, 0.0
+        self._changes = Changes()
         self._basis = Basis(block[:, 0], size + self._width)
         self._basis.extended(block, 0, self._width, 0.0, self._direction)
         first = self._image(0)
@@ -151,22 +154,29 @@ class _Arnoldi:
         self._first: tr.Tensor | None = first
         self._eps = unit_of(dtype)
         self._h = tr.zeros((size, size), dtype=dtype, placement=start.placement)
-        self._growth = tr.zeros((self._width, size), dtype=dtype, placement=start.placement)
-        self._write_h, self._write_growth = tr.mutable_view(self._h), tr.mutable_view(self._growth)
+        self._write_h = tr.mutable_view(self._h)
+        self._growth = tr.zeros((self._width, 0), dtype=dtype, placement=start.placement)  # of columns in use
 
     def search(self, k: int) -> bool:
         """Grow the space until k pairs of it have converged."""
+        steps, drawn = 0, False
         while True:
             invariant = self._grow()
+            steps += 1
             full = self._count == self._size or self._size < min(self._extent, self._count + self._width)
             left = invariant and self._count < self._extent  # an invariant space, which one more product leaves
             last = self._apply.products >= self._stop.maxiter
+            if left and not drawn and not last:  # the start may have lain where nothing that is wanted does
+                self._begin_anew()
+                steps, drawn = 0, True
+                continue
             if (self._count < k or ((self._count % 2 or left) and not full)) and not last:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
             bound = self._stop.tol * self._scale
-            few = self._count < k or (left and not full)
+            # Of an eigenvalue with nearly as many vectors as there are a first block holds some, and lacks others.
+            few = self._count < k or (left and not full) or steps == 1
             found = not few and all(residual <= bound for residual in ritz.residuals[:k])
             if found or self._count == self._extent:
                 return True
@@ -174,6 +184,10 @@ class _Arnoldi:
                 return False
             if full:
                 self._restart(ritz, k)
+
+    def settle(self) -> None:
+        """What is to be done where Ctrl-C came, before pairs are looked at."""
+        self._changes.settle()
 
     def _asked(self, ritz: _Ritz, k: int) -> bool:
         def progress() -> Progress:
@@ -191,7 +205,7 @@ class _Arnoldi:
         return ritz.values[:count], ritz.residuals[:count], self._basis.combined(ritz.coefficients(count))
 
     def _ritz(self) -> _Ritz:
-        return _Ritz(self._h[: self._count, : self._count], self._growth[:, : self._count], self._order)
+        return _Ritz(self._h[: self._count, : self._count], self._growth, self._order)
 
     def _grow(self) -> bool:
         """One product and a new direction; whether the space is invariant."""
@@ -208,12 +222,27 @@ class _Arnoldi:
                 if beta < self._eps**0.5 * whole_length:  # what rounding left has grown by the division
                     following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)
-        self._write_h[j, :j] = self._growth[0, :j]  # what led out of the span leads to its new column
+        self._write_h[j, :j] = self._growth[0]  # what led out of the span leads to its new column
         self._write_h[: j + 1, j] = h
-        self._write_growth[...] = 0.0
-        self._write_growth[0, j] = 0.0 if invariant else beta
-        self._count = j + 1
+        leading = tr.full((1, 1), 0.0 if invariant else beta, dtype=self._h.dtype, placement=self._h.placement)
+        self._growth, self._count = self._behind(j, leading), j + 1
         return invariant
+
+    def _behind(self, count: int, leading: tr.Tensor) -> tr.Tensor:
+        """Growth of new columns alone, behind so many others."""
+        nothing = tr.zeros((self._width, count), dtype=leading.dtype, placement=leading.placement)
+        return tr.concatenate([nothing, leading], axis=1)
+
+    def _begin_anew(self) -> None:
+        """Forget the space, and start from drawn directions."""
+
+        def change() -> None:
+            self._growth, self._count = self._growth[:, :0], 0
+            for column in range(min(self._width, self._extent)):
+                self._basis.set(column, self._direction(column))
+            self._write_h[...] = 0.0
+
+        self._changes.make(change)
 
     def _image(self, start: int) -> tr.Tensor:
         """What the map makes of the block that begins with this column."""
@@ -229,17 +258,20 @@ class _Arnoldi:
         turn = qr(ritz.coefficients(keep)).q
         used = slice(0, self._count)
         small = matmul(mH(turn), matmul(self._h[used, used], turn))
-        growth = tr.dot_general(self._growth[:, used], turn, contracting=((1,), (0,)))
+        growth = tr.dot_general(self._growth, turn, contracting=((1,), (0,)))
         block = tr.copy(self._basis[self._count : self._count + width])
-        self._basis.set(slice(0, keep), self._basis.combined(turn))
-        self._basis.set(slice(keep, keep + width), block)
-        for column in range(keep + width, keep + self._width):  # blocks have one width
-            self._basis.set(column, self._direction(column))
-        self._write_h[...] = 0.0
-        self._write_h[:keep, :keep] = small
-        self._write_growth[...] = 0.0
-        self._write_growth[:, :keep] = growth
-        self._count = keep
+        vectors = self._basis.combined(turn)
+
+        def change() -> None:
+            self._basis.set(slice(0, keep), vectors)
+            self._basis.set(slice(keep, keep + width), block)
+            for column in range(keep + width, keep + self._width):  # blocks have one width
+                self._basis.set(column, self._direction(column))
+            self._write_h[...] = 0.0
+            self._write_h[:keep, :keep] = small
+            self._growth, self._count = growth, keep
+
+        self._changes.make(change)
 
     def _direction(self, count: int) -> tr.Tensor:
         self._drawn += 1
@@ -255,11 +287,9 @@ class _BlockArnoldi(_Arnoldi):
         stop = min(j + self._width, self._extent)
         w, self._first = self._image(j) if self._first is None else self._first, None
         inside, outside, drawn = self._basis.extended(w, stop, self._width, self._scale, self._direction)
-        self._write_h[j:stop, :j] = self._growth[: stop - j, :j]  # what led out of the span leads to its new columns
+        self._write_h[j:stop, :j] = self._growth[: stop - j]  # what led out of the span leads to its new columns
         self._write_h[:stop, j:stop] = inside
-        self._write_growth[...] = 0.0
-        if outside:
-            coupling = tr.tensor(outside, dtype=self._h.dtype, placement=self._h.placement)
-            self._write_growth[: len(outside), j:stop] = coupling
-        self._count = stop
+        rows = outside + [[0.0] * (stop - j)] * (self._width - len(outside))
+        leading = tr.tensor(rows, dtype=self._h.dtype, placement=self._h.placement)
+        self._growth, self._count = self._behind(j, leading), stop
         return drawn > 0

@@ -13,7 +13,7 @@ from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, require_operator
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, raising, require_operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
 from tensor_linalg.operands import number, require_regular, seed_of
 from tensor_linalg.solving.factored import lu_solve
@@ -76,7 +76,8 @@ def eigsh(
         multiplets: with ``k`` above 1, search what is orthogonal to all that was found, from another start, until
             nothing that belongs among it is left. A Krylov space holds one vector of each multiplet alone; without
             this search, which about doubles the products, copies are found by rounding or not at all; of a block, as
-            many as it has vectors are.
+            many as it has vectors are. The same search is made where the start lay in a space that the map leads out
+            of no more.
         batch_rank: how many of the last axes of ``x0`` count vectors of a block, which start together and span one
             space; beside a matrix, the axes it does not act on. The function is then given [*shape, *block], always
             with the whole block, and may make one product of all. A block finds as many copies of an eigenvalue as it
@@ -110,6 +111,8 @@ def eigsh(
     k, room = sizes("eigsh", k, basis, start)
     choice("eigsh", "which", which, tuple(_ORDERS))
     stop = Stop("eigsh", tol, maxiter, callback, start.flat.dtype, 0.75)
+    if sigma is None and solve is not None:
+        raise ArgumentError("eigsh: solve= without sigma; accepted: both, or neither", operation="eigsh")
     if sigma is None:
         return hermitian_pairs("eigsh", a, start, k, which, room, multiplets, seed, stop)
     sigma = number("eigsh", "sigma", sigma, "a finite real number, or None", -inf)
@@ -184,7 +187,8 @@ def start_vector(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: in
             "the extent of the space",
             operation=operation,
         )
-    return Start(flat(given, core, batch), core, batch)
+    vectors = flat(given, core, batch)
+    return Start(tr.multiply(vectors, raising(tr.norm(vectors, axis=0))), core, batch)
 
 
 def _start(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: int) -> tr.Tensor:

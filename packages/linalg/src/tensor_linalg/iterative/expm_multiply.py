@@ -9,7 +9,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted, raising
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.operands import number, plain, require_finite, unit_of
 from tensor_linalg.products import matmul, matvec, mH
@@ -81,13 +81,14 @@ def expm_multiply(
         callback: called with ``Progress`` (residuals: the errors so far) after each space; True stops.
 
     Returns:
-        x as ``v``, complex where ``v``, A or ``t`` is; whether all the time was gone through; the number of products;
-        the estimated errors [B...], in which a part of the time counts with what it loses, and with a rounding unit of
-        t A times the square of the norm of exp(t A / 2), large where A is far from normal; which share of ``t`` was
-        reached; and whether Ctrl-C stopped it.
+        x as ``v``, complex where ``v``, A or ``t`` is; whether all the time was gone through, with errors that exceed
+        the norms of v and x nowhere; the number of products; the estimated errors [B...], in which a part of the time
+        counts with what it loses, and with a rounding unit of t A times the square of the norm of exp(t A / 2), large
+        where A is far from normal; which share of ``t`` was reached; and whether Ctrl-C stopped it.
 
     Raises:
-        ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit; t A is so large that
+            no part of the time is short enough.
         NonFiniteError: what the function gave holds NaN or an infinity, or the result is beyond the dtype's range.
 
     Source: R. B. Sidje, ACM Trans. Math. Softw. 24, 130 (1998); Y. Saad, SIAM J. Numer. Anal. 29, 209 (1992).
@@ -104,11 +105,11 @@ def expm_multiply(
         raise ArgumentError(f"expm_multiply: basis is {basis}; accepted: at least 2", operation="expm_multiply")
     stop = Stop("expm_multiply", tol, maxiter, callback, v.dtype, 0.75)
     stop.tol = max(stop.tol, unit_of(v.dtype))
-    x = flat(v, core, batch)
-    if isinstance(t, complex):
-        x = tr.convert(x, tr.promote(x.dtype, tr.C32))
+    dtype = tr.promote(v.dtype, tr.C32) if isinstance(t, complex) else v.dtype
+    x = flat(tr.convert(v, dtype if apply.dtype is None else tr.promote(dtype, apply.dtype)), core, batch)
+    length = tr.norm(x, axis=0)
     size = min(size, max(x.shape[0], 1))
-    errors, reached, step, interrupted = tr.multiply(tr.norm(x, axis=0), 0.0), 0.0, 1.0, False
+    errors, reached, step, interrupted = tr.multiply(length, 0.0), 0.0, 1.0, False
     small: type[_Small] = _HermitianSmall if flag("expm_multiply", "hermitian", hermitian) else _Small
     try:
         while reached < 1 and x.size:
@@ -116,9 +117,9 @@ def expm_multiply(
             if space is None:  # no part of the time is short enough
                 break
             step, lost, x_next = space
-            x, errors, reached = x_next, tr.add(errors, lost), 1.0 if step >= 1 - reached else reached + step
             with finite_images("expm_multiply"):
-                require_finite("expm_multiply", "x", x)
+                require_finite("expm_multiply", "x", x_next)
+            x, errors, reached = x_next, tr.add(errors, lost), 1.0 if step >= 1 - reached else reached + step
             if reached < 1 and stop.reached(apply.products, errors, batch):
                 break
     except KeyboardInterrupt:
@@ -126,8 +127,10 @@ def expm_multiply(
             raise
         interrupted = True
     done = reached >= 1 or not x.size
+    x = tr.convert(x, x.dtype if apply.dtype is None else tr.promote(x.dtype, apply.dtype))
+    sure = bool(tr.all(errors <= tr.maximum(length, tr.norm(x, axis=0))))
     return ExponentialResult(
-        x.reshape(v.shape), done, apply.products, errors.reshape(batch), 1.0 if done else reached, interrupted
+        x.reshape(v.shape), done and sure, apply.products, errors.reshape(batch), 1.0 if done else reached, interrupted
     )
 
 
@@ -230,7 +233,8 @@ def _grown(
 ) -> tuple[float, tr.Tensor, tr.Tensor] | None:
     """One space: the share of t it goes through, what is lost, and the vectors there; None where it is too small."""
     length = tr.norm(x, axis=0)
-    first = over(x, length)
+    lift = raising(length)
+    first = over(tr.multiply(x, lift), tr.multiply(length, lift))
     w = apply(first)
     like = tr.add(tr.multiply(w, 0.0), tr.multiply(first, 0.0))
     basis = Basis(like, size + 1)
@@ -252,6 +256,7 @@ def _grown(
             if part.excess > 1 and full:
                 part = _shortened(_part(small, t, min(left, longest), beta, stop.tol), small, t, beta, stop.tol, count)
                 if part.excess > 1:
+                    _require_resolved(abs(t) * float(tr.max(scale)))
                     return None
             if part.excess <= 1:
                 rounded = tr.multiply(small.rounded(t * part.step), unit_of(part.lost.dtype))
@@ -260,6 +265,16 @@ def _grown(
         basis.set(count, over(rest, beta))
         w = apply(basis[count])
         scale = tr.maximum(scale, tr.norm(w, axis=0))
+
+
+def _require_resolved(size: float) -> None:
+    """Raise where even the shortest part of t A is long, by a norm that it has at least."""
+    if size * _GRID > 1:
+        raise ArgumentError(
+            f"expm_multiply: t times the operator has a norm of {size:.3g} or more, of which no digit of the "
+            f"exponential is sure; accepted: at most {1 / _GRID:.3g}",
+            operation="expm_multiply",
+        )
 
 
 def _shortened(part: _Part, small: _Small, t: complex, next_length: tr.Tensor, tol: float, count: int) -> _Part:

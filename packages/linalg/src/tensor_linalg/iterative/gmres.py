@@ -8,7 +8,15 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, parted, share, started, unsolved
+from tensor_linalg.iterative.operators import (
+    LinearMap,
+    Operator,
+    finite_images,
+    parted,
+    share,
+    started,
+    unsolved,
+)
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matvec, vecdot
@@ -55,18 +63,17 @@ def gmres(
     core, batch = parted("gmres", a, b, batch_rank)
     apply = LinearMap("gmres", a, core, batch)
     precondition = None if preconditioner is None else LinearMap("gmres", preconditioner, core, batch)
-    right = flat(b, core, batch)
     stop = Stop("gmres", tol, maxiter, callback, b.dtype, 0.5)
     if whole("gmres", "restart", restart) < 1:
         raise ArgumentError(f"gmres: restart is {restart}; accepted: at least 1", operation="gmres")
+    right, x, r, drop = started(apply, b, x0, precondition)
     size = min(restart, max(right.shape[0], 1))
-    x, r = started(apply, right, x0)
     bound = share(tr.norm(right, axis=0), stop.tol)
     residuals = tr.norm(r, axis=0)
     interrupted = asked = False
     try:
         while unsolved("gmres", residuals, bound, batch) is not None and not asked and apply.products < stop.maxiter:
-            found = _cycle(apply, precondition, r, bound, size, stop, batch)
+            found = _cycle(apply, precondition, r, bound, size, stop, batch, drop)
             x, residuals = tr.add(x, found.change), found.residuals
             interrupted, asked = found.interrupted, found.asked
             if interrupted or apply.products >= stop.maxiter:
@@ -77,8 +84,9 @@ def gmres(
         if not apply.products:
             raise
         interrupted = True
-    converged = bool(tr.all(residuals <= bound))
-    return SolverResult(x.reshape(b.shape), converged, apply.products, residuals.reshape(batch), interrupted)
+    converged = not interrupted and bool(tr.all(residuals <= bound))
+    x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
+    return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 
 class _Cycle(NamedTuple):
@@ -96,6 +104,7 @@ def _cycle(
     size: int,
     stop: Stop,
     batch: tuple[int, ...],
+    drop: tr.Tensor,
 ) -> _Cycle:
     """The best change of x within one Krylov space; columns that have converged contribute nothing."""
     start = tr.norm(r, axis=0)
@@ -132,7 +141,7 @@ def _cycle(
             count += 1
             residuals = tr.where(active & there, tr.divide(start, tr.sqrt(square)), 0.0)
             active = residuals > bound
-            asked = stop.reached(apply.products, residuals, batch)
+            asked = stop.reached(apply.products, residuals, batch, drop)
             if asked or count == size or not tr.any(active):
                 break
             v = basis[count]

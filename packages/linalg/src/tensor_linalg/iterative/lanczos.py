@@ -8,15 +8,18 @@ search is kept in full, in its lower triangle: restarts leave an arrow in it, wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.host import from_numbers, numbers
-from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.basis import Basis, Changes
 from tensor_linalg.iterative.operators import LinearMap, finite_images
 from tensor_linalg.iterative.results import Progress, Stop
 from tensor_linalg.operands import unit_of
+
+_STEPS: Final = 8
+"""Vectors that a search for copies looks at, at least, before it stops."""
 
 
 class _Ritz(NamedTuple):
@@ -65,6 +68,8 @@ class Lanczos:
         self._count = self._drawn = 0
         self._beta = self._scale = 0.0
         self._found: _Ritz | None = None  # of the search as it is
+        self._changes = Changes()
+        self._left = False  # whether the map led out of a space no more
         v = self._begun(start)
         first = apply(v)  # its dtype is that of all vectors
         dtype = tr.promote(v.dtype, first.dtype)
@@ -89,11 +94,11 @@ class Lanczos:
         """Search k pairs; whether they have converged, and whether Ctrl-C came."""
         try:
             found = self._search(k, None)
-            if found and multiplets:
+            # A space that the map leads out of no more may lack what is wanted as well as copies.
+            more = found and (multiplets or self._left) and self._count < self._extent
+            if more:
                 self._lock(k)
-            while found and multiplets:
-                if len(self._locked) == self._extent:
-                    break
+            while more:
                 self._start_anew()
                 worst = max(self._order(value) for value, _ in self._locked)
                 found = self._search(1, worst)
@@ -103,6 +108,7 @@ class Lanczos:
                 self._lock(1)
                 self._drop_worst()
         except KeyboardInterrupt:
+            self._changes.settle()
             return False, True
         return found, False
 
@@ -120,24 +126,29 @@ class Lanczos:
 
     def _search(self, k: int, worst: float | None) -> bool:
         """Grow the space until k pairs of it have converged, or until none can be better than the worst locked."""
+        steps = 0
         while True:
             if worst is not None and self.apply.products >= self._stop.maxiter:
                 return False
             self._grow()
+            steps += 1
             active = self._count - len(self._locked)
             full = self._full()
             left = self._invariant() and self._count < self._extent  # which one more product leaves
+            self._left = self._left or left
             last = self.apply.products >= self._stop.maxiter
             if (active < k or ((active % 2 or left) and not full)) and not last:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
             bound = self._stop.tol * self._scale
-            few = active < k or (left and not full)
+            # Of an eigenvalue with nearly as many vectors as there are a first block holds some, and lacks others.
+            few = active < k or (left and not full) or steps == 1
             found = not few and all(residual <= bound for residual in ritz.residuals[:k])
             if found or self._count == self._extent:
                 return True
-            if worst is not None and ritz.residuals[0] <= 0.05 * (self._order(ritz.values[0]) - worst):
+            seen = steps * self._width >= _STEPS  # else a start may hide what it has little of
+            if worst is not None and seen and ritz.residuals[0] <= 0.05 * (self._order(ritz.values[0]) - worst):
                 return True
             if self._asked(ritz, k):
                 return False
@@ -217,30 +228,48 @@ class Lanczos:
         keep = min(k + (self._size - locked - k) // 2, self._size - locked - self._width)
         growth = tr.copy(self._basis[self._count : self._count + width])
         vectors = self._vectors(ritz, keep)
-        grown = locked + keep + width
-        self._basis.set(slice(locked, locked + keep), vectors)
-        self._basis.set(slice(locked + keep, grown), growth)
-        for column in range(grown, locked + keep + self._width):  # blocks have one width
-            self._basis.set(column, self._direction(column))
-        self._rewrite(ritz.values[:keep])
         one = tr.eye(keep, dtype=self._h.dtype, placement=self._h.placement)
-        self._found = _Ritz(ritz.values[:keep], ritz.residuals[:keep], one, list(range(keep)))
+        kept = _Ritz(ritz.values[:keep], ritz.residuals[:keep], one, list(range(keep)))
+
+        def change() -> None:
+            grown = locked + keep + width
+            self._basis.set(slice(locked, locked + keep), vectors)
+            self._basis.set(slice(locked + keep, grown), growth)
+            for column in range(grown, locked + keep + self._width):  # blocks have one width
+                self._basis.set(column, self._direction(column))
+            self._rewrite(kept.values)
+            self._found = kept
+
+        self._changes.make(change)
 
     def _lock(self, k: int) -> None:
         """Lock the k best of the search, and forget the others."""
         ritz, start = self._ritz(), len(self._locked)
         k = min(k, len(ritz.values))
-        self._basis.set(slice(start, start + k), self._vectors(ritz, k))
-        self._locked += zip(ritz.values[:k], ritz.residuals[:k], strict=True)
-        self._rewrite([])
+        vectors = self._vectors(ritz, k)
+        locked = [*self._locked, *zip(ritz.values[:k], ritz.residuals[:k], strict=True)]
+
+        def change() -> None:
+            self._basis.set(slice(start, start + k), vectors)
+            self._locked = locked
+            self._rewrite([])
+
+        self._changes.make(change)
 
     def _drop_worst(self) -> None:
         """Give up the locked pair that is wanted least."""
         worst = max(range(len(self._locked)), key=lambda position: self._order(self._locked[position][0]))
-        self._basis.set(worst, tr.copy(self._basis[len(self._locked) - 1]))
-        self._locked[worst] = self._locked[-1]
-        self._locked.pop()
-        self._rewrite([])
+        *locked, last = self._locked
+        vector = tr.copy(self._basis[len(locked)])
+        if worst < len(locked):
+            locked[worst] = last
+
+        def change() -> None:
+            self._basis.set(worst, vector)
+            self._locked = locked
+            self._rewrite([])
+
+        self._changes.make(change)
 
     def _rewrite(self, values: list[float]) -> None:
         """The matrix of a search that has only these approximations."""

@@ -17,6 +17,7 @@ from tensor_linalg.iterative.operators import (
     levelled,
     over,
     parted,
+    raising,
     share,
     times,
     unsolved,
@@ -66,7 +67,10 @@ def lsmr(
     back = adjoint_of("lsmr", a, adjoint)
     u = flat(b, core, batch)
     length = tr.norm(u, axis=0)
-    u = over(u, length)  # from here on b has norm 1, so that its size meets no squares
+    lift_b = raising(length)
+    drop = tr.divide(1.0, lift_b)
+    length = tr.multiply(length, lift_b)
+    u = over(tr.multiply(u, lift_b), length)  # from here on b has norm 1, so that its size meets no squares
     domain, v = _first_image(back, u, core, batch)
     apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
     lift = levelled(v, u)  # A times that, with x divided by it, is what is iterated
@@ -83,13 +87,14 @@ def lsmr(
     scale = length if lift is None else tr.divide(length, lift)
     divisor = divisor_bar = cos_bar = tr.add(sin_bar, 1.0)
     converged = interrupted = False
+    told_scale = tr.multiply(scale, drop)
     try:
         while True:
             active = unsolved("lsmr", tr.abs(zeta_bar), bound, batch)
             if active is None:
                 converged = True
                 break
-            if stop.reached(apply.products, tr.abs(zeta_bar), batch, scale):
+            if stop.reached(apply.products, tr.abs(zeta_bar), batch, told_scale):
                 break
             u = tr.subtract(times(apply(v), lift), tr.multiply(alpha, u))
             beta = tr.norm(u, axis=0)
@@ -118,9 +123,9 @@ def lsmr(
     except KeyboardInterrupt:
         if not apply.products:
             raise
-        interrupted = True
-    residuals = tr.multiply(tr.abs(zeta_bar), scale).reshape(batch)
-    x = times(tr.multiply(x, length), lift).reshape((*domain, *batch))
+        converged, interrupted = False, True
+    residuals = tr.multiply(tr.multiply(tr.abs(zeta_bar), scale), drop).reshape(batch)
+    x = tr.multiply(times(tr.multiply(x, length), lift), drop).reshape((*domain, *batch))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

@@ -8,7 +8,6 @@ import tensor_runtime as tr
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
-    flat,
     hypotenuse,
     levelled,
     over,
@@ -45,7 +44,8 @@ def minres(
     Returns:
         As ``cg``. The residuals are those that the recurrence tells, which in rounding may be a little below the true
         ones; where A seems singular two last products make sure that they are not far below, and that x misses no more
-        than before it seemed so. Where no x solves the system, ``converged`` is False.
+        than before it seemed so. Where ``maxiter`` or Ctrl-C leaves none for that, x is the one before. Where no x
+        solves the system, ``converged`` is False.
 
     Raises:
         ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
@@ -63,12 +63,9 @@ def minres(
         return tr.subtract(given(x), tr.multiply(x, shift)) if shift else given(x)
 
     shift = number("minres", "shift", shift, "a finite real number", -inf)
-    right = flat(b, core, batch)
     stop = Stop("minres", tol, maxiter, callback, b.dtype, 0.5)
-    unit = 10 * unit_of(b.dtype)
-    x, r = started(given, right, x0)
-    if x0 is not None and shift:
-        r = tr.add(r, tr.multiply(x, shift))
+    right, x, r, drop = started(given, b, x0, shift=shift)
+    unit = 10 * unit_of(r.dtype)
     length = tr.norm(r, axis=0)
     scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for a residual of norm 1 to begin with
     start, x, r = x, tr.multiply(r, 0.0), tr.divide(r, scale)
@@ -81,17 +78,19 @@ def minres(
     beta = dbar = epsilon = sine = tr.multiply(residuals, 0.0)
     cosine = tr.subtract(dbar, 1.0)
     norm = beta  # of A, at least
-    before: tr.Tensor | None = None  # x before the first step that is doubtful
+    before: tuple[tr.Tensor, tr.Tensor] | None = None  # x and residuals before the first step that is doubtful
     ended: tr.Tensor = residuals < 0  # the space can grow no more, and A is singular on it
     doubtful = ended  # or perhaps is
     converged = interrupted = False
+    told_scale = tr.multiply(scale, drop)
     try:
         while True:
             active = unsolved("minres", residuals, bound, batch, ended)
             if active is None:
                 converged = bool(tr.all(residuals <= bound))  # not where the space has ended before
                 break
-            if stop.reached(given.products, residuals, batch, scale):
+            kept = 0 if before is None else 2  # products for the last look
+            if stop.reached(given.products, residuals, batch, told_scale, kept):
                 break
             y = apply(v)
             if v_before is nothing:
@@ -108,7 +107,9 @@ def minres(
             vanished = gamma <= share(norm, unit)
             small = active & (gamma <= tr.multiply(norm, unit**0.5))
             if tr.any(small & ~doubtful):
-                before = tr.where(small & ~doubtful, x, x if before is None else before)
+                first = small & ~doubtful
+                x_old, old_residuals = (x, residuals) if before is None else before
+                before = tr.where(first, x, x_old), tr.where(first, residuals, old_residuals)
             ended, doubtful = ended | vanished, doubtful | small
             gamma = tr.where(vanished, 0.0, gamma)
             cosine, sine = over(gbar, gamma), over(beta, gamma, 1.0)  # where both are 0 nothing more is found
@@ -116,22 +117,27 @@ def minres(
             w_before, w = w, over(w_next, gamma)
             v_before, v = v, over(y, beta)
             phi = tr.where(active, tr.multiply(cosine, residuals), 0.0)
-            x = tr.add(x, tr.multiply(phi, w))
-            residuals = tr.where(active, tr.multiply(sine, residuals), residuals)
-        if before is not None and given.products + 2 > stop.maxiter:
-            converged = False  # which nobody may look at any more
-        elif before is not None:  # A is singular, or nearly, and rounding may have hidden it
-            both = [tr.add(start, times(tr.multiply(one, scale), lift)) for one in (x, before)]
+            x, residuals = tr.add(x, tr.multiply(phi, w)), tr.where(active, tr.multiply(sine, residuals), residuals)
+        if before is not None and given.products + 2 <= stop.maxiter:
+            # A is singular, or nearly, and rounding may have hidden it.
+            both = [tr.add(start, times(tr.multiply(one, scale), lift)) for one in (x, before[0])]
             true, earlier = (tr.divide(tr.norm(tr.subtract(right, apply(one)), axis=0), scale) for one in both)
-            better = doubtful & ~(true <= earlier)
-            x, true = tr.where(better, before, x), tr.where(better, earlier, true)
+            # What rounding does to the product with a large x is no progress.
+            rounded = tr.multiply(tr.multiply(norm, tr.norm(x, axis=0)), unit_of(r.dtype))
+            better = doubtful & ~(tr.add(true, rounded) <= earlier)
+            true = tr.where(better, earlier, true)
             wrong = doubtful & (true > tr.multiply(tr.maximum(residuals, bound), 10.0))
-            residuals = tr.where(wrong | better, true, residuals)
+            told = doubtful & (wrong | better | (residuals > bound))
+            found = tr.where(better, before[0], x), tr.where(told, true, residuals)
             converged = converged and not tr.any(wrong)
+            (x, residuals), before = found, None
     except KeyboardInterrupt:
         if not given.products:
             raise
         interrupted = True
-    x = tr.add(start, times(tr.multiply(x, scale), lift)).reshape(b.shape)
-    residuals = tr.multiply(residuals, scale).reshape(batch)
+    if before is not None:  # nobody has looked at what came after
+        x, residuals = (tr.where(doubtful, old, new) for old, new in zip(before, (x, residuals), strict=True))
+    converged = converged and before is None and not interrupted
+    x = tr.multiply(tr.add(start, times(tr.multiply(x, scale), lift)), drop).reshape(b.shape)
+    residuals = tr.multiply(tr.multiply(residuals, scale), drop).reshape(batch)
     return SolverResult(x, converged, given.products, residuals, interrupted)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isfinite, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
@@ -31,19 +31,23 @@ class LinearMap:
     ((6,), 1)
     """
 
-    __slots__ = ("_apply", "batch", "domain", "operation", "products", "target")
+    __slots__ = ("_apply", "batch", "domain", "dtype", "operation", "products", "target")
 
     def __init__(self, operation: str, a: Any, domain: Shape, batch: Shape, target: Shape | None = None, /) -> None:
         self.operation, self.domain, self.batch = operation, domain, batch
         self.target = domain if target is None else target
         self.products = 0
         require_operator(operation, a)
+        # That of a matrix, or of a function's image; None before the first.
+        self.dtype: tr.DType | None = a.dtype if isinstance(a, tr.Tensor) else None
         self._apply = self._of_matrix(a) if isinstance(a, tr.Tensor) else self._of_function(a)
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
         """The image of a flat vector, or of each column."""
         y = self._apply(x)
         self.products += 1
+        if self.dtype is None:
+            self.dtype = y.dtype
         return y
 
     def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
@@ -211,19 +215,47 @@ def adjoint_of(operation: str, a: Any, adjoint: Any, /) -> Any:
     return tr.conj(turned) if a.dtype.kind == "complex" else turned
 
 
-def started(apply: LinearMap, right: tr.Tensor, x0: tr.Tensor | None, /) -> tuple[tr.Tensor, tr.Tensor]:
-    """Where an iteration starts, and the residual there, both of the dtype that products have.
+class Started(NamedTuple):
+    """What an iteration starts with: all of it times a power of two where the right-hand side is tiny."""
 
-    >>> x, r = started(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,)), None)
-    >>> x.to_numpy().tolist(), r.to_numpy().tolist()
+    right: tr.Tensor
+    x: tr.Tensor
+    residual: tr.Tensor
+    drop: tr.Tensor
+    """What takes the power of two off again, for each column."""
+
+
+def started(
+    apply: LinearMap, b: tr.Tensor, x0: tr.Tensor | None, /, precondition: LinearMap | None = None, shift: float = 0.0
+) -> Started:
+    """Where an iteration starts, and the residual there, all of the dtype that products have.
+
+    Args:
+        apply: the map.
+        b: the right-hand side as the caller sees it.
+        x0: the start as the caller sees it, or None.
+        precondition: a map that is applied besides.
+        shift: so many times x are taken from the image of x.
+
+    >>> found = started(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,)), None)
+    >>> found.x.to_numpy().tolist(), found.residual.to_numpy().tolist()
     ([0.0, 0.0], [1.0, 1.0])
     """
+    maps = (apply, precondition)
+    dtype = tr.promote(b.dtype, *(one.dtype for one in maps if one is not None and one.dtype is not None))
+    right = flat(tr.convert(b, dtype), apply.domain, apply.batch)
+    length = tr.norm(right, axis=0)
+    lift = raising(length)
+    drop = tr.divide(1.0, lift)
+    right = tr.multiply(right, lift)
     if x0 is None:
-        return tr.zeros(right.shape, dtype=right.dtype, placement=right.placement), right
+        return Started(right, tr.zeros(right.shape, dtype=right.dtype, placement=right.placement), right, drop)
     x = flat(same_shape(apply, x0), apply.domain, apply.batch)
     # To a share of a norm that is 0 no iteration comes, but the solution is known.
-    x = tr.where(tr.norm(right, axis=0) == 0.0, 0.0, x)
-    return x, tr.subtract(right, apply(x))
+    x = tr.multiply(tr.where(length == 0.0, 0.0, tr.convert(x, tr.promote(x.dtype, right.dtype))), lift)
+    image = apply(x)
+    r = tr.subtract(right, tr.subtract(image, tr.multiply(x, shift)) if shift else image)
+    return Started(right, tr.convert(x, r.dtype), r, drop)
 
 
 def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
@@ -234,8 +266,9 @@ def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
     """
     wanted = (*apply.domain, *apply.batch)
     if not isinstance(x0, tr.Tensor) or x0.shape != wanted:
+        found = f"of shape {x0.shape}" if isinstance(x0, tr.Tensor) else f"a {type(x0).__name__}"
         raise ShapeError(
-            f"{apply.operation}: x0 is {getattr(x0, 'shape', type(x0).__name__)}; accepted: a tensor of shape {wanted}",
+            f"{apply.operation}: x0 is {found}; accepted: a tensor of shape {wanted}",
             operation=apply.operation,
         )
     return x0
@@ -267,6 +300,17 @@ def levelled(image: tr.Tensor, x: tr.Tensor, /) -> tr.Tensor | None:
     if not tr.any(far):
         return None
     return tr.exp2(tr.where(far, tr.clip(tr.round(exponent), -most, most), 0.0))
+
+
+def raising(length: tr.Tensor, /) -> tr.Tensor:
+    """Powers of two that bring tiny lengths to where there are digits enough to divide by; 1 for others.
+
+    >>> raising(tr.tensor([1e-320, 1.0])).to_numpy().tolist() == [2.0**600, 1.0]
+    True
+    """
+    most = 1000 if length.dtype is tr.F64 else 120
+    tiny = (length > 0.0) & (length < 2.0 ** (-0.9 * most))
+    return tr.where(tiny, tr.full_like(length, 2.0 ** (0.6 * most)), 1.0)
 
 
 def times(x: tr.Tensor, factor: tr.Tensor | None, /) -> tr.Tensor:

@@ -105,11 +105,20 @@ class Stop:
         return told or products >= self.maxiter
 
     def reached(
-        self, products: int, residuals: tr.Tensor, batch: tuple[int, ...], scale: tr.Tensor | float = 1.0, /
+        self,
+        products: int,
+        residuals: tr.Tensor,
+        batch: tuple[int, ...],
+        scale: tr.Tensor | float = 1.0,
+        kept: int = 0,
+        /,
     ) -> bool:
         """The same, with one residual for each column; nothing is made where nobody looks.
+
+        So many products are kept for the time after the end.
 
         >>> Stop("demo", None, 10, None, tr.F64, 0.5).reached(9, tr.ones(()), ())
         False
         """
-        return self.asked(products, lambda: Progress(products, tr.multiply(residuals, scale).reshape(batch)))
+        told = self.asked(products, lambda: Progress(products, tr.multiply(residuals, scale).reshape(batch)))
+        return told or products + kept >= self.maxiter

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
-from tensor_core.errors import ShapeError
+from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
@@ -72,7 +72,7 @@ def svds(
             many axes on either side.
         x0: where to start, in the domain; may be left out beside a tensor.
         adjoint: the function of Aᴴ; needed beside a function.
-        k: how many values; which: "LM" for the largest, "SM" for the smallest.
+        k: how many values, at most the extent of the smaller space; which: "LM" for the largest, "SM" for the smallest.
         tol: as for ``eigsh``, of AᴴA; maxiter: products with A, and as many with Aᴴ,
             at most; up to k more with A follow, for the left vectors.
         basis, multiplets, batch_rank, seed, callback: as for ``eigsh``; both functions are given blocks. Where squares
@@ -105,7 +105,7 @@ def svds(
     k, room = sizes("svds", k, basis, start)
     stop = Stop("svds", tol, maxiter, callback, start.flat.dtype, 0.75)
     forth, turn = _function(a, "the operator", start.batch), _function(back, "adjoint", start.batch)
-    normal = _Normal(forth, turn, len(start.batch))
+    normal = _Normal(forth, turn, len(start.batch), k)
     order = "LA" if which == "LM" else "SA"
     found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     vectors, residuals = found.eigenvectors, found.residuals  # ascending
@@ -154,9 +154,14 @@ class _Normal:
     """AᴴA, of A times a power of two where its squares would vanish or overflow."""
 
     def __init__(
-        self, forth: Callable[[tr.Tensor], tr.Tensor], turn: Callable[[tr.Tensor], tr.Tensor], batch_rank: int, /
+        self,
+        forth: Callable[[tr.Tensor], tr.Tensor],
+        turn: Callable[[tr.Tensor], tr.Tensor],
+        batch_rank: int,
+        k: int,
+        /,
     ) -> None:
-        self._forth, self._turn, self._batch_rank = forth, turn, batch_rank
+        self._forth, self._turn, self._batch_rank, self._k = forth, turn, batch_rank, k
         self._lift: tr.Tensor | None = None
         self._looked = False
         self.target: tuple[int, ...] = ()
@@ -166,6 +171,10 @@ class _Normal:
         if not self._looked:
             self._lift, self._looked = levelled(y.reshape((y.size,)), x.reshape((x.size,))), True
         self.target = y.shape[: y.rank - self._batch_rank]
+        if self._k > prod(self.target):
+            raise ArgumentError(
+                f"svds: k is {self._k}; accepted: 1 to {prod(self.target)}, the extent of the range", operation="svds"
+            )
         return times(self._turn(times(y, self._lift)), self._lift)
 
     def unlifted(self, residuals: tr.Tensor, /) -> tr.Tensor:
