@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -222,6 +223,17 @@ def test_memory_that_no_slices_keep_is_refused(capsys: pytest.CaptureFixture[str
 def test_labels_that_cannot_be_cut_are_refused(slices: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = refused(capsys, "plan", *CHAIN, "--slices", slices)
     assert f"--slices {slices}: " in error and message in error
+
+
+def test_of_many_labels_that_can_be_cut_the_first_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = [f"[bond {number}]" for number in range(180)]
+    chain = ",".join(map("".join, pairwise(labels)))
+
+    error = refused(capsys, "plan", chain, *["2x2"] * 179, "--slices", "zz")
+
+    assert error.endswith(
+        "found label 'zz'; accepted: " + ", ".join(f"'bond {n}'" for n in range(8)) + ", ... (180 labels)\n"
+    )
 
 
 def test_a_stopped_sum_of_slices_goes_on(
