@@ -56,6 +56,14 @@ def test_shapes_may_be_written_in_several_ways(second: str, capsys: pytest.Captu
     assert (document["operands"], document["operand_bytes"]) == (3, (6 + 12 + 1) * 8)
 
 
+def test_an_equation_may_be_longer_than_names_of_files(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = [chr(0x4E00 + number) for number in range(201)]
+    chain = ",".join(map("".join, pairwise(labels)))
+
+    assert main(["plan", chain, *["2x2"] * 200]) == 0
+    assert capsys.readouterr().out.startswith("equation: 200 operands, ")
+
+
 def test_a_text_file_has_an_equation_and_a_shape_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "chain.txt"
     file.write_text("# a chain\nab,bc,cd->ad\n\n2x3\n3x4\n  4, 5\n", encoding="utf-8")
