@@ -6,6 +6,7 @@ allows is read.
 
 from __future__ import annotations
 
+import cmath
 import lzma
 import math
 import zipfile
@@ -105,7 +106,8 @@ def _elements(nested: object, shape: Sequence[int], dtype: DType, field: str) ->
         yield from _elements(part, shape[1:], dtype, f"{field}[{index}]")
 
 
-def _element(value: object, dtype: DType, field: str) -> Element:
+def _element(given: object, dtype: DType, field: str) -> Element:
+    value = given
     if dtype in COMPLEX and isinstance(value, list):
         if len(value) != 2 or not all(type(part) in (int, float) for part in value):
             raise NetworkFileError(f"{field}: found {printable(value)}; a complex number is a pair [re, im]")
@@ -116,9 +118,12 @@ def _element(value: object, dtype: DType, field: str) -> Element:
     if dtype.kind in ("float", "complex") and not isinstance(value, complex):
         value = _finite(value, field)
     try:
-        return to_element(value, dtype)
+        element = to_element(value, dtype)
     except TensorError as error:
         raise NetworkFileError(f"{field}: {error}") from None
+    if not cmath.isfinite(element):  # rounded to F32 or C32
+        raise NetworkFileError(f"{field}: found {printable(given)}, beyond the range of {dtype.name}")
+    return element
 
 
 def _finite(value: object, field: str) -> float:
