@@ -145,6 +145,25 @@ def test_a_missed_reference_ends_with_status_1(tmp_path: Path, capsys: pytest.Ca
         assert "MORE THAN 1e-10" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "float64"])
+def test_a_complex_result_without_an_imaginary_part_has_a_logarithm(
+    dtype: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = PRODUCT | {"format_string": "ij,ji->", "dtype": dtype, "reference": {"value": math.log(15)}}
+
+    assert main(["contract", write(tmp_path / "a.json", content)]) == 0
+    assert f"ln(result)  {math.log(15):.15f}" in capsys.readouterr().out
+
+
+def test_a_result_without_a_logarithm_is_said_to_have_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scalar = {"format_string": "->", "shapes": [[]], "reference": {"value": 0.0}}
+    for dtype, value in (("float64", -1), ("complex128", [1, 1e-300]), ("complex128", -1), ("int64", 0)):
+        content = scalar | {"dtype": dtype, "operands": [value]}
+
+        assert main(["contract", write(tmp_path / "a.json", content)]) == 1
+        assert "ln(result)  none: the result is no positive number" in capsys.readouterr().out
+
+
 def test_files_without_a_network_are_skipped_and_named(
     product: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
