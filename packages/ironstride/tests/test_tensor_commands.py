@@ -153,7 +153,7 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["svd", "rows.npy", "--offset", "0"], "--offset 0 describes a raw file; --raw F64 says that it is one"),
         (["convert", "rows.npy", "new.npy", "--dtype", "I64"], "--dtype I64: F64 can lose values there; --cast"),
         (["convert", "rows.npy", "new.npy", "--dtype", "F16"], "F16"),
-        (["convert", "rows.npy", "rows.npy"], "is the file that is read"),
+        (["convert", "rows.npy", "rows.npy"], "rows.npy is a file that is read; give the new one another name"),
         (["convert", "rows.npy", "bad.npy/new.npy"], "cannot be written"),
         (["svd", "rows.npy", "--rows", "0,2"], "--rows 0,2: the tensor has 2 axes, 4x6"),
         (["svd", "rows.npy", "--rows", "0,-2"], "an axis is there twice"),

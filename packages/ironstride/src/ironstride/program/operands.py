@@ -36,6 +36,16 @@ def make_operands(network: Network) -> list[tr.Tensor]:
     ]
 
 
+def operand_files(network: Network) -> list[Path]:
+    """The files that operands are read from, whether they are there or not.
+
+    >>> from ironstride.program.sources import networks_of
+    >>> operand_files(networks_of(["i,i->", "3", "3"])[0])
+    []
+    """
+    return [network.file.parent / source.file for source in network.operands if isinstance(source, Stored)]
+
+
 def _operand(network: Network, number: int, source: Values | Stored | Drawn, shape: tuple[int, ...]) -> tr.Tensor:
     field = f"operands[{number}]"
     if isinstance(source, Drawn):
