@@ -260,7 +260,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     first = complex(found[0].item())
     print(f"amplitude of {bits}{'0' * arguments.open}: {first.real:+.9f}{first.imag:+.9f}i")
     if arguments.picture:
-        draw(found, circuit.qubits, arguments.picture)
+        try:
+            draw(found, circuit.qubits, arguments.picture)
+        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {error}")
         print(f"wrote {arguments.picture}")
     if circuit.qubits > MOST_FOR_A_STATE:
         return

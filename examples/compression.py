@@ -100,7 +100,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         pictures[f"{name}: {numbers}"] = approximation
         failed |= error > arguments.error * (1 + 1e-9)
     if arguments.picture:
-        draw(pictures, arguments.picture)
+        try:
+            draw(pictures, arguments.picture)
+        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {error}")
         print(f"wrote {arguments.picture}")
     if failed:
         parser.exit(1, "an error is larger than was asked for\n")

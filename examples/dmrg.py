@@ -139,7 +139,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     for number, sweep in enumerate(runs[rank], 1):
         print(f"sweep {number}: energy {sweep.energy:.12f}, rank {sweep.rank}, discarded {sweep.discarded:.1e}")
     if arguments.picture:
-        draw(runs, exact, arguments.picture)
+        try:
+            draw(runs, exact, arguments.picture)
+        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {error}")
         print(f"wrote {arguments.picture}")
     if exact is not None:
         last = runs[rank][-1]

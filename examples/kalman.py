@@ -100,7 +100,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"{count} filters: {spent / steps / count * 1e9:.0f} ns for a step of one")
     print(f"squared error in units of the covariance: {found:.4f}, 6 within {allowed:.4f} allowed")
     if arguments.picture:
-        draw(errors, said, arguments.picture)
+        try:
+            draw(errors, said, arguments.picture)
+        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {error}")
         print(f"wrote {arguments.picture}")
     if abs(found - 6) > allowed:
         parser.exit(1, "the filters are off by more than they say\n")

@@ -122,7 +122,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     difference = abs(total(chain) - float(tr.sum(samples)))
     print(f"sum: {total(chain):.6f} of the chain, {float(tr.sum(samples)):.6f} of the signal")
     if arguments.picture:
-        draw(samples, chain, arguments.picture)
+        try:
+            draw(samples, chain, arguments.picture)
+        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {error}")
         print(f"wrote {arguments.picture}")
     bound = arguments.error * float(tr.norm(samples))
     if error > arguments.error * (1 + 1e-9) or difference > bound * sqrt(samples.size):

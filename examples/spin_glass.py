@@ -96,7 +96,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"{sites} spins, 2^{sites} states: energy {found.energy:.9f}, {found.energy / sites:.4f} for each spin")
     print(f"bond by bond: energy {found.energy_of_spins:.9f}")
     if arguments.picture:
-        draw(found.spins, arguments.picture)
+        try:
+            draw(found.spins, arguments.picture)
+        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {error}")
         print(f"wrote {arguments.picture}")
     if abs(found.energy - found.energy_of_spins) > 1e-9 * max(1.0, abs(found.energy)):
         parser.exit(1, "the state does not have the energy of the contraction\n")

@@ -132,7 +132,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     rank = max(tensor.shape[2] for tensor in chain.tensors)
     print(f"time {times[-1]:g}: rank {rank}, weight lost {lost:.1e}")
     if arguments.picture:
-        draw(times, profiles, arguments.picture)
+        try:
+            draw(times, profiles, arguments.picture)
+        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {error}")
         print(f"wrote {arguments.picture}")
     if sites <= 16:
         start = tr.mutable_view(tr.zeros((2,) * sites, dtype="C64"))

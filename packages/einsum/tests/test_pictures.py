@@ -6,6 +6,7 @@ import builtins
 import re
 import sys
 from pathlib import Path
+from random import Random
 from xml.etree import ElementTree
 
 import pytest
@@ -20,7 +21,9 @@ from tensor_einsum import PlotError, plan
 from tensor_einsum.pictures.drawing import draw_plan, require_matplotlib
 from tensor_einsum.pictures.tree import (
     Tree,
+    branches,
     costliest,
+    cut_subscripts,
     execution_order,
     memory_over_steps,
     positions,
@@ -120,6 +123,74 @@ def test_a_large_plan_is_a_small_file(tmp_path: Path, count: int) -> None:
     assert file.stat().st_size < 200_000
     assert len(tips_of(file)) <= 305
     assert any("one operand of" in text for text in texts_of(file)) == (count == 3000)
+
+
+def paired(count: int, random: Random) -> tuple[tuple[int, int], ...]:
+    """Steps that join any two nodes that are left."""
+    left, steps = [*range(count)], []
+    while len(left) > 1:
+        steps.append((left.pop(random.randrange(len(left))), left.pop(random.randrange(len(left)))))
+        left.append(count + len(steps) - 1)
+    return tuple(steps)
+
+
+@pytest.mark.parametrize("count", [100, 600, 20_000])
+@pytest.mark.parametrize("label", ["&", "𝒳"])
+def test_no_plan_makes_a_large_file(count: int, label: str, tmp_path: Path) -> None:
+    file = tmp_path / "plan.svg"
+    for steps in (paired(count, Random(0)), sweep(count).steps):
+        sizes = tuple(1 << k * 7919 % 3000 for k in range(2 * count - 1))  # hardly two are the same
+        flops = tuple(10**9 + k * 7919 % 10**9 for k in range(count - 1))
+        workspaces = tuple(k * k for k in flops)
+        texts = (cut_subscripts(label * 1000),) * (count - 1)
+        tree = Tree(count, steps, sizes, sizes, flops, texts, 1 << 2990, 10**9999, (1, 0), 10**400, workspaces)
+
+        draw_plan(tree, label * 1000, file)
+
+        assert file.stat().st_size < 175_000  # a page adds its table, of less than 25 KB
+        assert len(tips_of(file)) >= min(count, 200)
+
+
+def test_a_page_of_a_large_network_of_long_names_is_small(tmp_path: Path) -> None:
+    ends = [f"[漢<{bond}{'&' * 40}]" for bond in range(1500)] * 2
+    Random(0).shuffle(ends)
+    operands = ["".join(ends[at : at + 3]) for at in range(0, 3000, 3)]
+    shapes = [(2, 2, 2)] * len(operands)
+    found = plan(",".join(operands) + "->", *shapes, dtype="C64", conj=range(1000), optimize="greedy")
+
+    assert len(found._repr_html_().encode()) < 200_000
+
+
+@given(st.integers(2, 30), st.data())
+def test_branches_that_are_left_join_what_is_kept(count: int, data: st.DataObject) -> None:
+    steps = paired(count, data.draw(st.randoms(use_true_random=False)))
+    nodes = range(2 * count - 1)
+    levels = data.draw(st.lists(st.integers(0, 9), min_size=len(nodes), max_size=len(nodes)))
+    kept = data.draw(st.sets(st.sampled_from(nodes)))
+    above = {below: count + step for step, inputs in enumerate(steps) for below in inputs}
+
+    left = branches(Tree(count, steps, (1,) * len(nodes), (8,) * len(nodes)), levels, kept)
+
+    ends = [below for _, below, _, _ in left]
+    assert len({*ends}) == len(ends) <= 2 * len(kept)
+    assert kept <= {*ends, nodes[-1]}
+    for upper, below, level, leaf in left:
+        path = [below]
+        while above[path[-1]] != upper:
+            path.append(above[path[-1]])
+        assert level == max(levels[node] for node in path)
+        assert leaf == (path == [below] and below < count)
+        assert upper == nodes[-1] or upper in ends
+    everything = branches(Tree(count, steps, (1,) * len(nodes), (8,) * len(nodes)), levels, {*nodes})
+    assert {(upper, below) for upper, below, _, _ in everything} == {(upper, below) for below, upper in above.items()}
+
+
+def test_subscripts_of_tooltips_are_cut_by_bytes() -> None:
+    assert cut_subscripts("a" * 60) == "a" * 60
+    assert cut_subscripts("a" * 61) == f"{'a' * 40} … {'a' * 18}"
+    assert cut_subscripts("漢" * 40) == "漢" * 40
+    assert cut_subscripts("漢" * 41) == f"{'漢' * 26} … {'漢' * 12}"
+    assert cut_subscripts("&" * 25) == f"{'&' * 16} … {'&' * 7}"  # five bytes each
 
 
 def test_the_costliest_steps_are_few_and_do_matter() -> None:

@@ -145,6 +145,65 @@ def test_a_missed_reference_ends_with_status_1(tmp_path: Path, capsys: pytest.Ca
         assert "MORE THAN 1e-10" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "float64"])
+def test_a_complex_result_without_an_imaginary_part_has_a_logarithm(
+    dtype: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = PRODUCT | {"format_string": "ij,ji->", "dtype": dtype, "reference": {"value": math.log(15)}}
+
+    assert main(["contract", write(tmp_path / "a.json", content)]) == 0
+    assert f"ln(result)  {math.log(15):.15f}" in capsys.readouterr().out
+
+
+def test_a_result_without_a_logarithm_is_said_to_have_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scalar = {"format_string": "->", "shapes": [[]], "reference": {"value": 0.0}}
+    for dtype, value in (("float64", -1), ("complex128", [1, 1e-300]), ("complex128", -1), ("int64", 0)):
+        content = scalar | {"dtype": dtype, "operands": [value]}
+
+        assert main(["contract", write(tmp_path / "a.json", content)]) == 1
+        assert "ln(result)  none: the result is no positive number" in capsys.readouterr().out
+
+
+def test_no_output_takes_the_place_of_a_file_that_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in").mkdir()
+    left, right = tmp_path / "in" / "left.npy", tmp_path / "in" / "right.npz"
+    np.save(left, np.ones((2, 3)))
+    np.savez(right, x=np.ones((3, 2)))
+    (tmp_path / "link.npy").symlink_to(left)
+    stored = {"operands": [{"npy": "left.npy"}, {"npz": "right.npz", "member": "x"}]}
+    file = write(tmp_path / "in" / "net.json", PRODUCT | stored)
+    plan = str(tmp_path / "plan.json")
+    assert main(["plan", file, "--save-plan", plan]) == 0
+    capsys.readouterr()
+    before = {one: one.read_bytes() for one in tmp_path.rglob("*.*")}
+    load = "--load-plan", plan
+    roundabout = str(tmp_path / "in" / ".." / "in" / "left.npy")
+
+    for command, *options in (
+        ("contract", "-o", str(left)),
+        ("contract", "-o", roundabout),
+        ("contract", "-o", str(tmp_path / "link.npy")),
+        ("contract", "--slices", "j", "--checkpoint", str(right)),
+        ("contract", "--save-plan", file),
+        ("plan", "--save-plan", file),
+        ("plan", *load, "--save-plan", plan),
+    ):
+        line = refused(capsys, command, file, *options)
+        assert line.endswith(f"{options[-2]} {options[-1]} is a file that is read; give the new one another name\n")
+    assert before == {one: one.read_bytes() for one in tmp_path.rglob("*.*")}
+
+
+def test_two_outputs_have_two_names(product: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output, picture, link = tmp_path / "out.npy", tmp_path / "plan.svg", tmp_path / "link.npy"
+    link.symlink_to(picture)
+
+    one = "-o", str(output), "--slices", "j", "--checkpoint"
+    assert f"--checkpoint and -o name one file, {output}" in refused(capsys, "contract", product, *one, str(output))
+    two = "-o", str(link), "--plot", str(picture)
+    assert f"-o and --plot name one file, {link}" in refused(capsys, "contract", product, *two)
+    assert not output.exists() and not picture.exists()
+
+
 def test_files_without_a_network_are_skipped_and_named(
     product: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,6 +37,7 @@ def test_nested_lists_go_along_the_first_axis_outermost(tmp_path: Path) -> None:
     ("dtype", "value", "expected"),
     [
         ("float32", 0.1, np.float32(0.1)),
+        ("float32", 3.4028235677973362e38, np.finfo(np.float32).max),  # below the middle to the next power of two
         ("float64", 3, 3.0),
         ("int32", -(2**31), -(2**31)),
         ("int64", 2**63 - 1, 2**63 - 1),
@@ -73,6 +74,10 @@ def test_an_empty_operand_keeps_its_extents(tmp_path: Path) -> None:
         ("float64", [1, "x", 3], r'operands\[0\]\[1\]: found "x"; an element of F64 is expected'),
         ("float64", [1, True, 3], r"operands\[0\]\[1\]: found true; an element of F64 is expected"),
         ("float64", [1, 2, 10**400], r"operands\[0\]\[2\]: found 1000.*, beyond the range of floating point"),
+        ("float32", [1, 2, -1e39], r"operands\[0\]\[2\]: found -1e\+39, beyond the range of F32"),
+        ("float32", [1, 10**39, 3], r"operands\[0\]\[1\]: found 1000.*, beyond the range of F32"),
+        ("complex64", [1, [0, 1e39], 3], r"operands\[0\]\[1\]: found \[0, 1e\+39\], beyond the range of C32"),
+        ("complex64", [1e39, 2, 3], r"operands\[0\]\[0\]: found 1e\+39, beyond the range of C32"),
         ("int64", [1, 2, 3.0], r"operands\[0\]\[2\]: found 3\.0; an element of I64 is expected"),
         ("int32", [1, 2, 2**31], r"operands\[0\]\[2\]: .*2147483648"),
         ("bool", [True, False, 1], r"operands\[0\]\[2\]: found 1; an element of Bool is expected"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,14 @@ def test_shapes_may_be_written_in_several_ways(second: str, capsys: pytest.Captu
 
     document = json.loads(capsys.readouterr().out)
     assert (document["operands"], document["operand_bytes"]) == (3, (6 + 12 + 1) * 8)
+
+
+def test_an_equation_may_be_longer_than_names_of_files(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = [chr(0x4E00 + number) for number in range(201)]
+    chain = ",".join(map("".join, pairwise(labels)))
+
+    assert main(["plan", chain, *["2x2"] * 200]) == 0
+    assert capsys.readouterr().out.startswith("equation: 200 operands, ")
 
 
 def test_a_text_file_has_an_equation_and_a_shape_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,6 +143,9 @@ def test_a_plan_of_another_network_is_refused(tmp_path: Path, capsys: pytest.Cap
         (("--path", "left", "--seconds", "1"), "--path and --seconds are two ways to a plan"),
         (("--optimize", "greedy", "--seconds", "1"), "--optimize and --seconds are two ways to a plan"),
         (("--load-plan", "a.json", "--path", "left"), "--load-plan and --path are two ways to a plan"),
+        (("--path", "left", "--objective", "size"), "--path gives the order, and --objective says how one is searched"),
+        (("--path", "left", "--calibration", "rates.json"), "--path gives the order, and --calibration says how"),
+        (("--load-plan", "a.json", "--objective", "flops"), "--load-plan gives the order, and --objective says how"),
         (("--objective", "flops", "--calibration"), "--objective and --calibration are two things to minimise"),
         (("--memory", "1MB", "--slices", "b"), "--memory and --slices are two ways to slices"),
         (("--save-plan", "plan.txt"), "--save-plan plan.txt: the ending must be .json"),
@@ -222,6 +234,17 @@ def test_memory_that_no_slices_keep_is_refused(capsys: pytest.CaptureFixture[str
 def test_labels_that_cannot_be_cut_are_refused(slices: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = refused(capsys, "plan", *CHAIN, "--slices", slices)
     assert f"--slices {slices}: " in error and message in error
+
+
+def test_of_many_labels_that_can_be_cut_the_first_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    labels = [f"[bond {number}]" for number in range(180)]
+    chain = ",".join(map("".join, pairwise(labels)))
+
+    error = refused(capsys, "plan", chain, *["2x2"] * 179, "--slices", "zz")
+
+    assert error.endswith(
+        "found label 'zz'; accepted: " + ", ".join(f"'bond {n}'" for n in range(8)) + ", ... (180 labels)\n"
+    )
 
 
 def test_a_stopped_sum_of_slices_goes_on(

@@ -153,13 +153,17 @@ def test_names_in_a_file_do_not_move_the_cursor(folder: Path, capsys: pytest.Cap
         (["svd", "rows.npy", "--offset", "0"], "--offset 0 describes a raw file; --raw F64 says that it is one"),
         (["convert", "rows.npy", "new.npy", "--dtype", "I64"], "--dtype I64: F64 can lose values there; --cast"),
         (["convert", "rows.npy", "new.npy", "--dtype", "F16"], "F16"),
-        (["convert", "rows.npy", "rows.npy"], "is the file that is read"),
+        (["convert", "rows.npy", "rows.npy"], "rows.npy is a file that is read; give the new one another name"),
         (["convert", "rows.npy", "bad.npy/new.npy"], "cannot be written"),
         (["svd", "rows.npy", "--rows", "0,2"], "--rows 0,2: the tensor has 2 axes, 4x6"),
         (["svd", "rows.npy", "--rows", "0,-2"], "an axis is there twice"),
         (["svd", "many.npz"], "4 tensors, and no --name"),
         (["svd", "many.npz", "--name", "d"], "the tensor has 0 axes"),
         (["svd", "infinite.npy"], "svd"),
+        (
+            ["svd", "raw.svg", "--raw", "F64", "--shape", "6", "--plot", "raw.svg"],
+            "--plot raw.svg is a file that is read; give the new one another name",
+        ),
         (["svd", "rows.npy", "--plot", "s.txt"], "--plot s.txt: the ending must be .svg or .png or .pdf"),
     ],
 )
@@ -169,7 +173,7 @@ def test_errors_are_one_line_and_change_nothing(
     (folder / "bad.npy").write_bytes(b"nothing")
     (folder / "bad.npz").write_bytes(b"nothing")
     (folder / "short.npy").write_bytes((folder / "rows.npy").read_bytes()[:-8])
-    for name in ("raw.bin", "raw"):
+    for name in ("raw.bin", "raw", "raw.svg"):
         np.arange(6.0).tofile(name)
     np.save("unsigned.npy", np.arange(3, dtype=np.uint16))
     np.save("infinite.npy", np.full((2, 2), np.inf))

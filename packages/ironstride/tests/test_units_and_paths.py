@@ -46,6 +46,18 @@ def test_targets_are_refused_before_any_work(tmp_path: Path) -> None:
             check_output_path("-o", file, [".npy"])
 
 
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a file system that takes no files, whatever it permits")
+def test_a_target_where_no_file_can_be_made_is_refused_before_any_work() -> None:
+    with pytest.raises(OutputPathError, match=r"-o /proc/new/x.npy: /proc cannot be written"):
+        check_output_path("-o", Path("/proc/new/x.npy"), [".npy"])
+
+
+def test_a_check_leaves_nothing_behind(tmp_path: Path) -> None:
+    check_output_path("-o", tmp_path / "x.npy", [".npy"])
+
+    assert not list(tmp_path.iterdir())
+
+
 def test_folders_of_a_target_are_made_when_it_is_written(tmp_path: Path) -> None:
     file = tmp_path / "new" / "newer" / "a.npy"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import tensor_runtime as ops
 from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.derivatives.sweep import Goal
-from tensor_einsum.notation.label_names import label_number, listed_labels
+from tensor_einsum.notation.label_names import label_number, listed_labels, some_names
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -33,7 +33,7 @@ def marginals_goal(plan: Plan, labels: Any) -> Goal:
     found = tuple([label for label in listed if label is not None])
     if len({*found}) < len(listed):
         raise ArgumentError(
-            f"marginals: labels are {shortened(labels)}; accepted: each once, of {', '.join(map(repr, plan.names))}",
+            f"marginals: labels are {shortened(labels)}; accepted: each once, of {some_names(plan.names)}",
             operation="marginals",
         )
     return Goal(labels=found)

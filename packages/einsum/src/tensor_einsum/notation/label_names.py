@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
+from tensor_core.errors import shortened
 from tensor_einsum.errors import SubscriptsError, pointed
 
 ELLIPSIS: Final = -1
@@ -17,6 +18,9 @@ ELLIPSIS: Final = -1
 
 RESERVED: Final = frozenset(char for char in map(chr, range(128)) if not char.isalnum())
 """ASCII characters that are no names by themselves."""
+
+_MOST_NAMED: Final = 12  # labels that a message lists
+_FIRST_NAMED: Final = 8  # of more than these
 
 
 class Bracket(NamedTuple):
@@ -160,6 +164,19 @@ def listed_labels(labels: Any, names: Sequence[str]) -> list[Any]:
     """
     one = isinstance(labels, Hashable) and label_number(labels, names) is not None
     return [labels] if one or not isinstance(labels, Iterable) else [*labels]
+
+
+def some_names(names: Iterable[str]) -> str:
+    """Names for a message: all of a few, or the first of many and how many there are.
+
+    >>> some_names("ij")
+    "'i', 'j'"
+    >>> some_names("abcdefghijklmnopqrstuvwxyz")
+    "'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', ... (26 labels)"
+    """
+    quoted = list(map(shortened, names))
+    few = quoted if len(quoted) <= _MOST_NAMED else [*quoted[:_FIRST_NAMED], f"... ({len(quoted):,} labels)"]
+    return ", ".join(few)
 
 
 def _as_python(label: object) -> str:

@@ -1,7 +1,8 @@
 """The picture of a plan: the contraction tree coloured by size, the memory that is taken, the work of each step.
 
 The only module that imports matplotlib, when a picture is drawn. It sees a plan as plain numbers (`tree`). An SVG file
-has a tooltip for each marked node, and stays small: lines of one colour are one path.
+has a tooltip for each marked node, and stays below 200 KB, whatever the plan: marks, branches, colours, places along
+the axes and the bytes of a tooltip are bounded, and lines of one colour are one path.
 """
 
 from __future__ import annotations
@@ -10,18 +11,19 @@ import io
 import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from xml.sax.saxutils import escape
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_core.files.atomic_write import write_atomically
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import PlotError
+from tensor_einsum.pictures.svg import with_tips
 from tensor_einsum.pictures.tree import (
     Tree,
+    branches,
+    by_steps,
     costliest,
     count_of,
     execution_order,
@@ -44,8 +46,8 @@ FORMATS = (".svg", ".png", ".pdf")
 
 MOST_MARKED: Final = 200  # nodes with a mark and a tooltip
 MOST_LEAVES: Final = 300  # operands drawn; of larger trees every second, third, ...
-MOST_STEPS: Final = 500  # along the axis of steps; of longer plans the largest of neighbours is drawn
-_LONG: Final = 20_000  # characters of a path
+MOST_BRANCHES: Final = 800  # of larger trees those that join what is marked and the operands that are drawn
+MOST_COLOURS: Final = 64  # sizes that are told apart
 _TITLE: Final = 80  # characters
 INK, _PALE = "#22303c", "#c9d1d9"
 STYLE: Final[Any] = {
@@ -157,7 +159,7 @@ def drawn(tree: Tree, title: str, ending: str) -> bytes:
         picture = io.BytesIO()
         figure.savefig(picture, format=ending, metadata=undated, dpi=130)
     content = picture.getvalue()
-    return _with_tips(content.decode(), tips).encode() if ending == "svg" else content
+    return with_tips(content.decode(), tips).encode() if ending == "svg" else content
 
 
 def _shortened(title: str) -> str:
@@ -175,19 +177,25 @@ def _draw_tree(figure: Any, axes: Any, tree: Tree) -> list[str]:
     from matplotlib.ticker import MaxNLocator
 
     place = positions(tree)
-    levels = [count.bit_length() - 1 if count else 0 for count in tree.elements]  # floor of log2
+    sizes = [count.bit_length() - 1 if count else 0 for count in tree.elements]  # floor of log2
+    apart = max(sizes) // MOST_COLOURS + 1
+    levels = [size // apart for size in sizes]
     top = max(*levels, 1)
     map_of = matplotlib.colormaps["viridis_r"]
     colours = [map_of(0.08 + 0.92 * level / top) for level in range(top + 1)]
+    marked = sorted(range(tree.operands, len(place)), key=lambda node: (-tree.elements[node], node))[:MOST_MARKED]
+    marked = sorted({*marked, *(tree.operands + step for step in costliest(tree))})
+    if tree.operands <= 100:
+        marked = [*range(tree.operands), *marked]
     thin = -(-tree.operands // MOST_LEAVES)
+    kept = {node for node in range(tree.operands) if int(place[node][0]) % thin == 0}
+    few = len(kept) + len(tree.steps) <= MOST_BRANCHES
+    kept.update(range(tree.operands, len(place)) if few else marked)
     ends: dict[int, list[tuple[float, float]]] = {}
-    for number, inputs in enumerate(tree.steps):
-        across, up = place[tree.operands + number]
-        for node in inputs:
-            if node >= tree.operands or int(place[node][0]) % thin == 0:
-                # Across at the height of the step, then down: so no two branches cross.
-                corner = (across, up), (place[node][0], up), place[node]
-                ends.setdefault(levels[node] * 2 + (node < tree.operands), []).extend(corner)
+    for above, below, level, leaf in branches(tree, levels, kept):
+        # Across at the height of the step, then down: so no two branches cross.
+        corner = (place[below][0], place[above][1])
+        ends.setdefault(level * 2 + leaf, []).extend((place[above], corner, place[below]))
     for key, points in sorted(ends.items()):
         outline = Outline(points, [Outline.MOVETO, Outline.LINETO, Outline.LINETO] * (len(points) // 3))
         level, leaf = divmod(key, 2)
@@ -196,10 +204,6 @@ def _draw_tree(figure: Any, axes: Any, tree: Tree) -> list[str]:
             PathPatch(outline, fill=False, edgecolor=colours[level], linewidth=width, joinstyle="round", zorder=1)
         )
 
-    marked = sorted(range(tree.operands, len(place)), key=lambda node: (-tree.elements[node], node))[:MOST_MARKED]
-    marked = sorted({*marked, *(tree.operands + step for step in costliest(tree))})
-    if tree.operands <= 100:
-        marked = [*range(tree.operands), *marked]
     if marked:
         points = axes.scatter(
             [place[node][0] for node in marked],
@@ -212,7 +216,7 @@ def _draw_tree(figure: Any, axes: Any, tree: Tree) -> list[str]:
         )
         points.set_gid("nodes")
     _label_costliest(axes, tree, place)
-    norm = BoundaryNorm([level - 0.5 for level in range(top + 2)], top + 1)
+    norm = BoundaryNorm([apart * level - 0.5 for level in range(top + 2)], top + 1)
     bar = figure.colorbar(
         ScalarMappable(norm, ListedColormap(colours)), ax=axes, label="elements of a tensor", pad=0.01
     )
@@ -220,7 +224,7 @@ def _draw_tree(figure: Any, axes: Any, tree: Tree) -> list[str]:
     bar.ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
     bar.ax.minorticks_off()
     bar.outline.set_visible(False)
-    every = f"one operand of {thin} is drawn" if thin > 1 else ""
+    every = f"one operand of {thin} is drawn{'' if few else ', with what joins them'}" if thin > 1 else ""
     axes.set(title="Contraction tree", xlabel=every, ylabel="steps above the operands", xticks=[])
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.spines["bottom"].set_visible(False)
@@ -266,17 +270,6 @@ def _powers(base: int) -> Any:
     return FuncFormatter(lambda exponent, _: f"{base}{raised(round(exponent))}")
 
 
-def _by_steps(values: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Edges along the axis of steps and the largest of the values between each two.
-
-    >>> _by_steps([3, 1, 2])
-    ([0, 1, 2, 3], [3, 1, 2])
-    """
-    width = max(1, -(-len(values) // MOST_STEPS))
-    edges = [*range(0, len(values), width), len(values)]
-    return edges, [max(values[low:high]) for low, high in pairwise(edges)]
-
-
 _PLATE: Final = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
 """Under text that may lie on a curve."""
 
@@ -289,10 +282,10 @@ def _draw_memory(axes: Any, tree: Tree, history: Sequence[int], taken: Sequence[
     peak = max(taken, default=0)
     parts = ["intermediates", *(["the result"] if tree.result else [])]
     if history:
-        edges, values = _by_steps([history[step] for step in order])
+        edges, values = by_steps([history[step] for step in order])
         if taken != history:
             parts.append("workspaces of kernels (yellow)")
-            _, most = _by_steps([taken[step] for step in order])
+            _, most = by_steps([taken[step] for step in order])
             axes.stairs([value / unit for value in most], edges, fill=True, color="#e6b450")
         axes.stairs([value / unit for value in values], edges, fill=True, color="#a9c1d3")
         axes.stairs([value / unit for value in values], edges, color="#31688e", linewidth=1.1)
@@ -335,7 +328,7 @@ def _draw_work(axes: Any, tree: Tree) -> None:
 
     order = execution_order(tree)
     if tree.flops:
-        edges, values = _by_steps([tree.flops[step] for step in order])
+        edges, values = by_steps([tree.flops[step] for step in order])
         powers = [math.log10(value) if value > 0 else 0.0 for value in values]
         axes.stairs(powers, edges, fill=True, color="#35b779", alpha=0.45)
         for step in costliest(tree):
@@ -361,38 +354,3 @@ def _step_axis(axes: Any, tree: Tree) -> None:
     axes.set_axisbelow(True)
     if tree.shared:
         axes.axvline(len(tree.shared), color=INK, linewidth=0.8)
-
-
-def _with_tips(svg: str, tips: Sequence[str]) -> str:
-    """The SVG text with a tooltip in each marked node, coordinates to a tenth of a point; long paths to a whole one."""
-    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d\.\d)\d+", r"\1", tag[0]), svg)
-    svg = re.sub(rf'd="[^"]{{{_LONG},}}"', lambda path: re.sub(r"\.\d", "", path[0]), svg)
-    svg = re.sub(r'd="(M[-\d.ML\s]{500,})"', lambda path: f'd="{_short(path[1])}"', svg)
-    start = svg.find('<g id="nodes">')
-    if start < 0:
-        return svg
-    waiting: Iterator[str] = iter(tips)
-
-    def tipped(match: re.Match[str]) -> str:
-        tip = next(waiting, None)
-        return match[0] if tip is None else f"<use {match[1]}><title>{escape(tip)}</title></use>"
-
-    return svg[:start] + re.sub(r"<use ([^>]*?)/>", tipped, svg[start:])
-
-
-def _short(path: str) -> str:
-    r"""The same lines, those along an axis with one coordinate.
-
-    >>> _short("M 1 2 \nL 3 2 \nL 3 5.5 \n")
-    'M1 2H3V5.5'
-    """
-    found, x, y = [], "", ""
-    for command, across, up in re.findall(r"([ML])\s*(\S+)\s+(\S+)", path):
-        if command == "L" and up == y:
-            found.append(f"H{across}")
-        elif command == "L" and across == x:
-            found.append(f"V{up}")
-        else:
-            found.append(f"{command}{across} {up}")
-        x, y = across, up
-    return "".join(found)

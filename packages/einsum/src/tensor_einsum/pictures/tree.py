@@ -5,10 +5,13 @@ Nodes 0 to n - 1 are the operands, node n + k is the result of step k.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from math import prod
 from typing import TYPE_CHECKING, Final
+from xml.sax.saxutils import escape
 
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.slices.cutting import varying
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
 COSTLIEST: Final = 5  # steps that are labelled
+MOST_STEPS: Final = 500  # along the axis of steps; of longer plans the largest of neighbours is drawn
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ def tree_of(plan: Plan, limit: int | None = None) -> Tree:
         elements=(*sizes, *[step.size for step in plan.steps]),
         nbytes=(*operand_bytes, *[step.bytes for step in plan.steps]),
         flops=tuple(flops),
-        texts=tuple([_cut(step.subscripts) for step in plan.steps]),
+        texts=tuple([cut_subscripts(step.subscripts) for step in plan.steps]),
         limit=limit,
         slices=slices,
         shared=shared,
@@ -74,10 +78,22 @@ def tree_of(plan: Plan, limit: int | None = None) -> Tree:
     )
 
 
-def _cut(text: str) -> str:
-    """Subscripts as they fit into a tooltip, without characters that would break it."""
+def cut_subscripts(text: str) -> str:
+    """Subscripts as they fit into a tooltip, without characters that would break it.
+
+    >>> cut_subscripts("ij,jk->ik")
+    'ij,jk->ik'
+    """
     text = "".join(c if c.isprintable() else "?" for c in text)
-    return text if len(text) <= 60 else f"{text[:40]} … {text[-18:]}"
+    if len(text) <= 60 and _fitting(text, 120) == text:
+        return text
+    return f"{_fitting(text[:40], 80)} … {_fitting(text[:-19:-1], 36)[::-1]}"
+
+
+def _fitting(text: str, most: int) -> str:
+    """The text from its start, as far as it takes so many bytes in a file."""
+    ends = accumulate(len(escape(c).encode()) for c in text)
+    return text[: bisect_right([*ends], most)]
 
 
 def execution_order(tree: Tree) -> list[int]:
@@ -110,6 +126,17 @@ def memory_over_steps(tree: Tree) -> list[int]:
             history[step] = alive
             alive -= sum(tree.nbytes[node] for node in tree.steps[step] if node >= first and node not in kept)
     return history
+
+
+def by_steps(values: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Edges along the axis of steps and the largest of the values between each two.
+
+    >>> by_steps([3, 1, 2])
+    ([0, 1, 2, 3], [3, 1, 2])
+    """
+    width = max(1, -(-len(values) // MOST_STEPS))
+    edges = [*range(0, len(values), width), len(values)]
+    return edges, [max(values[low:high]) for low, high in pairwise(edges)]
 
 
 def with_workspaces(tree: Tree, history: Sequence[int]) -> list[int]:
@@ -148,6 +175,38 @@ def positions(tree: Tree) -> list[tuple[float, float]]:
     return [place[node] for node in range(count)]
 
 
+def branches(tree: Tree, levels: Sequence[int], kept: set[int]) -> list[tuple[int, int, int, bool]]:
+    """The tree that is left of the nodes that are kept, and of those where branches to them meet.
+
+    Args:
+        tree: of the plan.
+        levels: of each node.
+        kept: nodes, to which the last one is added.
+
+    Returns:
+        The upper and the lower node of each branch, the highest level from the lower one to below the upper one, and
+        whether that is an operand and nothing else.
+
+    >>> chain = Tree(4, ((0, 1), (4, 2), (5, 3)), (1,) * 7, (8,) * 7)
+    >>> branches(chain, [0, 0, 0, 0, 5, 2, 0], {0, 3})
+    [(6, 0, 5, False), (6, 3, 0, True)]
+    """
+    last = tree.operands + len(tree.steps) - 1
+    highest: dict[int, tuple[int, int, bool]] = {
+        node: (node, levels[node], True) for node in kept if node < tree.operands
+    }
+    found = []
+    for node, inputs in enumerate(tree.steps, tree.operands):
+        met = [highest[one] for one in inputs if one in highest]
+        if node == last or node in kept or len(met) > 1:
+            found.extend([(node, *one) for one in met])
+            highest[node] = node, levels[node], False
+        elif met:
+            below, level, _ = met[0]
+            highest[node] = below, max(level, levels[node]), False
+    return found
+
+
 def totals(tree: Tree, peak: int) -> str:
     """What the plan costs in all, in one line; the peak is in bytes.
 
@@ -159,7 +218,7 @@ def totals(tree: Tree, peak: int) -> str:
     flops = sum(tree.flops) if tree.total is None else tree.total
     parts = [
         f"{tree.operands:,} operand{'' if tree.operands == 1 else 's'}",
-        steps if tree.slices == 1 else f"{tree.slices:,} slices of {steps}",
+        steps if tree.slices == 1 else f"{count_of(tree.slices)} slices of {steps}",
         f"{count_of(flops)} flop{'' if flops == 1 else 's'}",
         f"largest intermediate {readable_bytes(max(tree.nbytes[tree.operands :], default=0))}",
         shown if tree.limit is None else f"{shown} of {readable_bytes(tree.limit)} allowed",

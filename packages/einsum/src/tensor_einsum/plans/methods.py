@@ -35,7 +35,8 @@ class PlanMethods:
     ) -> None:
         """Draw the contraction tree, the memory that is taken and the work of each step; notebooks show the same.
 
-        An SVG file has a tooltip for each marked node, and stays below 200 KB. Needs matplotlib (the extra ``plot``).
+        An SVG file has a tooltip for each marked node. It stays below 200 KB whatever the plan, as a page in a notebook
+        does. Needs matplotlib (the extra ``plot``).
 
         Args:
             file: ends with ``.svg``, ``.png`` or ``.pdf``; it appears whole or not at all.

@@ -17,7 +17,7 @@ from math import prod
 from typing import Any
 
 from tensor_core.errors import ArgumentError, shortened
-from tensor_einsum.notation.label_names import label_number, listed_labels
+from tensor_einsum.notation.label_names import label_number, listed_labels, some_names
 from tensor_einsum.notation.network import Labels, Network, Shape
 from tensor_einsum.search.path import Path
 from tensor_einsum.steps.scalings import Decided, with_scalings_moved
@@ -73,7 +73,7 @@ def named_cuts(labels: Any, names: Sequence[str], extents: Sequence[int]) -> Cut
         label = label_number(name, names)
         if label is None:
             raise ArgumentError(
-                f"with_slices: found label {shortened(name)}; accepted: {', '.join(map(repr, names))}", label=name
+                f"with_slices: found label {shortened(name)}; accepted: {some_names(names)}", label=name
             )
         try:
             extent = whole("with_slices", "part", part)

@@ -94,7 +94,7 @@ def _arithmetic(plan: Plan) -> Iterator[tuple[str, str]]:
     if plan.algebra is not PLUS_TIMES:
         yield "algebra", plan.algebra.name
     if plan.conj:
-        yield "conjugated operands", " ".join(map(str, plan.conj))
+        yield "conjugated operands", _cut(" ".join(map(str, plan.conj)), 60)
 
 
 def report_of_sweep(sweep: SweepPlan, max_steps: int | None) -> Report:

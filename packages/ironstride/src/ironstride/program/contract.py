@@ -21,8 +21,8 @@ import tensor_einsum
 import tensor_runtime as tr
 from ironstride.program import json_report, report
 from ironstride.program.network_file import Network, printable
-from ironstride.program.operands import make_operands
-from ironstride.program.output_paths import check_output_path, make_folder
+from ironstride.program.operands import make_operands, operand_files
+from ironstride.program.output_paths import check_apart, check_inputs_kept, check_output_path, make_folder
 from ironstride.program.planning import OptionError, Planned, PlanOptions, check_options, make_plan, save_plan
 from ironstride.program.sources import read_source
 from tensor_core.errors import TensorError
@@ -138,7 +138,13 @@ def plan_source(source: Path | Network, options: Options, *, operands: bool = Tr
     6
     """
     _check_output_paths(options)
+    outputs = _outputs(options)
+    check_apart(outputs)
+    file = source.file if isinstance(source, Network) else source
+    read = file, options.planning.load_plan, options.planning.calibration
+    check_inputs_kept(outputs, [one for one in read if one is not None])
     network = read_source(source, options.dtype)
+    check_inputs_kept(outputs, operand_files(network))
     if not options.json:
         text = report.network_text(network)
         print(text if operands else text.splitlines()[0])
@@ -150,6 +156,17 @@ def plan_source(source: Path | Network, options: Options, *, operands: bool = Tr
         if options.steps:
             print(report.steps_text(planned.plan))
     return network, planned
+
+
+def _outputs(options: Options) -> list[tuple[str, Path]]:
+    """Option and path of each file that is written."""
+    files = {
+        "--checkpoint": options.checkpoint,
+        "--save-plan": options.planning.save_plan,
+        "-o": options.output,
+        "--plot": options.plot,
+    }
+    return [(option, file) for option, file in files.items() if file is not None]
 
 
 def _check_output_paths(options: Options) -> None:

@@ -6,6 +6,7 @@ allows is read.
 
 from __future__ import annotations
 
+import cmath
 import lzma
 import math
 import zipfile
@@ -33,6 +34,16 @@ def make_operands(network: Network) -> list[tr.Tensor]:
         _operand(network, number, source, shape)
         for number, (source, shape) in enumerate(zip(network.operands, network.shapes, strict=True))
     ]
+
+
+def operand_files(network: Network) -> list[Path]:
+    """The files that operands are read from, whether they are there or not.
+
+    >>> from ironstride.program.sources import networks_of
+    >>> operand_files(networks_of(["i,i->", "3", "3"])[0])
+    []
+    """
+    return [network.file.parent / source.file for source in network.operands if isinstance(source, Stored)]
 
 
 def _operand(network: Network, number: int, source: Values | Stored | Drawn, shape: tuple[int, ...]) -> tr.Tensor:
@@ -105,7 +116,8 @@ def _elements(nested: object, shape: Sequence[int], dtype: DType, field: str) ->
         yield from _elements(part, shape[1:], dtype, f"{field}[{index}]")
 
 
-def _element(value: object, dtype: DType, field: str) -> Element:
+def _element(given: object, dtype: DType, field: str) -> Element:
+    value = given
     if dtype in COMPLEX and isinstance(value, list):
         if len(value) != 2 or not all(type(part) in (int, float) for part in value):
             raise NetworkFileError(f"{field}: found {printable(value)}; a complex number is a pair [re, im]")
@@ -116,9 +128,12 @@ def _element(value: object, dtype: DType, field: str) -> Element:
     if dtype.kind in ("float", "complex") and not isinstance(value, complex):
         value = _finite(value, field)
     try:
-        return to_element(value, dtype)
+        element = to_element(value, dtype)
     except TensorError as error:
         raise NetworkFileError(f"{field}: {error}") from None
+    if not cmath.isfinite(element):  # rounded to F32 or C32
+        raise NetworkFileError(f"{field}: found {printable(given)}, beyond the range of {dtype.name}")
+    return element
 
 
 def _finite(value: object, field: str) -> float:

@@ -1,12 +1,14 @@
 """Checks of the files to be written, made before any work is done, so that an hour's contraction is not lost to a typo.
 
-Nothing is written here, not even a folder.
+Nothing stays of them, not even a folder.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
 from pathlib import Path
 
 from tensor_core.errors import TensorError
@@ -42,8 +44,45 @@ def check_output_path(option: str, file: Path, endings: Sequence[str]) -> None:
         raise OutputPathError(f"{option} {file}: {error}") from None
     if taken:
         raise OutputPathError(f"{option} {file}: a folder has that name")
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputPathError(f"{option} {file}: {folder} cannot be written")
+    try:
+        with tempfile.TemporaryFile(dir=folder):  # permissions do not tell of file systems that take no files
+            pass
+    except OSError:
+        raise OutputPathError(f"{option} {file}: {folder} cannot be written") from None
+
+
+def check_inputs_kept(outputs: Iterable[tuple[str, Path]], inputs: Collection[Path]) -> None:
+    """Refuse an output that would take the place of a file that is read, by whatever name or link.
+
+    Args:
+        outputs: option and path of each.
+        inputs: files that are read.
+
+    Raises:
+        OutputPathError: which output it is.
+
+    >>> check_inputs_kept([("-o", Path(__file__))], [Path("a.json"), Path(__file__)])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ironstride.program.output_paths.OutputPathError: -o ... is a file that is read; give the new one another name
+    """
+    for option, file in outputs:
+        if os.path.exists(file) and any(os.path.exists(other) and os.path.samefile(file, other) for other in inputs):
+            raise OutputPathError(f"{option} {file} is a file that is read; give the new one another name")
+
+
+def check_apart(outputs: Iterable[tuple[str, Path]]) -> None:
+    """Refuse two outputs of which one would take the place of the other.
+
+    Raises:
+        OutputPathError: which outputs they are.
+
+    >>> check_apart([("-o", Path("a.npy")), ("--checkpoint", Path("./a.npy"))])
+    Traceback (most recent call last):
+    ironstride.program.output_paths.OutputPathError: -o and --checkpoint name one file, a.npy; give two names
+    """
+    for (first, file), (second, other) in combinations(outputs, 2):
+        if os.path.realpath(file) == os.path.realpath(other):
+            raise OutputPathError(f"{first} and {second} name one file, {file}; give two names")
 
 
 def make_folder(option: str, file: Path) -> None:

@@ -51,7 +51,7 @@ def check_options(options: PlanOptions) -> None:
     """Refuse options that contradict each other, and a plan that could not be saved.
 
     Raises:
-        OptionError: two ways to an order.
+        OptionError: two ways to an order, or a goal of a search that is not made.
         OutputPathError: see `output_paths`.
 
     >>> check_options(PlanOptions(path="best", seconds=1.0))
@@ -71,6 +71,11 @@ def check_options(options: PlanOptions) -> None:
     ]
     if len(ways) > 1:
         raise OptionError(f"{ways[0]} and {ways[1]} are two ways to a plan; give one of them")
+    for way in ("load_plan", "path"):
+        for goal in ("objective", "calibration"):
+            if getattr(options, way) is not None and getattr(options, goal) is not None:
+                option = f"--{way.replace('_', '-')}"
+                raise OptionError(f"{option} gives the order, and --{goal} says how one is searched; give one of them")
     for first, second, what in (
         ("objective", "calibration", "things to minimise"),
         ("memory", "slices", "ways to slices"),

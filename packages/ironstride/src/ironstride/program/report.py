@@ -14,7 +14,7 @@ import tensor_runtime as tr
 from ironstride.program.network_file import Drawn, Network, Reference, printable
 from ironstride.program.operands import values_drawn
 from ironstride.program.units import count_text, scientific, table
-from tensor_core.dtypes import COMPLEX, F64, FLOATING, DType
+from tensor_core.dtypes import F64, FLOATING, DType
 from tensor_core.formatting import readable_bytes
 
 CHUNK = 2**20  # elements per piece of a norm, so that it takes no second copy of the result
@@ -160,7 +160,8 @@ def time_text(plan: tensor_einsum.Plan, seconds: Sequence[float]) -> str:
 def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
     """The result beside the known answer, and whether the two agree to the file's tolerance.
 
-    A result that is no positive number has no logarithm and so agrees with nothing.
+    A result that is no positive number has no logarithm and so agrees with nothing; a complex one is a positive number
+    where its imaginary part is 0.
 
     >>> text, agrees = reference_text(Reference("ln Z", 2.0, 1.0, 1.0, 1e-10, "by hand"), tr.tensor(math.e))
     >>> print(text)
@@ -170,13 +171,14 @@ def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
     >>> agrees
     True
     """
-    value = float(result) if result.rank == 0 and result.dtype not in COMPLEX else math.nan
-    found = (math.log(value) + reference.log_offset) / reference.divide_by if value > 0 else math.nan
+    value: complex = complex(result.item()) if result.rank == 0 else math.nan
+    positive = value.imag == 0 and value.real > 0
+    found = (math.log(value.real) + reference.log_offset) / reference.divide_by if positive else math.nan
     difference = abs(found - reference.value)
     agrees = difference <= reference.tolerance
     quantity = printable(reference.quantity)[1:-1]
     rows = [
-        (quantity, f"{found:.15f}"),
+        (quantity, f"{found:.15f}" if positive else "none: the result is no positive number"),
         ("reference", f"{reference.value:.15f}  {printable(reference.source, 100)[1:-1]}"),
         ("difference", f"{difference:.1e}, {'within' if agrees else 'MORE THAN'} {reference.tolerance:.0e}"),
     ]

@@ -7,6 +7,7 @@ are drawn, uniform on (0, 1), as those of a network file without operands are.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,7 +47,8 @@ def networks_of(arguments: Sequence[str]) -> list[Path | Network]:
     """
     first, *rest = arguments
     shapes = bool(rest) and all(_SHAPE.fullmatch(text.strip()) for text in rest)
-    if (shapes or is_equation(first)) and not Path(first).exists():
+    # Path.exists fails of an equation that is too long for the name of a file.
+    if (shapes or is_equation(first)) and not os.path.exists(first):
         if not rest:
             raise SourceError(
                 f"{printable(first)} has no shapes; write the shape of each operand after it, such as 2x3"

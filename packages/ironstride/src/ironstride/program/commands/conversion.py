@@ -10,7 +10,7 @@ import tensor_runtime as tr
 from ironstride.program.commands.reading import Reading
 from ironstride.program.commands.tensor_files import read_all, read_one
 from ironstride.program.commands.writing import Writing
-from ironstride.program.output_paths import OutputPathError, check_output_path, make_folder
+from ironstride.program.output_paths import check_inputs_kept, check_output_path, make_folder
 from tensor_core.dtypes import as_dtype
 from tensor_core.errors import LossyConversionError, TensorError
 
@@ -51,8 +51,7 @@ def convert(asked: Conversion) -> bool:
     """
     check_output_path("the new file", asked.target, [])
     asked.writing.format_of("the new file", asked.target)
-    if asked.target.exists() and asked.target.samefile(asked.source):
-        raise OutputPathError(f"{asked.target} is the file that is read; give the new one another name")
+    check_inputs_kept([("the new file", asked.target)], [asked.source])
     wanted = None if asked.dtype is None else as_dtype(asked.dtype)
     if asked.name is None:
         tensors = read_all(asked.source, asked.reading, wanted)

@@ -19,7 +19,7 @@ from ironstride.pictures.spectra import entropy, plot_spectrum, rank_for, trunca
 from ironstride.program.commands.info import shape_text
 from ironstride.program.commands.reading import Reading
 from ironstride.program.commands.tensor_files import read_one
-from ironstride.program.output_paths import check_output_path, make_folder
+from ironstride.program.output_paths import check_inputs_kept, check_output_path, make_folder
 from ironstride.program.units import table
 from tensor_core.dtypes import F64, FLOATING
 from tensor_core.errors import TensorError
@@ -69,6 +69,7 @@ def svd(asked: Asked) -> bool:
     """
     if asked.plot is not None:
         check_output_path("--plot", asked.plot, drawing.FORMATS)
+        check_inputs_kept([("--plot", asked.plot)], [asked.file])
         drawing.require_matplotlib()
     _, x = read_one(asked.file, asked.reading, asked.name)
     values, shape = spectrum(x, asked.rows)
