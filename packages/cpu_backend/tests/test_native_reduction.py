@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
@@ -116,7 +116,9 @@ def test_any_axes_of_any_view_are_folded_exactly(
     if kernel is None:
         assert result.size == form.size or (name in ("any", "all") and result.size == 1)
         return
-    np.testing.assert_array_equal(kernel(x), bind_numpy(name, (form,), result, (axes, False))(x))
+    expected = bind_numpy(name, (form,), result, (axes, False))(x)
+    assume(dtype not in (C32, C64) or np.isfinite(expected).all())  # beyond the range the order of products decides
+    np.testing.assert_array_equal(kernel(x), expected)
 
 
 @pytest.mark.parametrize(
