@@ -101,8 +101,9 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
             ``beta`` of 0 that is not read. The kind of alpha, not its value, decides whether the dtype gets wider;
             then, without ``out``, there must be room for the result in both dtypes. Else nothing further is taken.
         strip_exponent: return a pair: the result divided by its largest magnitude, and log10 of that magnitude, a
-            float. Intermediates are rescaled on the way, so neither over- nor underflows. Of zeros, the exponent is 0.
-            Operands out of range are copied, and the copies count as operands.
+            float. Intermediates are rescaled on the way, by powers of two: nothing overflows, and what underflows is
+            more than 2**800 (F32, C32: 2**80) below the product of the largest magnitudes of the tensors of its step.
+            Of zeros, the exponent is 0. Operands out of range are copied, and the copies count as operands.
         progress: True shows a bar with the time left (by tqdm, the extra ``progress``); a function is called with a
             :class:`tensor_einsum.Progress` after each step. What it raises stops the contraction, as Ctrl-C does.
         force: True starts even what needs more memory than this process may have.
