@@ -87,7 +87,7 @@ def test_labels_of_extent_one_have_marginals_however_many_there_are(count: int, 
     arrays = [np.array([[1.0 + number % 3], [1j * (number % 2) + 1.0]]) for number in range(count)]
     arrays[1] = arrays[1][:1]  # whose other axis broadcasts
     operands = [tr.tensor(array) for array in arrays]
-    arguments = [part for number, x in enumerate(operands) for part in (x, ("x", f"e{number}"))]
+    arguments: list[Any] = [part for number, x in enumerate(operands) for part in (x, ("x", f"e{number}"))]
     found = plan(*arguments, (), conj=conj)
     taken = [array.conj() if number in conj else array for number, array in enumerate(arrays)]
     expected = np.prod(np.broadcast_arrays(*taken), axis=0)[:, 0]
@@ -95,10 +95,10 @@ def test_labels_of_extent_one_have_marginals_however_many_there_are(count: int, 
     for labels in (["e1"], ["e0", "x"], None):
         marginals = found.marginals(*operands, labels=labels)
         assert len(marginals) == len(labels or found.names)
-        for name, marginal in marginals.items():
+        for name, found_one in marginals.items():
             known = expected if name == "x" else expected.sum(keepdims=True)
-            assert marginal.shape == known.shape
-            np.testing.assert_allclose(marginal.to_numpy(), known, rtol=1e-14)
+            assert found_one.shape == known.shape
+            np.testing.assert_allclose(found_one.to_numpy(), known, rtol=1e-14)
     assert found.marginals_plan(["e2"]).results
 
 
