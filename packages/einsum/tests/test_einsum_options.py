@@ -18,6 +18,7 @@ import tensor_runtime as tr
 from tensor_core.errors import (
     ArgumentError,
     BackendUnavailableError,
+    CastRangeError,
     DTypeError,
     LossyConversionError,
     OutOfMemoryError,
@@ -125,6 +126,43 @@ def test_what_cannot_receive_the_result_is_refused_before_anything_is_computed()
         found(A, B, output=wide)  # type: ignore[call-overload]
     assert not steps
     assert not wide.to_numpy().any()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fitting", "beyond"),
+    [
+        ("I32", [2**31 - 1, -(2**31)], [2**31, -(2**31) - 1]),
+        ("I64", [2**63 - 1, -(2**63)], [2**63, -(2**63) - 1, 10**5000]),
+        ("Bool", [2**63 - 1], [2**63]),
+        ("F32", [2**1023, -(2**127)], [2**1024]),
+        ("F64", [2**1023], [2**1024, -(10**400)]),
+        ("C64", [2**1023], [10**400]),
+    ],
+)
+def test_factors_that_the_dtype_does_not_hold_are_refused_before_the_first_step(
+    dtype: str, fitting: list[int], beyond: list[int]
+) -> None:
+    x = tr.ones((2,), dtype=dtype)
+    found, steps = plan("i,j->ij", x, x), []
+    wide = tr.zeros((2, 2), dtype="I64" if dtype == "Bool" else dtype)
+    for factor in fitting:
+        found(x, x, alpha=factor)
+        found(x, x, alpha=factor, beta=factor, out=wide)
+        einsum("i,j->ij", x, x, alpha=factor, beta=factor, out=wide)
+    before = wide.to_numpy().copy()
+    for factor in beyond:
+        for options in ({"alpha": factor}, {"alpha": factor, "out": wide}, {"beta": factor, "out": wide}):
+            named: dict[str, Any] = options
+            with pytest.raises(
+                CastRangeError, match=rf"^einsum: {next(iter(options))} is .*, which does not fit [ICF]"
+            ):
+                found(x, x, on_step=lambda *step: steps.append(step), **named)
+            with pytest.raises(
+                CastRangeError, match=rf"^einsum: {next(iter(options))} is .*, which does not fit [ICF]"
+            ):
+                einsum("i,j->ij", x, x, **named)
+    assert not steps
+    assert np.array_equal(wide.to_numpy(), before, equal_nan=dtype[0] in "FC")
 
 
 def test_an_output_in_another_place_is_refused() -> None:

@@ -126,6 +126,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         DTypeError: a dtype that the algebra, or ``strip_exponent``, is not defined for.
         ArgumentError: options that do not go together, or are out of range.
         ReadOnlyError, OverlappingViewError, LossyConversionError: what ``out`` cannot receive; nothing is written then.
+        CastRangeError: ``alpha`` or ``beta`` is an int that the dtype does not hold; nothing has been computed then.
         OutOfMemoryError: the peak of the plan, with the workspaces of its kernels, is more memory than this process
             may have in all; nothing has been computed then. Or memory ran out on the way; the message says where.
 
