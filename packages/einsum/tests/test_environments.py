@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from tensor_einsum import ExtentError, MemoryLimitError, plan
 from tensor_einsum.derivatives import running
 from tensor_einsum.execution import memory
 from tensor_einsum.execution.sequenced import Sequenced
-from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import binding_cache
 
 
@@ -311,3 +312,24 @@ def test_the_smallest_limit_of_a_refusal_counts_the_copies_of_kernels() -> None:
         with pytest.raises(MemoryLimitError) as e:
             sliced.environments(a, b, c, memory_limit=0)
         assert len(sliced.environments(a, b, c, memory_limit=e.value.smallest)) == 3
+
+
+@pytest.mark.parametrize("algebra", [PLUS_TIMES, MIN_PLUS, MAX_PLUS, MAX_TIMES], ids=str)
+@pytest.mark.parametrize("labels", ["", "i", "j"])
+def test_environments_and_marginals_that_sum_nothing_are_zeros(algebra: Semiring, labels: str) -> None:
+    x, nothing, y = tr.full((2, 3), math.inf), tr.zeros((3, 0)), tr.full((2, 2), math.inf)
+    found = plan("ij,jk,il->l", x, nothing, y, algebra=algebra).with_slices(labels)
+    zero = algebra.zero_of("F64")
+
+    for result in (*found.environments(x, nothing, y), *found.environments(x, nothing, y, cotangent=tr.ones((2,)))):
+        assert np.array_equal(result.to_numpy(), np.full(result.shape, zero))
+    for marginal in found.marginals(x, nothing, y).values():
+        assert np.array_equal(marginal.to_numpy(), np.full(marginal.shape, zero))
+
+
+def test_an_environment_of_what_has_no_elements_is_as_elsewhere() -> None:
+    x, nothing = tr.full((2, 3), 2.0), tr.zeros((3, 0))
+    of_x, of_nothing = plan("ij,jk->k", x, nothing).environments(x, nothing)
+
+    assert of_x.shape == (2, 3, 0)
+    assert of_nothing.shape == (3, 0)
