@@ -86,13 +86,23 @@ def _read_name(operation: str, text: str, start: int) -> tuple[str, int]:
         column += 1
 
 
+def is_name(text: str) -> bool:
+    """Whether a label can have this name: one character that stands by itself, or a text that can be printed.
+
+    >>> is_name("i"), is_name("left bond"), is_name(""), is_name(chr(0))
+    (True, True, False, False)
+    """
+    alone = len(text) == 1 and _stands_alone(text) and not "\ud800" <= text <= "\udfff"
+    return alone or _can_stand(text)
+
+
 def shown(name: str) -> str:
     """A name as it is written in a notation.
 
     >>> shown("i"), shown("left bond"), shown(",")
     ('i', '[left bond]', '[,]')
     """
-    if len(name) == 1 and name not in RESERVED and not name.isspace():
+    if len(name) == 1 and _stands_alone(name):
         return name
     inside = "".join(f"\\{char}" if char in "[]\\" else char for char in name)
     if inside[-1:].isspace():
@@ -198,6 +208,10 @@ def _printable(text: str) -> str:
 
 def _repeated(names: Sequence[str]) -> set[str]:
     return {name for name, times in Counter(names).items() if times > 1}
+
+
+def _stands_alone(char: str) -> bool:
+    return char not in RESERVED and not char.isspace()
 
 
 def _can_stand(name: str) -> bool:
