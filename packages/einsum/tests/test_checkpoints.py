@@ -20,8 +20,9 @@ import pytest
 import tensor_runtime as tr
 from network_cases import same
 from sliced_plans import SLICED, operands_of
-from tensor_core.errors import ArgumentError, BackendError, FormatError, LoadError, SaveError
+from tensor_core.errors import ArgumentError, BackendError, CastRangeError, FormatError, LoadError, SaveError
 from tensor_einsum import Plan, Progress, einsum, plan
+from tensor_einsum.execution.accumulation import Accumulation
 from tensor_einsum.slices.gathering import Gathering
 
 
@@ -83,6 +84,36 @@ def test_a_contraction_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path,
     assert path.exists() is (stop > 1)
     assert SLICED(*operands, checkpoint=path).to_numpy().tobytes() == expected
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_factors_out_of_range_leave_a_checkpoint_as_it_is(tmp_path: Path, name: str) -> None:
+    x, path = tr.tensor([1, 2, 3]), tmp_path / "sum"
+    found = plan("i,i->", x, x).with_slices("i")
+
+    def stopping(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        found(x, x, checkpoint=path, on_step=stopping)
+    before = path.read_bytes()
+    options: dict[str, Any] = {name: 2**70, "out": tr.tensor(5)}
+    with pytest.raises(CastRangeError, match=rf"einsum: {name} is 1180591620717411303424, which does not fit I64"):
+        found(x, x, checkpoint=path, **options)
+    assert path.read_bytes() == before
+    assert found(x, x, checkpoint=path).item() == 14
+
+
+def test_a_result_that_cannot_be_written_leaves_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    operands, path = operands_of(SLICED), tmp_path / "sum"
+    with monkeypatch.context() as failing:
+        failing.setattr(Accumulation, "finish", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            SLICED(*operands, checkpoint=path, checkpoint_seconds=0, alpha=2)
+    assert path.exists()
+    expected = 2 * SLICED(*operands).to_numpy()
+    assert np.array_equal(SLICED(*operands, checkpoint=path, alpha=2).to_numpy(), expected)
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
 from tensor_core import TensorError
-from tensor_einsum import ExtentError, einsum, plan
+from tensor_core.errors import ArgumentError
+from tensor_einsum import ExtentError, Plan, einsum, plan
 from tensor_einsum.errors import SubscriptsError, pointed
+from tensor_einsum.notation.label_names import label_number
 from tensor_einsum.notation.reading import ELLIPSIS, number_labels, parse, split_interleaved
 
 
@@ -271,8 +274,77 @@ def test_labels_whose_names_cannot_be_printed_are_shown_in_ascii() -> None:
     assert parse(notation.text).names == notation.names
 
 
+class Alike:
+    """Labels that all print the same."""
+
+    def __repr__(self) -> str:
+        return "L"
+
+
 def test_labels_that_print_alike_are_told_apart() -> None:
-    assert number_labels((((1, "1"),), (1, "1"))).names == ("1", "'1'")
+    assert number_labels((((1, "1"),), (1, "1"))).names == ("1 (int)", "1")
+    x, y = Alike(), Alike()
+    labels: list[Any] = [x, "L", y, "k", "L (Alike) 2", "L (Alike)", "", "''"]
+    notation = number_labels(((tuple(labels),), ()))
+
+    assert notation.names == (
+        "L (Alike) 1", "L", "L (Alike) 3", "k", "L (Alike) 2", "L (Alike)", "'' (str)", "''",
+    )  # fmt: skip
+    assert parse(notation.text).names == notation.names
+    found = [None, 1, None, 3, 4, 5, 6, 7]
+    assert [label_number(label, notation.names) for label in labels] == found
+    assert [label_number(name, notation.names) for name in notation.names] == [*range(8)]
+
+
+def test_a_label_is_taken_as_it_was_given_before_as_it_is_shown() -> None:
+    found = plan((2, 3), (1, "1"), ())
+    assert found.with_slices([1]).sliced == ((0, 1),)
+    assert found.with_slices(["1"]).sliced == ((1, 1),)
+    quoted = plan("[k]['k']->", (2, 3))
+    assert quoted.with_slices(["k"]).sliced == ((0, 1),)
+    assert quoted.with_slices(["'k'"]).sliced == ((1, 1),)
+
+
+def test_labels_that_print_alike_have_marginals_of_their_own_and_plans_that_can_be_read() -> None:
+    x, y = Alike(), Alike()
+    a, b = tr.ones((2, 2)), tr.ones((2, 3))
+    found = plan(a, (x, "k"), b, ("k", y), (x, y))
+
+    assert Plan.from_json(found.to_json()) == found
+    assert [marginal.shape[0] for marginal in found.marginals(a, b).values()] == [2, 2, 3]
+    with pytest.raises(ArgumentError, match=r"with_slices: found label L; accepted: 'L \(Alike\) 1', 'k', 'L \("):
+        found.with_slices([y])
+    assert found.with_slices("L (Alike) 2").sliced == ((2, 1),)
+
+
+@pytest.mark.parametrize("text", ["[...0]...->...", "[...1]...[...0]->...[...0]", "[...0]i...->..."])
+def test_axes_of_an_ellipsis_have_names_that_no_label_has(text: str) -> None:
+    found = plan(text, (2, 3, 4))
+
+    assert len({*found.names}) == 3
+    assert Plan.from_json(found.to_json()) == found
+    assert {name: x.shape[0] for name, x in found.marginals(tr.ones((2, 3, 4))).items()} == dict(
+        zip(found.names, found.extents, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((1.0, 2.0), (1, 2)),
+        ((True, 2), (1, 2)),
+        ((np.int64(1), 2), (1, 2)),
+        (((1.0,), 2), ((1,), 2)),
+        ((1, 2), (1.0, 2)),
+    ],
+)
+def test_names_of_labels_do_not_depend_on_earlier_calls(first: tuple[Any, ...], second: tuple[Any, ...]) -> None:
+    x = tr.ones((2, 3))
+    for labels in (first, second, first):
+        found = plan(x, labels, ())
+        assert found.names == tuple(map(repr, labels))
+        assert found.with_slices([labels[0]]).slices.labels == (repr(labels[0]),)
+        assert einsum(x, labels, labels[::-1]).shape == (3, 2)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import gc
 import math
 import signal
 import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import tensor_runtime as tr
 from tensor_core.errors import (
     ArgumentError,
     BackendUnavailableError,
+    CastRangeError,
     DTypeError,
     LossyConversionError,
     OutOfMemoryError,
@@ -126,6 +128,43 @@ def test_what_cannot_receive_the_result_is_refused_before_anything_is_computed()
     assert not wide.to_numpy().any()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "fitting", "beyond"),
+    [
+        ("I32", [2**31 - 1, -(2**31)], [2**31, -(2**31) - 1]),
+        ("I64", [2**63 - 1, -(2**63)], [2**63, -(2**63) - 1, 10**5000]),
+        ("Bool", [2**63 - 1], [2**63]),
+        ("F32", [2**1023, -(2**127)], [2**1024]),
+        ("F64", [2**1023], [2**1024, -(10**400)]),
+        ("C64", [2**1023], [10**400]),
+    ],
+)
+def test_factors_that_the_dtype_does_not_hold_are_refused_before_the_first_step(
+    dtype: str, fitting: list[int], beyond: list[int]
+) -> None:
+    x = tr.ones((2,), dtype=dtype)
+    found, steps = plan("i,j->ij", x, x), []
+    wide = tr.zeros((2, 2), dtype="I64" if dtype == "Bool" else dtype)
+    for factor in fitting:
+        found(x, x, alpha=factor)
+        found(x, x, alpha=factor, beta=factor, out=wide)
+        einsum("i,j->ij", x, x, alpha=factor, beta=factor, out=wide)
+    before = wide.to_numpy().copy()
+    for factor in beyond:
+        for options in ({"alpha": factor}, {"alpha": factor, "out": wide}, {"beta": factor, "out": wide}):
+            named: dict[str, Any] = options
+            with pytest.raises(
+                CastRangeError, match=rf"^einsum: {next(iter(options))} is .*, which does not fit [ICF]"
+            ):
+                found(x, x, on_step=lambda *step: steps.append(step), **named)
+            with pytest.raises(
+                CastRangeError, match=rf"^einsum: {next(iter(options))} is .*, which does not fit [ICF]"
+            ):
+                einsum("i,j->ij", x, x, **named)
+    assert not steps
+    assert np.array_equal(wide.to_numpy(), before, equal_nan=dtype[0] in "FC")
+
+
 def test_an_output_in_another_place_is_refused() -> None:
     device = SimulatedBackend(tr.backend("cpu"), "there")
     tr.register_backend("there", device)
@@ -177,6 +216,72 @@ def test_a_mantissa_is_what_the_plain_contraction_gives_where_that_is_in_range()
     mantissa, exponent = einsum("ij,jk->ik", x, y, strip_exponent=True)
     assert np.array_equal(mantissa.to_numpy(), plain / np.abs(plain).max())
     assert exponent == pytest.approx(math.log10(np.abs(plain).max()), abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "x", "y"),
+    [
+        ("F64", [1e200, 1e-200], [0.0, 1e100]),
+        ("F64", [2.0**1000, 2.0**-340], [0.0, 2.0**-100]),
+        ("C64", [1e200j, 1e-200], [0.0, 1e100j]),
+        ("F32", [1e10, 1e-36], [0.0, 1.0]),
+        ("C32", [1e10, 1e-36j], [0.0, 1.0]),
+        ("F64", [1e100, -1e100, 1e-90], [1e100, 1e100, 1e-90]),
+        ("F64", [1e150, -1e150, 1e-40], [1e150, 1e150, 1e-40]),
+    ],
+)
+def test_small_elements_stay_beside_large_ones(dtype: str, x: list[complex], y: list[complex]) -> None:
+    operands = tr.tensor(x, dtype=dtype), tr.tensor(y, dtype=dtype)
+    whole = plan("i,i->", *operands)
+    plain = whole(*operands).item()
+
+    for found in (whole, whole.with_slices("i")):
+        mantissa, exponent = found(*operands, strip_exponent=True)
+        assert abs(complex(mantissa.item())) == 1.0
+        assert exponent == pytest.approx(math.log10(abs(plain)), abs=1e-6 if dtype in ("F32", "C32") else 1e-13)
+
+
+def test_elements_within_the_stated_ratio_of_the_largest_are_kept() -> None:
+    rng = np.random.default_rng(11)
+    for dtype, least, most, ratio in (("F64", -1074, 1024, 800), ("F32", -149, 128, 80)):
+        for _ in range(100):
+            large, other, below = rng.integers(least, most), rng.integers(least, most), rng.integers(1, ratio + 1)
+            small = max(int(large - below), least)
+            x = tr.tensor([math.ldexp(1.0, int(large)), math.ldexp(1.0, small)], dtype=dtype)
+            y = tr.tensor([0.0, math.ldexp(1.0, int(other))], dtype=dtype)
+            mantissa, exponent = einsum("i,i->", x, y, strip_exponent=True)
+
+            assert mantissa.item() == 1.0
+            assert exponent == pytest.approx((small + int(other)) * math.log10(2), rel=1e-14 if ratio > 80 else 1e-6)
+
+
+def test_a_chain_of_large_matrices_with_small_elements_is_the_exact_product() -> None:
+    exponents = [[[0, -200], [-150, 0]], [[-220, -10], [0, -180]], [[0, -100], [-250, -30]], [[-90, 0], [-5, -300]]]
+    exact = [[[Fraction(2) ** (e + 900) for e in row] for row in matrix] for matrix in exponents]
+    product = exact[0]
+    for matrix in exact[1:]:
+        product = [
+            [sum((product[i][j] * matrix[j][k] for j in range(2)), Fraction(0)) for k in range(2)] for i in range(2)
+        ]
+    operands = [tr.tensor([[math.ldexp(1.0, e + 900) for e in row] for row in matrix]) for matrix in exponents]
+    mantissa, exponent = einsum("ij,jk,kl,lm->im", *operands, strip_exponent=True)
+
+    largest = max(max(row) for row in product)
+    assert exponent == pytest.approx((math.log2(float(largest / 2**3600)) + 3600) * math.log10(2), rel=1e-15)
+    expected = [[float(element / largest) for element in row] for row in product]
+    np.testing.assert_allclose(mantissa.to_numpy(), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("special", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("dtype", ["F64", "C64"])
+def test_what_is_not_finite_leaves_the_other_elements_their_range(special: float, dtype: str) -> None:
+    x = tr.tensor([special, 1e200, 1e190], dtype=dtype)
+    mantissa, exponent = einsum("i,i,i->i", x, x, x, strip_exponent=True)
+    found = mantissa.to_numpy()
+
+    assert not np.isfinite(found[0])
+    assert math.log10(abs(found[1])) + exponent == pytest.approx(600.0)
+    assert abs(found[2] / found[1]) == pytest.approx(1e-30)
 
 
 def test_zeros_have_no_exponent_and_what_is_not_finite_stays() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from network_cases import LAYOUTS, NUMPY_NAMES, Case, cases, laid_out, naive, same, small_integers
 from tensor_einsum import einsum, plan
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, PLUS_TIMES, Semiring
 
 OPTIMIZERS = [
     "auto",
@@ -164,6 +166,50 @@ def test_python_numbers_stand_for_rank_0() -> None:
     assert same(einsum(",ij->ji", 2, a), np.array([[2, 6], [4, 8]], dtype="float32"))
     assert einsum("ij,->", a, 1j).dtype.name == "C32"
     assert einsum(",,ii->", True, 3.0, a).item() == 15.0
+
+
+NOTHING_SUMMED = [
+    ("ij,jk->", [(1, 1), (1, 0)]),
+    ("ij,jk->i", [(2, 3), (3, 0)]),
+    ("i,j,k->ii", [(2,), (0,), (3,)]),
+    ("ij,kl,mn->im", [(2, 2), (2, 0), (2, 2)]),
+    ("ij,k->ij", [(2, 1), (0,)]),
+    ("ij,ij,k->k", [(2, 1), (2, 0), (2,)]),
+    ("ij->i", [(2, 0)]),
+    ("ab,bc,cd,e->ad", [(2, 2), (2, 2), (2, 2), (0,)]),
+]
+"""Notations in which a label of extent 0 is summed."""
+
+
+@pytest.mark.parametrize("algebra", [PLUS_TIMES, MIN_PLUS, MAX_PLUS, MAX_TIMES], ids=str)
+@pytest.mark.parametrize(("notation", "shapes"), NOTHING_SUMMED)
+@pytest.mark.parametrize("special", [math.inf, -math.inf, math.nan])
+def test_a_sum_over_no_elements_is_zero_whatever_the_other_factors_are(
+    notation: str, shapes: list[tuple[int, ...]], special: float, algebra: Semiring
+) -> None:
+    operands = [tr.full(shape, special) for shape in shapes]
+    found = plan(notation, *operands, algebra=algebra)
+    expected = np.full(found.output_shape, algebra.zero_of("F64"))
+    seen: list[int] = []
+
+    for _ in range(2):  # bound, then found
+        assert np.array_equal(einsum(notation, *operands, algebra=algebra).to_numpy(), expected)
+    assert np.array_equal(found(*operands, on_step=lambda done, total: seen.append(done)).to_numpy(), expected)
+    assert len(seen) == len(found.steps)
+    for labels in found.names:
+        assert np.array_equal(found.with_slices([labels])(*operands).to_numpy(), expected)
+    if algebra.multiplication == "multiply":
+        assert np.array_equal(found(*operands, strip_exponent=True)[0].to_numpy(), expected)
+    batch = found.map([tr.full((*shapes[0], 3), special), *operands[1:]])
+    assert np.array_equal(batch.to_numpy(), np.stack([expected] * 3, axis=-1))
+
+
+def test_parts_of_a_batch_that_sum_nothing_are_zeros() -> None:
+    x, nothing, y = tr.full((40, 200), math.inf), tr.zeros((0,)), tr.full((40, 30), math.inf)
+    found = plan("i,j,ik->k", (40,), (0,), (40, 30), optimize=[(0, 2), (0, 1)])
+
+    batch = found.map([x, nothing, y], memory_limit=80_000)
+    assert np.array_equal(batch.to_numpy(), np.zeros((30, 200)))
 
 
 def test_extents_of_1_and_0_meet_in_0() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from tensor_einsum import ExtentError, MemoryLimitError, plan
 from tensor_einsum.derivatives import running
 from tensor_einsum.execution import memory
 from tensor_einsum.execution.sequenced import Sequenced
-from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import binding_cache
 
 
@@ -181,8 +182,14 @@ def test_without_a_limit_a_sweep_takes_what_the_process_may_use(monkeypatch: pyt
         found.environments(*operands, memory_limit=peak)
     monkeypatch.setattr(memory, "recently_usable_bytes", lambda: 100)
     binding_cache.clear()
-    with pytest.raises(MemoryLimitError, match="the limit is 100 B"):
+    asking = "the limit is 100 B, what the process may use; accepted: "
+    with pytest.raises(MemoryLimitError, match=f"{asking}fewer results, or a plan in slices") as info:
         found.environments(*operands)
+    assert info.value.limit == 100
+    with pytest.raises(MemoryLimitError, match=f"{asking}fewer results"):
+        found.with_slices([found.names[3]]).environments(*operands)
+    with pytest.raises(MemoryLimitError, match=f"map: .* {asking}a plan in slices"):
+        found.map([tr.ones((*operands[0].shape, 4)), *operands[1:]])
 
 
 def test_a_limit_that_cannot_be_kept_is_refused_before_anything_is_computed() -> None:
@@ -311,3 +318,53 @@ def test_the_smallest_limit_of_a_refusal_counts_the_copies_of_kernels() -> None:
         with pytest.raises(MemoryLimitError) as e:
             sliced.environments(a, b, c, memory_limit=0)
         assert len(sliced.environments(a, b, c, memory_limit=e.value.smallest)) == 3
+
+
+@pytest.mark.parametrize("algebra", [PLUS_TIMES, MIN_PLUS, MAX_PLUS, MAX_TIMES], ids=str)
+@pytest.mark.parametrize("labels", ["", "i", "j"])
+def test_environments_and_marginals_that_sum_nothing_are_zeros(algebra: Semiring, labels: str) -> None:
+    x, nothing, y = tr.full((2, 3), math.inf), tr.zeros((3, 0)), tr.full((2, 2), math.inf)
+    found = plan("ij,jk,il->l", x, nothing, y, algebra=algebra).with_slices(labels)
+    zero = algebra.zero_of("F64")
+
+    for result in (*found.environments(x, nothing, y), *found.environments(x, nothing, y, cotangent=tr.ones((2,)))):
+        assert np.array_equal(result.to_numpy(), np.full(result.shape, zero))
+    for marginal in found.marginals(x, nothing, y).values():
+        assert np.array_equal(marginal.to_numpy(), np.full(marginal.shape, zero))
+
+
+@pytest.mark.parametrize(
+    ("notation", "shapes", "expected"),
+    [
+        ("a,b->bb", [(2,), (3,)], [(2, 3), (3,)]),
+        ("a,b->ba", [(2,), (3,)], [(2, 3), (3, 2)]),
+        ("a,a->a", [(1,), (3,)], [(1, 3), (3,)]),
+        ("a,ab->ab", [(1,), (3, 4)], [(1, 3, 4), (3, 4)]),
+        ("ij,jk->ik", [(2, 1), (3, 4)], [(2, 1, 4), (3, 4, 2)]),
+    ],
+)
+def test_labels_of_the_result_that_an_environment_keeps_are_there_once(
+    notation: str, shapes: list[tuple[int, ...]], expected: list[tuple[int, ...]]
+) -> None:
+    rng = np.random.default_rng(4)
+    arrays = [rng.integers(-4, 5, shape).astype(float) for shape in shapes]
+    operands = [tr.tensor(array) for array in arrays]
+    terms, output = notation.split("->")
+    once = "".join(dict.fromkeys(output))
+    whole = plan(f"{terms}->{once}", *operands)(*operands).to_numpy()
+
+    for position, found in enumerate(plan(notation, *operands).environments(*operands)):
+        assert found.shape == expected[position]
+        # An axis that the operand has with extent 1 only is another label than the one that the result has.
+        axes = zip(terms.split(",")[position], shapes[position], strict=True)
+        own = "".join([label.upper() if extent == 1 else label for label, extent in axes])
+        kept = "".join([label for label in once if label not in own])
+        assert np.array_equal(np.einsum(f"{own}{kept},{own}->{once}", found.to_numpy(), arrays[position]), whole)
+
+
+def test_an_environment_of_what_has_no_elements_is_as_elsewhere() -> None:
+    x, nothing = tr.full((2, 3), 2.0), tr.zeros((3, 0))
+    of_x, of_nothing = plan("ij,jk->k", x, nothing).environments(x, nothing)
+
+    assert of_x.shape == (2, 3, 0)
+    assert of_nothing.shape == (3, 0)

@@ -81,6 +81,38 @@ def test_all_marginals_of_a_chain_cost_a_few_contractions() -> None:
     assert found.marginals_plan().flops < 5 * found.flops
 
 
+@pytest.mark.parametrize("count", [3, 22, 40])
+@pytest.mark.parametrize("conj", [(), (0, 2)])
+def test_labels_of_extent_one_have_marginals_however_many_there_are(count: int, conj: tuple[int, ...]) -> None:
+    arrays = [np.array([[1.0 + number % 3], [1j * (number % 2) + 1.0]]) for number in range(count)]
+    arrays[1] = arrays[1][:1]  # whose other axis broadcasts
+    operands = [tr.tensor(array) for array in arrays]
+    arguments: list[Any] = [part for number, x in enumerate(operands) for part in (x, ("x", f"e{number}"))]
+    found = plan(*arguments, (), conj=conj)
+    taken = [array.conj() if number in conj else array for number, array in enumerate(arrays)]
+    expected = np.prod(np.broadcast_arrays(*taken), axis=0)[:, 0]
+
+    for labels in (["e1"], ["e0", "x"], None):
+        marginals = found.marginals(*operands, labels=labels)
+        assert len(marginals) == len(labels or found.names)
+        for name, found_one in marginals.items():
+            known = expected if name == "x" else expected.sum(keepdims=True)
+            assert found_one.shape == known.shape
+            np.testing.assert_allclose(found_one.to_numpy(), known, rtol=1e-14)
+    assert found.marginals_plan(["e2"]).results
+
+
+def test_a_slice_with_many_labels_cut_to_one_gives_their_marginals() -> None:
+    letters = [f"e{number}" for number in range(24)]
+    operands = [tr.tensor([1.0, 0.5 + number]) for number in range(24)]
+    whole = plan(*[part for x, name in zip(operands, letters, strict=True) for part in (x, (name,))], ())
+    sliced = whole.reuse(*[(2,)] * 2, *[(1,)] * 22).with_slices(["e0", "e1"])
+    given = [*operands[:2], *[x[:1] for x in operands[2:]]]
+
+    assert sliced.marginals(*given, labels=["e1"])["e1"].to_numpy().tolist() == [1.5, 2.25]
+    assert sliced.marginals(*given, labels=["e5"])["e5"].to_numpy().tolist() == [3.75]
+
+
 def test_normalized_marginals_are_probabilities() -> None:
     notation, arrays = chain(12, 3)
     tensors = list(map(tr.tensor, arrays))

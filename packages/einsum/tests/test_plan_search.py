@@ -184,6 +184,8 @@ def test_cotengras_optimizers_and_trees_are_accepted() -> None:
 class SlicedTree:
     """What is asked of a tree; it is sliced at the labels given."""
 
+    inputs: tuple[tuple[str, ...], ...] | None = None
+
     def __init__(self, *sliced: object) -> None:
         self.sliced_inds = dict.fromkeys(sliced)
         self.path = [(0, 1), (0, 1)]
@@ -203,6 +205,54 @@ def test_a_tree_brings_its_slices() -> None:
 def test_a_tree_that_slices_another_network_is_refused() -> None:
     with pytest.raises(PathError, match="the tree slices 'x', which is no label of the notation"):
         plan(CHAIN, *SHAPES, optimize=SlicedTree("k", "x"))
+
+
+@pytest.mark.parametrize("notation", ["ca,ab->cb", "xy,yz->xz", "[left]a,a[right]->[left][right]"])
+def test_a_tree_that_renamed_the_labels_slices_those_in_the_same_places(notation: str) -> None:
+    tree = SlicedTree("a")
+    tree.inputs, tree.path = (("a", "b"), ("b", "c")), [(0, 1)]
+    found = plan(notation, (40, 2), (2, 40), optimize=tree)
+
+    assert found.sliced == ((found.inputs[0][0], 1),)
+    x, y = tr.asarray(np.arange(80.0).reshape(40, 2)), tr.asarray(np.arange(80.0).reshape(2, 40))
+    assert np.array_equal(found(x, y).to_numpy(), x.to_numpy() @ y.to_numpy())
+
+
+def test_a_tree_may_be_of_operands_with_their_repeated_and_broadcast_axes_or_without() -> None:
+    for inputs in ((("a", "a", "b"), ("b", "c")), (("a", "b"), ("c",))):
+        tree = SlicedTree("a")
+        tree.inputs, tree.path = inputs, [(0, 1)]
+        shapes = ((2, 2, 3), (1, 4)) if inputs[1] == ("c",) else ((2, 2, 3), (3, 4))
+        assert plan("iij,jk->ik", *shapes, optimize=tree).slices.labels == ("i",)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        (("a", "b"), ("c", "d")),  # j is b and c
+        (("a", "b"), ("b", "a")),  # a is i and k
+        (("a", "b", "c"), ("b", "d")),
+        (("a", "b"),),
+    ],
+)
+def test_a_tree_of_operands_that_are_labelled_otherwise_is_refused(inputs: tuple[tuple[str, ...], ...]) -> None:
+    tree = SlicedTree("a")
+    tree.inputs, tree.path = inputs, [(0, 1)]
+    with pytest.raises(PathError, match=r"plan: the tree that slices 'a' is of operands with labels .*, which are not"):
+        plan("ij,jk->ik", (2, 3), (3, 4), optimize=tree)
+
+
+@pytest.mark.parametrize("notation", ["ca,ab->cb", "xy,yz->xz"])
+def test_slices_of_a_tree_of_cotengra_are_those_of_its_arrays(notation: str) -> None:
+    cotengra = pytest.importorskip("cotengra")
+    tree = cotengra.array_contract_tree(
+        [("c", "a"), ("a", "b")], ("c", "b"), {"c": 40, "a": 2, "b": 40}, optimize="greedy"
+    )
+    tree.slice_(target_size=100)
+    found = plan(notation, (40, 2), (2, 40), optimize=tree)
+
+    assert found.largest_intermediate <= 100
+    assert 1 not in dict(found.sliced)
 
 
 def test_slices_of_cotengras_optimizers_are_taken() -> None:

@@ -69,12 +69,34 @@ def test_labels_that_are_changed_are_refused() -> None:
     with pytest.raises(FormatError, match=r"the notation 'ij,jk' does not give the labels ij,jk->ki"):
         Plan.from_json(changed(PLANS[0], output=[2, 0]))
     with pytest.raises(FormatError, match=r"does not give the labels ij,kl->il"):
-        Plan.from_json(changed(PLANS[0], names="ijkl", inputs=[[0, 1], [2, 3]], output=[0, 3]))
+        Plan.from_json(changed(PLANS[0], names=[*"ijkl"], inputs=[[0, 1], [2, 3]], output=[0, 3]))
 
 
 def test_labels_of_one_name_are_refused() -> None:
     with pytest.raises(FormatError, match=r"two labels have one name; found \('k', 'j', 'k'\)"):
         Plan.from_json(changed(PLANS[0], names=["k", "j", "k"]))
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["ijk", [None, ["a"], {}], ["i", "j", 3], ["i", "j", ""], ["i", "j", "\n"], ["i", "j", "k\n"], ["i", "j", "\ud800"],
+     ["i", "j", "\x00"], ["i", "j", "a\udfffb"], {"i": 0, "j": 1, "k": 2}, [["i"], "j", "k"]],
+)  # fmt: skip
+def test_names_that_no_notation_has_are_refused(names: Any) -> None:
+    with pytest.raises(FormatError, match=r"Plan\.from_json: names are .*; accepted: a list of texts that a notation"):
+        Plan.from_json(changed(PLANS[0], names=names))
+
+
+def test_names_without_a_label_are_refused() -> None:
+    with pytest.raises(FormatError, match="a label that has a name is in no operand"):
+        Plan.from_json(changed(PLANS[0], names=["i", "j", "k", "l"]))
+
+
+@pytest.mark.parametrize("text", ["\u200bi->i", "\u0378\x9f->\x9f", "[\\ ][,]->", "[(][)]->[)]"])
+def test_names_of_any_notation_are_read(text: str) -> None:
+    found = plan(text, (2, 3))
+
+    assert Plan.from_json(found.to_json()) == found
 
 
 def test_labels_may_be_numbered_and_named_otherwise() -> None:

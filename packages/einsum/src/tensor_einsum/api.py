@@ -101,8 +101,9 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
             ``beta`` of 0 that is not read. The kind of alpha, not its value, decides whether the dtype gets wider;
             then, without ``out``, there must be room for the result in both dtypes. Else nothing further is taken.
         strip_exponent: return a pair: the result divided by its largest magnitude, and log10 of that magnitude, a
-            float. Intermediates are rescaled on the way, so neither over- nor underflows. Of zeros, the exponent is 0.
-            Operands out of range are copied, and the copies count as operands.
+            float. Intermediates are rescaled on the way, by powers of two: nothing overflows, and what underflows is
+            more than 2**800 (F32, C32: 2**80) below the product of the largest magnitudes of the tensors of its step.
+            Of zeros, the exponent is 0. Operands out of range are copied, and the copies count as operands.
         progress: True shows a bar with the time left (by tqdm, the extra ``progress``); a function is called with a
             :class:`tensor_einsum.Progress` after each step. What it raises stops the contraction, as Ctrl-C does.
         force: True starts even what needs more memory than this process may have.
@@ -125,6 +126,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         DTypeError: a dtype that the algebra, or ``strip_exponent``, is not defined for.
         ArgumentError: options that do not go together, or are out of range.
         ReadOnlyError, OverlappingViewError, LossyConversionError: what ``out`` cannot receive; nothing is written then.
+        CastRangeError: ``alpha`` or ``beta`` is an int that the dtype does not hold; nothing has been computed then.
         OutOfMemoryError: the peak of the plan, with the workspaces of its kernels, is more memory than this process
             may have in all; nothing has been computed then. Or memory ran out on the way; the message says where.
 

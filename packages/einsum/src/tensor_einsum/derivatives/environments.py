@@ -103,7 +103,8 @@ def _sliced(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepP
 
 def _with_results(operation: str, error: MemoryLimitError, limit: int | None, results: int) -> MemoryLimitError:
     smallest: Any = error.smallest
-    return limit_error(operation, limit or 0, smallest + results)
+    usable: Any = error.limit
+    return limit_error(operation, usable if limit is None else limit, smallest + results, limit is None)
 
 
 def run_sweep(
@@ -164,6 +165,7 @@ def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: 
     except MemoryLimitError as error:  # which knows of no workspaces
         least = BoundSweep(operation, sweep_for(operation, plan, goal, error.smallest), forms)
         raise limit_error(operation, limit or 0, least.needed_bytes) from None
+    of_process = limit is None
     if limit is None and needs_check(bound.needed_bytes, bound.home):
         limit = usable_bytes(bound.home)
     if limit is None:
@@ -171,7 +173,7 @@ def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: 
     aimed = limit
     while bound.needed_bytes > limit:
         if aimed == 0:
-            raise limit_error(operation, limit, bound.needed_bytes)
+            raise limit_error(operation, limit, bound.needed_bytes, of_process)
         aimed = max(aimed - bound.needed_bytes + limit, 0)
         try:
             sweep = sweep_for(operation, plan, goal, aimed)

@@ -55,16 +55,17 @@ def plan_sweep(operation: str, plan: Plan, goal: Goal, limit: int | None) -> Swe
         raise limit_error(operation, limit, least.peak_bytes) from None
 
 
-def limit_error(operation: str, limit: int, smallest: int) -> MemoryLimitError:
-    """A limit that cannot be kept; bytes.
+def limit_error(operation: str, limit: int, smallest: int, of_process: bool = False) -> MemoryLimitError:
+    """A limit that cannot be kept, in bytes; the one that was given, or what the process may use.
 
     >>> limit_error("environments", 100, 200).smallest
     200
     """
+    given = f"the limit is {readable_bytes(limit)}; accepted: memory_limit={smallest} or more, "
+    found = f"the limit is {readable_bytes(limit)}, what the process may use; accepted: "
     return MemoryLimitError(
         f"{operation}: the sweep needs {readable_bytes(smallest)} beside the operands, even where it computes "
-        f"intermediates again to save memory, but the limit is {readable_bytes(limit)}; accepted: "
-        f"memory_limit={smallest} or more, fewer results, or a plan in slices",
+        f"intermediates again to save memory, but {found if of_process else given}fewer results, or a plan in slices",
         limit=limit,
         smallest=smallest,
     )

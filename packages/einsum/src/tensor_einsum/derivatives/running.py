@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from tensor_core.dtypes import DType
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
-from tensor_einsum.derivatives.sweep import SweepPlan
-from tensor_einsum.execution.executor import BINDERS
+from tensor_einsum.derivatives.sweep import SweepPlan, result_axes
+from tensor_einsum.execution.executor import BINDERS, bind_zeros
 from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_einsum.execution.semirings import binders_in
 from tensor_einsum.execution.sequenced import Sequenced, StepError
@@ -64,6 +64,7 @@ class BoundSweep:
         self.sweep = sweep
         slots = list(operands)
         results = {*sweep.results} if converts else ()
+        zeros = _sums_of_nothing(sweep) if converts else ()
         dtype = sweep.plan.output_dtype
         binders = _binders(sweep.plan.algebra)
         instructions, workspaces = [], []
@@ -74,6 +75,8 @@ class BoundSweep:
                 kernel, form = binders[step.kind](step, [slots[operand] for operand in step.operands], dtype)
             if slot in results and form.dtype is not dtype:
                 kernel, form = _converted(kernel, form, dtype)
+            if slot in zeros:
+                kernel = bind_zeros(form, sweep.plan.algebra)
             first, second = (*step.operands, -1, -1)[:2]
             instructions.append(_Instruction(kernel, first, second, sweep.dropped[slot - len(operands)]))
             workspaces.append(workspace_of(kernel))
@@ -141,6 +144,16 @@ class BoundSweep:
             operation=self.operation,
             step=number,
         )
+
+
+def _sums_of_nothing(sweep: SweepPlan) -> set[int]:
+    """Slots of the results that sum a label of extent 0: they are zeros, also where other factors are infinite."""
+    plan, goal = sweep.plan, sweep.goal
+    empty = {label for label, extent in enumerate(plan.extents) if extent == 0}
+    if not empty or not sweep.results:
+        return set()
+    axes = [labels for labels, _ in result_axes(plan, goal)] or [plan.output]  # no goal: the plan's own result
+    return {slot for slot, labels in zip(sweep.results, axes, strict=True) if not empty.issubset(labels)}
 
 
 def _binders(algebra: Semiring) -> dict[str, StepBinder]:

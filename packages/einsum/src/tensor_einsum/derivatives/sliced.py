@@ -16,7 +16,7 @@ import tensor_runtime as ops
 from tensor_core.dtypes import Bool
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
-from tensor_einsum.derivatives.sweep import Goal
+from tensor_einsum.derivatives.sweep import Goal, result_axes
 from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated
 from tensor_einsum.notation.network import Labels, Shape
@@ -95,23 +95,6 @@ def cut_slots(plan: Plan, goal: Goal) -> tuple[set[int], list[bool]]:
     """
     cut = {label for label, _ in plan.sliced}
     return cut, [not cut.isdisjoint(term) for term in terms_read(plan, goal)]
-
-
-def result_axes(plan: Plan, goal: Goal) -> list[tuple[Labels, Shape]]:
-    """Labels and shape of every result of a goal; a label of -1 is an axis of extent 1 that broadcasts.
-
-    >>> from tensor_einsum import plan
-    >>> result_axes(plan("ij,j->i", (2, 1), (3,)), Goal((0, 1), keeps_output=True))
-    [((0, -1), (2, 1)), ((1, 0), (3, 2))]
-    """
-    kept = tuple(dict.fromkeys(plan.output)) if goal.keeps_output else ()
-    found: list[tuple[Labels, Shape]] = []
-    for operand in goal.operands:
-        axes = zip(plan.inputs[operand], plan.shapes[operand], strict=True)
-        labels = tuple([label if extent == plan.extents[label] else -1 for label, extent in axes])
-        rest = tuple([label for label in kept if label not in labels])
-        found.append(((*labels, *rest), (*plan.shapes[operand], *[plan.extents[label] for label in rest])))
-    return found + [((label,), (plan.extents[label],)) for label in goal.labels]
 
 
 def result_bytes(plan: Plan, goal: Goal) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.notation.label_names import written
-from tensor_einsum.notation.network import Labels
+from tensor_einsum.notation.network import Labels, Shape
 from tensor_einsum.steps.report import as_html, as_text, report_of_sweep, rounded
 from tensor_einsum.steps.steps import VIEWS, Step
 
@@ -31,6 +31,23 @@ class Goal(NamedTuple):
     """Whether the result is weighted by a tensor of its shape and summed."""
     keeps_output: bool = False
     """Whether environments keep the labels of the output, rather than sum over them."""
+
+
+def result_axes(plan: Plan, goal: Goal) -> list[tuple[Labels, Shape]]:
+    """Labels and shape of every result of a goal; a label of -1 is an axis of extent 1 that broadcasts.
+
+    >>> from tensor_einsum import plan
+    >>> result_axes(plan("ij,j->i", (2, 1), (3,)), Goal((0, 1), keeps_output=True))
+    [((0, -1), (2, 1)), ((1, 0), (3, 2))]
+    """
+    kept = tuple(dict.fromkeys(plan.output)) if goal.keeps_output else ()
+    found: list[tuple[Labels, Shape]] = []
+    for operand in goal.operands:
+        axes = zip(plan.inputs[operand], plan.shapes[operand], strict=True)
+        labels = tuple([label if extent == plan.extents[label] else -1 for label, extent in axes])
+        rest = tuple([label for label in kept if label not in labels])
+        found.append(((*labels, *rest), (*plan.shapes[operand], *[plan.extents[label] for label in rest])))
+    return found + [((label,), (plan.extents[label],)) for label in goal.labels]
 
 
 class SweepPlan(NamedTuple):

@@ -87,13 +87,10 @@ class Tree:
 
     def _smallest_with(self, label: int) -> int:
         """The smallest slot with a label among those whose environments are known anyway."""
+        found = [slot for slot in range(self.root) if self.needed[slot] and label in self.terms[slot]]
         squeezed = {step.operands[0] for step in self.plan.steps if step.kind == "squeeze"}
-        found = [
-            slot
-            for slot in range(self.root)
-            if self.needed[slot] and label in self.terms[slot] and slot not in squeezed
-        ]
-        return min(found, key=self.size)
+        # Of many labels of extent 1 there are axes nowhere else.
+        return min([slot for slot in found if slot not in squeezed] or found, key=self.size)
 
     def _ordered(self) -> list[int]:
         order, waiting = [], [self.root] if self.goes_on[self.root] else []

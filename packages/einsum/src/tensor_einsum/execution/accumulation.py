@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from tensor_core.errors import ArgumentError, DTypeError, OutOfMemoryError, ShapeError, shortened
+from tensor_core.dtypes import INTEGER, DType
+from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, OutOfMemoryError, ShapeError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.formatting import readable_bytes
 from tensor_core.promotion import promote, promote_scalar
@@ -72,6 +73,8 @@ class Accumulation:
                 "accepted: both in plus_times alone",
                 operation="einsum",
             )
+        if type(alpha) is int:
+            _check_range("alpha", alpha, result.dtype)
         if out is None:
             if beta != 0:
                 raise ArgumentError(
@@ -92,6 +95,8 @@ class Accumulation:
             common_placement("einsum", (form, *[operand._form for operand in operands]))
         dtype = promote_scalar(result.dtype, type(alpha))
         if beta != 0:
+            if type(beta) is int:
+                _check_range("beta", beta, form.dtype)
             dtype = promote(dtype, promote_scalar(form.dtype, type(beta)))
         if dtype is not form.dtype:
             check_convertible("einsum", form_of(dtype, form.shape, form.placement), form.dtype)
@@ -125,6 +130,26 @@ def _write(target: TypedTensorViewMut[Any], function: Callable[..., Tensor], *op
         write_in_pieces("einsum", target, target._form.nbytes, function, *operands)
     else:
         write_result("einsum", target, function(*operands))
+
+
+def _check_range(name: str, factor: int, dtype: DType) -> None:
+    """Refuse a factor of a tensor of this dtype that kernels would refuse, once the contraction is done."""
+    dtype = promote_scalar(dtype, int)
+    if dtype in INTEGER:
+        bound = 1 << (8 * dtype.itemsize - 1)
+        fits = -bound <= factor < bound
+    else:
+        try:
+            float(factor)
+            fits = True
+        except OverflowError:
+            fits = False
+    if not fits:
+        raise CastRangeError(
+            f"einsum: {name} is {shortened(factor)}, which does not fit {dtype.name}; convert the operands to a wider "
+            "dtype first, or give a float",
+            value=factor,
+        )
 
 
 def check_multiple(result: Form, alpha: Any, limit: int) -> None:

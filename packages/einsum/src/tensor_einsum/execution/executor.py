@@ -260,7 +260,34 @@ def bind_steps(
         kernel, result = binders[step.kind](step, read, dtype)
         instructions.append(Instruction(kernel, first, second))
         slots.append(result)
+    for form in forms:
+        if 0 in form.shape:
+            if _sums_nothing(steps, forms):
+                instructions[-1] = instructions[-1]._replace(kernel=bind_zeros(slots[-1], algebra))
+            break
     return tuple(instructions), slots
+
+
+def _sums_nothing(steps: Sequence[Step], forms: Sequence[Form]) -> bool:
+    """Whether a label of extent 0 is summed: then the result is zeros, also where other factors are infinite."""
+    empty: set[int] = set()
+    for step in steps:
+        for slot, term in zip(step.operands, step.inputs, strict=True):
+            if slot < len(forms):
+                empty |= {label for label, extent in zip(term, forms[slot].shape, strict=True) if extent == 0}
+    return not empty.issubset(steps[-1].output)
+
+
+def bind_zeros(form: Form, algebra: Semiring) -> Kernel:
+    """A kernel that gives the sum of no terms, whatever it reads.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_zeros(form_of(F64, (2,), CPU), PLUS_TIMES)("read", "by nobody").tolist()
+    [0.0, 0.0]
+    """
+    kernel, zero = registry.bind("full", (), form, None), algebra.zero_of(form.dtype)
+    return lambda *operands: kernel(zero)
 
 
 def _bind_product(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:

@@ -1,8 +1,14 @@
 """Contractions whose result may lie outside the range of its dtype: a mantissa, and an exponent of ten apart from it.
 
-After each step the largest magnitude of the result is looked at, and where it is far from 1, the result is multiplied
-by a power of two that brings it near; operands likewise, before they are read. Powers of two lose nothing, and their
-exponents are added as whole numbers, so the mantissa is what the plain contraction gives wherever that stays in range.
+After each step the largest magnitude of the result is looked at, and where a product with another tensor could leave
+the range, the result is multiplied by a power of two; operands likewise, before they are read. Small tensors are
+brought to 1, which is exact, and large ones no further down than to where products stay in range, so that their small
+elements stay too. Exponents are added as whole numbers.
+
+So nothing overflows, and a product underflows, or is rounded as a subnormal number, only where it is more than 2**800
+(F32, C32: 2**80) below the product of the largest magnitudes of the two tensors of its step; an element is lost with
+its products. Where nothing is lost the mantissa is what the plain contraction gives wherever that stays in range.
+
 Results are rescaled where they lie, piece by piece, so a contraction takes no more memory than without; operands, which
 are a user's, are copied where they are out of range.
 
@@ -13,7 +19,7 @@ Source: cotengra's ``strip_exponent``, which returns the same pair, (mantissa, l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import frexp, inf, isfinite, log10
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +35,8 @@ from tensor_runtime.dispatch.out import as_target, write
 from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.indexing import mutable_view
+from tensor_runtime.ops.rounding import isfinite as isfinite_elements
+from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.statistics import NORM
 from tensor_runtime.ops.views import reshape_view
 from tensor_runtime.tensors.tensor import Tensor, wrap
@@ -42,9 +50,11 @@ _ONE_FACTOR: Final = 120
 """Powers of two up to here are in range in every dtype; larger ones are taken in two steps."""
 _LARGEST: Final = (None, False, inf)
 """Of a norm: all axes, none kept, the maximum of magnitudes."""
-_NARROW: Final = 30
-_WIDE: Final = 300
-"""Binary exponents within which a tensor is left as it is: products of two such, summed, stay in range."""
+_NARROW: Final = (-20, 40)
+_WIDE: Final = (-100, 480)
+"""Binary exponents of largest magnitudes between which a tensor is left as it is. Sums of 2**45 products of two such
+(of F64: of 2**61) are below 2**127 (2**1023), also where a complex product is a sum of two; and 2**80 (2**800) below
+the smallest product of two largest magnitudes, numbers are normal still."""
 _PIECE: Final = 1 << 20
 """Bytes of a result that are rescaled at once, and so the most that it takes besides."""
 
@@ -57,22 +67,22 @@ class Scale:
 
     >>> from tensor_runtime import tensor
     >>> scale = Scale()
-    >>> scale.brought_near(tensor([2.0**900, 0.0])).to_numpy().tolist(), scale.exponent
-    ([0.5, 0.0], 901)
+    >>> scale.brought_near(tensor([2.0**-900, 0.0])).to_numpy().tolist(), scale.exponent
+    ([0.5, 0.0], -899)
     """
 
     def __init__(self) -> None:
         self.exponent = 0
 
     def brought_near(self, x: Tensor) -> Tensor:
-        """The tensor, or a copy multiplied by a power of two where it is far from 1; not one with NaN or infinities."""
+        """The tensor, or a copy multiplied by a power of two where its finite elements are out of range."""
         return self._near(x, _copied)
 
     def bring_near(self, x: Tensor) -> Tensor:
         """The same of a result that belongs to nobody else, which is changed where it lies.
 
         >>> from tensor_runtime import tensor
-        >>> scale, x = Scale(), tensor([2.0**900] * 200_000)
+        >>> scale, x = Scale(), tensor([2.0**-900] * 200_000)
         >>> scale.bring_near(x) is x, x[0].item()
         (True, 0.5)
         """
@@ -80,18 +90,30 @@ class Scale:
 
     def _near(self, x: Tensor, changed: Callable[[Tensor, Change], Tensor]) -> Tensor:
         largest, halved = largest_magnitude(x), 0
-        if largest == inf and x.dtype.kind == "complex":  # whose parts may be finite all the same
-            largest, halved = largest_magnitude(multiply(x, 0.5)), 1
-        if largest == 0.0 or not isfinite(largest):
+        if not isfinite(largest):  # of a complex number the parts may be finite all the same
+            largest, halved = max([largest_magnitude(_half_finite(piece)) for piece in _pieces(x)]), 1
+        if largest == 0.0:
             return x
         exponent = frexp(largest)[1] + halved
-        if abs(exponent) <= (_NARROW if x.dtype in (F32, C32) else _WIDE):
+        least, most = _NARROW if x.dtype in (F32, C32) else _WIDE
+        if least <= exponent <= most:
             return x
-        self.exponent += exponent
-        return changed(x, lambda piece: _shifted(piece, -exponent))
+        shift = exponent - most if exponent > most else exponent
+        self.exponent += shift
+        return changed(x, lambda piece: shifted(piece, -shift))
 
 
-def _shifted(x: Tensor, exponent: int) -> Tensor:
+def _half_finite(x: Tensor) -> Tensor:
+    return multiply(where(isfinite_elements(x), x, 0.0), 0.5)
+
+
+def shifted(x: Tensor, exponent: int) -> Tensor:
+    """A copy multiplied by a power of two, which itself may be out of range.
+
+    >>> from tensor_runtime import tensor
+    >>> shifted(tensor([2.0**400]), -1300).item() == 2.0**-900
+    True
+    """
     if abs(exponent) <= _ONE_FACTOR:
         return multiply(x, 2.0**exponent)
     first = exponent // 2
@@ -110,19 +132,27 @@ def in_place(x: Tensor, change: Change) -> Tensor:
     >>> in_place(x, lambda piece: multiply(piece, 2.0)) is x, x[499, 399].item()
     (True, 2.0)
     """
-    form = x._form
-    if form.nbytes <= _PIECE or not form.is_compact:
+    if x._form.nbytes <= _PIECE or not x._form.is_compact:
         return change(x)
-    flat = reshape_view(x, form.size)
     try:
-        target = as_target("einsum", flat)
+        as_target("einsum", x)
     except (UnsupportedOperationError, ReadOnlyError):  # a backend whose arrays never change
         return change(x)
+    for piece in _pieces(x):
+        write(mutable_view(piece), change(piece))
+    return x
+
+
+def _pieces(x: Tensor) -> Iterator[Tensor]:
+    """Views of all elements, none of them large if the tensor is compact."""
+    form = x._form
+    if form.nbytes <= _PIECE or not form.is_compact:
+        yield x
+        return
+    flat = reshape_view(x, form.size)
     count = _PIECE // form.dtype.itemsize
     for start in range(0, form.size, count):
-        piece = slice(start, start + count)
-        write(mutable_view(target[piece]), change(flat[piece]))
-    return x
+        yield flat[start : start + count]
 
 
 def largest_magnitude(x: Tensor) -> float:
@@ -214,7 +244,7 @@ def copied_bytes(operands: Sequence[Tensor], near: Sequence[Tensor]) -> int:
 def normalised(result: Tensor, scale: Scale) -> tuple[Tensor, float]:
     """A mantissa whose largest magnitude is 1, and log10 of what it has to be multiplied by; changes the result.
 
-    A result of zeros has the exponent 0; one that holds NaN or an infinity stays as it is.
+    A result of zeros has the exponent 0; one that holds NaN or an infinity keeps the power of two that it has.
 
     >>> from tensor_runtime import tensor
     >>> mantissa, exponent = normalised(tensor([-100.0, 50.0]), Scale())

@@ -7,7 +7,9 @@ left out otherwise. So ``[i]`` is the label ``i``, and what is written reads as 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tensor_core.errors import shortened
@@ -88,13 +90,23 @@ def _read_name(operation: str, text: str, start: int) -> tuple[str, int]:
         column += 1
 
 
+def is_name(text: str) -> bool:
+    """Whether a label can have this name: one character that stands by itself, or a text that can be printed.
+
+    >>> is_name("i"), is_name("left bond"), is_name(""), is_name(chr(0))
+    (True, True, False, False)
+    """
+    alone = len(text) == 1 and _stands_alone(text) and not "\ud800" <= text <= "\udfff"
+    return alone or _can_stand(text)
+
+
 def shown(name: str) -> str:
     """A name as it is written in a notation.
 
     >>> shown("i"), shown("left bond"), shown(",")
     ('i', '[left bond]', '[,]')
     """
-    if len(name) == 1 and name not in RESERVED and not name.isspace():
+    if len(name) == 1 and _stands_alone(name):
         return name
     inside = "".join(f"\\{char}" if char in "[]\\" else char for char in name)
     if inside[-1:].isspace():
@@ -133,24 +145,44 @@ def single_characters(names: Sequence[str]) -> bool:
 
 
 def names_of(labels: Sequence[Hashable]) -> tuple[str, ...]:
-    """Names of any hashable labels; those that print alike, such as 1 and "1", are shown as Python writes them.
+    """Names of any distinct hashable labels: strings are their own, others what they print.
+
+    What prints as another label does has its type added, and a number besides where that does not tell it apart.
 
     >>> names_of(["left", 1]), names_of([1, "1"])
-    (('left', '1'), ('1', "'1'"))
+    (('left', '1'), ('1 (int)', '1'))
     """
-    plain = tuple([label if isinstance(label, str) and _can_stand(label) else _as_python(label) for label in labels])
-    return plain if len(set(plain)) == len(plain) else tuple(map(_as_python, labels))
+    texts = [str.__str__(label) if isinstance(label, str) and _can_stand(label) else None for label in labels]
+    names = [_as_python(label) if text is None else text for label, text in zip(labels, texts, strict=True)]
+    if len({*names}) == len(names):
+        return tuple(names)
+    shared = _repeated(names)
+    for place, name in enumerate(names):
+        if name in shared and texts[place] is None:
+            names[place] = _with_type(name, labels[place])
+    shared, taken = _repeated(names), {*names}
+    for place, name in enumerate(names):
+        if name in shared and texts[place] is None:
+            names[place] = next(text for number in count(1) if (text := f"{name} {number}") not in taken)
+            taken.add(names[place])
+    return tuple(names)
 
 
 def label_number(label: object, names: Sequence[str]) -> int | None:
-    """The number of a label that a user gives as it is shown, or as it was given for the notation; None of another.
+    """The number of a label that a user gives as it was given for the notation, or as it is shown; None of another.
 
     >>> label_number("j", ("i", "j")), label_number(1, ("0", "1")), label_number(3.5, ("0", "1"))
     (1, 1, None)
+    >>> label_number("1", ("1 (int)", "1")), label_number(1, ("1 (int)", "1"))
+    (1, 0)
     """
     if isinstance(label, str) and label in names:
         return names.index(label)
-    for text in (_as_python(label), str(label)):
+    plain = _as_python(label)
+    typed = _with_type(plain, label)
+    if f"{typed} 1" in names:  # it is one of several, which nothing given tells apart
+        return None
+    for text in (typed, plain, str(label)):
         if text in names:
             return names.index(text)
     return None
@@ -180,8 +212,23 @@ def some_names(names: Iterable[str]) -> str:
 
 
 def _as_python(label: object) -> str:
-    text = repr(label)
-    return text if _can_stand(text) else text.encode("unicode_escape").decode("ascii") or f"<{type(label).__name__}>"
+    return _printable(repr(label)) or f"<{type(label).__name__}>"
+
+
+def _with_type(name: str, label: object) -> str:
+    return f"{name} ({_printable(type(label).__name__)})"
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def _repeated(names: Sequence[str]) -> set[str]:
+    return {name for name, times in Counter(names).items() if times > 1}
+
+
+def _stands_alone(char: str) -> bool:
+    return char not in RESERVED and not char.isspace()
 
 
 def _can_stand(name: str) -> bool:

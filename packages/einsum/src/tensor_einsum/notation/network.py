@@ -7,8 +7,9 @@ nothing. An ellipsis becomes labels of its own, aligned at the last one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
+from itertools import count as integers
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tensor_core.errors import SizeLimitError, TensorError, shortened
@@ -184,14 +185,14 @@ def _replaced(term: Labels, axes: Labels) -> Labels:
 
 
 def _fresh_names(taken: Sequence[str], count: int) -> list[str]:
-    """Names for the axes of an ellipsis: letters that the notation does not use."""
-    if not single_characters(taken):
-        return [f"...{axis}" for axis in range(count)]
-    used = set(taken)
-    letters = (chr(code) for code in (*range(97, 123), *range(65, 91), *range(192, 0xD800)))
-    return [
-        letter for _, letter in zip(range(count), (letter for letter in letters if letter not in used), strict=False)
-    ]
+    """Names for the axes of an ellipsis that the notation does not use: letters, beside letters."""
+    used = {*taken}
+    candidates: Iterable[str]
+    if single_characters(taken):
+        candidates = (chr(code) for code in (*range(97, 123), *range(65, 91), *range(192, 0xD800)))
+    else:
+        candidates = (f"...{axis}" for axis in integers())
+    return list(islice((name for name in candidates if name not in used), count))
 
 
 def _wrong_rank(operation: str, notation: Notation, operand: int, shape: Shape) -> NoReturn:

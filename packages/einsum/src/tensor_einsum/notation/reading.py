@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import shortened
@@ -32,8 +33,14 @@ from tensor_einsum.notation.label_names import (
 )
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
-LabelLists = tuple[tuple[tuple[Hashable, ...], ...], tuple[Hashable, ...] | None]
-"""Labels of each operand, then of the output; None for the implicit output. Hashable, so it serves as a key."""
+_Terms = tuple[tuple[Hashable, ...], ...]
+_Output = tuple[Hashable, ...] | None
+LabelLists = tuple[_Terms, _Output] | tuple[_Terms, _Output, tuple[str, ...]]
+"""Labels of each operand, then of the output; None for the implicit output. Hashable, so it serves as a key, in which
+stands, where labels of different types may be equal, how each is shown: 1, 1.0 and True are."""
+
+_UNLIKE: Final = frozenset((str, int, type(...)))
+"""Types no two of which have equal objects."""
 
 _ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, '[a name]', and ',', '->', '...', '(', ')'"
 _LABEL: Final = r"[^\x00-/:-@\[-`{-\x7f\s\ud800-\udfff]"
@@ -319,6 +326,8 @@ def split_interleaved(operation: str, arguments: Sequence[Any]) -> tuple[LabelLi
 
     >>> split_interleaved("einsum", ["A", [0, 1], "B", [1, 2], [0, 2]])
     ((((0, 1), (1, 2)), (0, 2)), ('A', 'B'))
+    >>> split_interleaved("einsum", ["A", [0.0], []])
+    ((((0.0,),), (), ('0.0',)), ('A',))
     """
     if len(arguments) < 2:
         raise SubscriptsError(
@@ -328,7 +337,11 @@ def split_interleaved(operation: str, arguments: Sequence[Any]) -> tuple[LabelLi
     pairs = len(arguments) // 2
     inputs = tuple(_labels(operation, f"labels of operand {k}", arguments[2 * k + 1]) for k in range(pairs))
     output = _labels(operation, "labels of the output", arguments[-1]) if len(arguments) % 2 else None
-    return (inputs, output), tuple(arguments[0 : 2 * pairs : 2])
+    operands = tuple(arguments[0 : 2 * pairs : 2])
+    labels = [*chain.from_iterable(inputs), *(output or ())]
+    if _UNLIKE.issuperset(map(type, labels)):
+        return (inputs, output), operands
+    return (inputs, output, tuple(map(repr, labels))), operands
 
 
 def _labels(operation: str, what: str, labels: Any) -> tuple[Hashable, ...]:
@@ -357,7 +370,7 @@ def number_labels(lists: LabelLists, operation: str = "einsum") -> Notation:
     >>> number_labels(((("left", "bond"), ("bond", "right")), ("left", "right"))).text
     '[left][bond],[bond][right]->[left][right]'
     """
-    inputs, output = lists
+    inputs, output = lists[:2]
     numbers: dict[Hashable, int] = {}
     terms = [
         tuple(ELLIPSIS if label is ... else numbers.setdefault(label, len(numbers)) for label in labels)

@@ -153,11 +153,12 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     at_once = batched_plan(plan, batch)
     forms = [unwrap("map", operand)[0] for operand in operands]
     check_forms(at_once, forms, "map")
+    of_process = limit is None
     if limit is None and needs_check(at_once.intermediate_bytes, forms[0].placement):
         limit = usable_bytes(forms[0].placement)
     if limit is None or needed_bytes(at_once, forms) <= limit:
         return at_once(*operands) if progress is None or progress is False else at_once(*operands, progress=progress)
-    parts = _Parts(plan, batch, operands, limit)
+    parts = _Parts(plan, batch, operands, limit, of_process)
     rounds = parts.rounds()
     with reporting("map", rounds, progress) as on_step:
         return parts.run(counted(on_step, sum([len(steps) * times for steps, times in rounds])))
@@ -170,7 +171,9 @@ class _Parts:
     take factors elsewhere and lay intermediates out otherwise, and then what is shared would be none of their values.
     """
 
-    def __init__(self, plan: Plan, batch: Batch, operands: Sequence[Tensor], limit: int) -> None:
+    def __init__(
+        self, plan: Plan, batch: Batch, operands: Sequence[Tensor], limit: int, of_process: bool = False
+    ) -> None:
         self.plan, self.batch, self.operands = plan, batch, operands
         self.whole = batched_plan(plan, batch)
         self.held = prod(plan.output_shape) * batch.extent * plan.output_dtype.itemsize
@@ -180,10 +183,11 @@ class _Parts:
         one = self.needed(min(batch.extent, 1))
         least = max(first, one)
         if least > limit:
+            given = f"the limit is {readable_bytes(limit)}; accepted: memory_limit={least} or more, or "
+            found = f"the limit is {readable_bytes(limit)}, what the process may use; accepted: "
             raise MemoryLimitError(
                 f"map: the batch of {batch.extent} takes {readable_bytes(least)} beside the operands even one value at "
-                f"a time, but the limit is {readable_bytes(limit)}; accepted: memory_limit={least} or more, or a plan "
-                "in slices",
+                f"a time, but {found if of_process else given}a plan in slices",
                 limit=limit,
                 smallest=least,
             )

@@ -136,7 +136,7 @@ def call_plan(
         if checkpoint is not None and plan.sliced:
             from tensor_einsum.slices.running import run_sliced
 
-            return accumulation.finish(run_sliced(plan, operands, told, forces, checkpoint, checkpoint_seconds))
+            return run_sliced(plan, operands, told, forces, checkpoint, checkpoint_seconds, accumulation.finish)
         return accumulation.finish(run_plan(plan, operands, told, forces))
 
 

@@ -113,10 +113,12 @@ class PlanMethods:
         Returns:
             One tensor for each position, owned, of the result's dtype. With a cotangent, or if the result has no axes,
             it has the shape of the operand, and the sum of its products with the operand is the result (weighted by the
-            cotangent). Without, [the operand's axes, then the axes of the result whose labels the operand has not];
-            its products with the operand, summed over the labels that the result has not, are the result. Axes that
-            the rest of the network does not depend on are repeated; off a diagonal that the operand is read on there
-            are zeros. Complex operands are not conjugated: it is the derivative of a holomorphic function.
+            cotangent). Without, [the operand's axes, then one axis for each label of the result that the operand has
+            not, or has with extent 1 only beside more in the result; each label once, in the order of the result]; its
+            products with the operand, summed over the labels that the result has not, are the result, or its diagonal
+            where it repeats a label. Axes that the rest of the network does not depend on are repeated; off a diagonal
+            that the operand is read on there are zeros. Complex operands are not conjugated: it is the derivative of a
+            holomorphic function.
 
         Raises:
             ExtentError, DTypeError, PlacementError: as for calling the plan.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, TensorError, shortened
 from tensor_core.shapes import as_shape
+from tensor_einsum.notation.label_names import is_name
 from tensor_einsum.notation.network import Labels, Network, Shape, resolve
 from tensor_einsum.notation.reading import Notation
 from tensor_einsum.notation.stored import check_notation
@@ -71,13 +72,21 @@ def parts_of_json(text: str | bytes) -> Parts:
         if not isinstance(content, dict) or content.get("format") not in (FORMAT, FORMER):
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
-        names = tuple(map(str, content["names"]))
+        names = tuple(content["names"])
+        if type(content["names"]) is not list or not all(type(name) is str and is_name(name) for name in names):
+            raise FormatError(
+                f"Plan.from_json: names are {shortened(content['names'])}; accepted: a list of texts that a notation "
+                "can have"
+            )
         if len({*names}) < len(names):
             raise FormatError(f"Plan.from_json: two labels have one name; found {shortened(names)}")
         inputs = tuple(_numbers(term, len(names)) for term in content["inputs"])
         output = _numbers(content["output"], len(names))
-        if not {*output} <= {label for term in inputs for label in term}:
+        used = {label for term in inputs for label in term}
+        if not {*output} <= used:
             raise FormatError("Plan.from_json: an output label is in no operand")
+        if len(used) < len(names):
+            raise FormatError("Plan.from_json: a label that has a name is in no operand")
         shapes = [as_shape(tuple(shape)) for shape in content["shapes"]]
         dtypes = [as_dtype(name) for name in content["dtypes"]]
         if not inputs or len(dtypes) != len(inputs):

@@ -5,13 +5,15 @@ asked there; they are given labels as ints, whose hashes do not change from run 
 plan is the same in every run, unless its search ends by the clock.
 
 An optimizer is called as opt_einsum calls one, or has a method ``search`` that gives a tree, as cotengra's do; a tree
-has a method ``get_path``, and may say which labels it slices in ``sliced_inds``.
+has a method ``get_path``, and may say which labels it slices in ``sliced_inds``. In cotengra's these are labels of its
+own, in the places of the operands' in ``inputs``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
@@ -137,7 +139,7 @@ def _ask(
             names = characters
             optimize = optimize.search(named[:-1], named[-1], extents)
         if hasattr(optimize, "get_path"):
-            return optimize.get_path(), _cut_by(operation, optimize, names)
+            return optimize.get_path(), _cut_by(operation, optimize, names, (network.inputs, terms))
         return optimize(*problem, None), ()
     except PathError:
         raise
@@ -153,19 +155,43 @@ def _name_of(optimize: Any) -> str:
     return shortened(optimize) if isinstance(optimize, str) else type(optimize).__name__
 
 
-def _cut_by(operation: str, tree: Any, names: Sequence[str]) -> Labels:
-    """The labels that a tree slices, by the names that it knows them under, or the labels themselves."""
-    found = []
-    for label in getattr(tree, "sliced_inds", ()):
-        number = label_number(label, names)
-        if number is None:
+def _cut_by(operation: str, tree: Any, names: Sequence[str], networks: Sequence[Sequence[Labels]]) -> Labels:
+    """The labels that a tree slices: by position, where it has its operands' labels, which it may have renamed.
+
+    Its terms are those of one of the networks given: operands as they are, or without repeated and broadcast axes. A
+    tree without terms knows labels by these names, or the labels themselves.
+    """
+    sliced, inputs = [*getattr(tree, "sliced_inds", ())], getattr(tree, "inputs", None)
+    if not sliced:
+        return ()
+    if inputs is not None and all(isinstance(term, (str, list, tuple)) for term in inputs):
+        known = [found for terms in networks if (found := _renaming(inputs, terms)) is not None]
+        if not known:
             raise PathError(
-                f"{operation}: the tree slices {label!r}, which is no label of the notation; make the tree from its "
+                f"{operation}: the tree that slices {', '.join(map(repr, sliced))} is of operands with labels "
+                f"{shortened(tuple(inputs))}, which are not labelled as those of the notation; make the tree from its "
                 "labels",
                 step=None,
             )
-        found.append(number)
-    return tuple(sorted(found))
+        numbers = [known[0].get(label) for label in sliced]
+    else:
+        numbers = [label_number(label, names) for label in sliced]
+    if None in numbers:
+        raise PathError(
+            f"{operation}: the tree slices {sliced[numbers.index(None)]!r}, which is no label of the notation; make "
+            "the tree from its labels",
+            step=None,
+        )
+    return tuple(sorted([number for number in numbers if number is not None]))
+
+
+def _renaming(inputs: Sequence[Sequence[Any]], terms: Sequence[Labels]) -> dict[Any, int] | None:
+    """Which label of a network each label of a tree is, operand by operand; None if it is no renaming."""
+    if [*map(len, inputs)] != [*map(len, terms)]:
+        return None
+    pairs = {*zip(chain.from_iterable(inputs), chain.from_iterable(terms), strict=True)}
+    found = dict(pairs)
+    return found if len({*found.values()}) == len(found) == len(pairs) else None
 
 
 def _character(label: int) -> str:

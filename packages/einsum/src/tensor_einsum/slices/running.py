@@ -60,8 +60,9 @@ def run_sliced(
     force: bool,
     checkpoint: Any = None,
     seconds: Any = None,  # with a checkpoint, a number
+    finish: Callable[[Tensor], Tensor] = lambda result: result,
 ) -> Tensor:
-    """Contract tensors slice by slice.
+    """Contract tensors slice by slice; ``finish`` has what becomes of the result before a checkpoint is removed.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -73,12 +74,12 @@ def run_sliced(
     making = Gathering(plan, executable.home)
     arrays = [array for _, array in pairs]
     if checkpoint is None or executable.home is META:
-        return wrap(making.form, contract(executable, arrays, making, on_step))
+        return finish(wrap(making.form, contract(executable, arrays, making, on_step)))
     from tensor_einsum.slices.checkpoint import Checkpoint
 
     state = Checkpoint(plan, operands, checkpoint, seconds)
     state.restore(making)
-    result = wrap(making.form, contract(executable, arrays, making, on_step, state))
+    result = finish(wrap(making.form, contract(executable, arrays, making, on_step, state)))
     state.remove()
     return result
 

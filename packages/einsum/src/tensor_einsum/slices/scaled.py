@@ -1,7 +1,7 @@
 """Slices whose parts may lie outside the range of their dtype: each has an exponent of its own.
 
-A part and the sum so far are brought to the larger of their exponents before they are added, by powers of two, which
-lose nothing that the sum would have kept.
+A part and the sum so far are brought to the larger of their exponents before they are added, by powers of two; zeros
+have none. What is lost is what ``tensor_einsum.execution.scaling`` says, of the larger of the two.
 """
 
 from __future__ import annotations
@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
-from tensor_einsum.execution.scaling import Scale, check_scalable, copied_bytes, in_place, largest_magnitude, normalised
+from tensor_einsum.execution.scaling import (
+    Scale,
+    check_scalable,
+    copied_bytes,
+    in_place,
+    largest_magnitude,
+    normalised,
+    shifted,
+)
 from tensor_einsum.slices.checkpoint import Checkpoint
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import counting
 from tensor_runtime.form import Form
-from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
@@ -82,8 +89,10 @@ def run_scaled_slices(
 
 def _take(making: Gathering, number: int, part: Tensor, exponent: int) -> None:
     """Put a part into the sum, both brought to the larger exponent."""
-    if largest_magnitude(part) != 0.0:  # the exponent of a zero means nothing
+    if largest_magnitude(part) != 0.0:  # the exponent of zeros means nothing
         common = exponent if making.exponent is None else making.exponent
+        if exponent < common and largest_magnitude(wrap(making.form, making.array)) == 0.0:
+            common = exponent
         if exponent > common:
             making.array = _rescaled(wrap(making.form, making.array), common - exponent)._array
         elif exponent < common:
@@ -93,5 +102,4 @@ def _take(making: Gathering, number: int, part: Tensor, exponent: int) -> None:
 
 
 def _rescaled(x: Tensor, exponent: int) -> Tensor:
-    factor = 2.0**exponent
-    return in_place(x, lambda piece: multiply(piece, factor))
+    return in_place(x, lambda piece: shifted(piece, exponent))
