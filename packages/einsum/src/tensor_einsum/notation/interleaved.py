@@ -47,10 +47,12 @@ def split_interleaved(operation: str, arguments: Sequence[Any]) -> tuple[LabelLi
     inputs = tuple(_labels(operation, f"labels of operand {k}", arguments[2 * k + 1]) for k in range(pairs))
     output = _labels(operation, "labels of the output", arguments[-1]) if len(arguments) % 2 else None
     operands = tuple(arguments[0 : 2 * pairs : 2])
-    labels = [*chain.from_iterable(inputs), *(output or ())]
-    if _UNLIKE.issuperset(map(type, labels)):
-        return (inputs, output), operands
-    return (inputs, output, tuple(map(repr, labels))), operands
+    terms = inputs if output is None else (*inputs, output)
+    for term in terms:
+        for label in term:
+            if type(label) not in _UNLIKE:
+                return (inputs, output, tuple(map(repr, chain.from_iterable(terms)))), operands
+    return (inputs, output), operands
 
 
 def _labels(operation: str, what: str, labels: Any) -> tuple[Hashable, ...]:
