@@ -14,8 +14,9 @@ from tensor_core import TensorError
 from tensor_core.errors import ArgumentError
 from tensor_einsum import ExtentError, Plan, einsum, plan
 from tensor_einsum.errors import SubscriptsError, pointed
+from tensor_einsum.notation.interleaved import split_interleaved
 from tensor_einsum.notation.label_names import label_number
-from tensor_einsum.notation.reading import ELLIPSIS, number_labels, parse, split_interleaved
+from tensor_einsum.notation.reading import ELLIPSIS, number_labels, parse
 
 
 def test_labels_are_numbered_by_first_occurrence() -> None:

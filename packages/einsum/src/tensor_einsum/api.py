@@ -13,7 +13,7 @@ from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.accumulation import Accumulation, check_multiple
 from tensor_einsum.execution.executor import bind_call
-from tensor_einsum.notation.reading import LabelLists, split_interleaved
+from tensor_einsum.notation.interleaved import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
 from tensor_einsum.plans.operands import dtypes_of, forms_of, lie_as_usual, shapes_of
 from tensor_einsum.plans.plan import Plan, cached_plan

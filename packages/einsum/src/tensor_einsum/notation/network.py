@@ -16,8 +16,9 @@ from tensor_core.errors import SizeLimitError, TensorError, shortened
 from tensor_core.shapes import as_shape
 from tensor_einsum import native
 from tensor_einsum.errors import ExtentError, pointed
+from tensor_einsum.notation.interleaved import LabelLists
 from tensor_einsum.notation.label_names import ELLIPSIS, single_characters
-from tensor_einsum.notation.reading import LabelLists, Notation, notations, read_notation
+from tensor_einsum.notation.reading import Notation, notations, read_notation
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
