@@ -247,8 +247,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(argv)
     try:
         circuit = read(arguments.file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        parser.error(f"{arguments.file}: {error}")
+    except (OSError, ValueError) as refused:
+        parser.error(f"{arguments.file}: {refused}")
     fixed = circuit.qubits - arguments.open
     bits = "0" * fixed if arguments.bits is None else arguments.bits[:fixed]
     if not circuit.qubits or not 0 <= arguments.open <= circuit.qubits or not re.fullmatch(f"[01]{{{fixed}}}", bits):
@@ -262,8 +262,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.picture:
         try:
             draw(found, circuit.qubits, arguments.picture)
-        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
-            parser.error(f"--picture {arguments.picture}: {error}")
+        except (OSError, ValueError) as refused:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {refused}")
         print(f"wrote {arguments.picture}")
     if circuit.qubits > MOST_FOR_A_STATE:
         return

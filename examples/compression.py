@@ -102,8 +102,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.picture:
         try:
             draw(pictures, arguments.picture)
-        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
-            parser.error(f"--picture {arguments.picture}: {error}")
+        except (OSError, ValueError) as refused:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {refused}")
         print(f"wrote {arguments.picture}")
     if failed:
         parser.exit(1, "an error is larger than was asked for\n")

@@ -124,8 +124,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.picture:
         try:
             draw(samples, chain, arguments.picture)
-        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
-            parser.error(f"--picture {arguments.picture}: {error}")
+        except (OSError, ValueError) as refused:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {refused}")
         print(f"wrote {arguments.picture}")
     bound = arguments.error * float(tr.norm(samples))
     if error > arguments.error * (1 + 1e-9) or difference > bound * sqrt(samples.size):

@@ -98,8 +98,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.picture:
         try:
             draw(found.spins, arguments.picture)
-        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
-            parser.error(f"--picture {arguments.picture}: {error}")
+        except (OSError, ValueError) as refused:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {refused}")
         print(f"wrote {arguments.picture}")
     if abs(found.energy - found.energy_of_spins) > 1e-9 * max(1.0, abs(found.energy)):
         parser.exit(1, "the state does not have the energy of the contraction\n")

@@ -134,8 +134,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.picture:
         try:
             draw(times, profiles, arguments.picture)
-        except (OSError, ValueError) as error:  # a place that takes no file, or an ending of no format
-            parser.error(f"--picture {arguments.picture}: {error}")
+        except (OSError, ValueError) as refused:  # a place that takes no file, or an ending of no format
+            parser.error(f"--picture {arguments.picture}: {refused}")
         print(f"wrote {arguments.picture}")
     if sites <= 16:
         start = tr.mutable_view(tr.zeros((2,) * sites, dtype="C64"))

@@ -198,8 +198,8 @@ def _draw_tree(figure: Any, axes: Any, tree: Tree) -> list[str]:
         ends.setdefault(level * 2 + leaf, []).extend((place[above], corner, place[below]))
     for key, points in sorted(ends.items()):
         outline = Outline(points, [Outline.MOVETO, Outline.LINETO, Outline.LINETO] * (len(points) // 3))
-        level, leaf = divmod(key, 2)
-        width = (0.5 if tree.operands > 100 else 0.8) if leaf else 0.9 + 1.6 * level / top
+        level, of_leaf = divmod(key, 2)
+        width = (0.5 if tree.operands > 100 else 0.8) if of_leaf else 0.9 + 1.6 * level / top
         axes.add_patch(
             PathPatch(outline, fill=False, edgecolor=colours[level], linewidth=width, joinstyle="round", zorder=1)
         )
