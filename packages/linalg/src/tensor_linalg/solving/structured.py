@@ -155,6 +155,16 @@ def _warn_of_bands(operation: str, ab: Tensor, lower: int, upper: int) -> None:
     warn_if_ill_conditioned(operation, max(sums, 0), inverse)
 
 
+def _require_finite(operation: str, c: Tensor, b: Tensor | None, rows: Sequence[Tensor]) -> None:
+    """Raise unless all elements that are read are finite, and so not for the first one of a row."""
+    require_finite(operation, "c", c, 1)
+    if b is not None:
+        require_finite(operation, "b", b, min(2, b.rank))
+    for row in rows:
+        unread = zeros((min(1, row.shape[0]), *row.shape[1:]), dtype=row.dtype, placement=row.placement)
+        require_finite(operation, "r", concatenate([unread, row[1:]]), 1)
+
+
 def _warn_of_toeplitz(operation: str, c: Tensor, row: Tensor) -> None:
     """Warn where Toeplitz matrices, of one batch shape, are ill-conditioned."""
     size, *batch = c.shape
@@ -264,11 +274,11 @@ def solve_toeplitz(
     columns_batch = b.shape[2:] if b.rank > 1 else ()
     batch = broadcast_batches(operation, broadcast_batches(operation, c.shape[1:], row.shape[1:]), columns_batch)
     if 0 in (*b.shape[:2], *batch):
-        for name, one in (("c", c), *(("r", own) for own in rows)) if checked else ():
-            require_finite(operation, name, one, 1)
+        if checked:
+            _require_finite(operation, c, None, rows)
         nothing = zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement)
         if masks:
-            wrong = logical_not(logical_and(all(isfinite(c), 0), all(isfinite(row), 0)))
+            wrong = logical_not(logical_and(all(isfinite(c), 0), all(isfinite(row[1:]), 0)))
             status = copy(broadcast_to(cast(wrong, I32), batch))
             return delivered(operation, MaskedResult(nothing, status), out, *given)
         return placed(operation, nothing, out, *given)
@@ -287,8 +297,7 @@ def solve_toeplitz(
     try:
         x = execute_pair(SOLVE_TOEPLITZ, diagonals, b, checked)
     except NonFiniteError:
-        for name, one, rank in (("c", c, 1), ("b", b, min(2, b.rank)), *(("r", own, 1) for own in rows)):
-            require_finite(operation, name, one, rank)
+        _require_finite(operation, c, b, rows)
         raise
     if tells:
         _warn_of_toeplitz(operation, c, row)
