@@ -13,7 +13,13 @@ from tensor_linalg.decompositions.lu import LUFactors, unpacked
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, screened_result
 from tensor_linalg.operands import holds, require_regular, with_batch
 from tensor_linalg.products import matmul, mH
-from tensor_linalg.solving.condition import Apply, estimated_one_norm, refuse_with_mask, warn_if_ill_conditioned
+from tensor_linalg.solving.condition import (
+    Apply,
+    estimated_one_norm,
+    refuse_with_mask,
+    scale_of,
+    warn_if_ill_conditioned,
+)
 from tensor_linalg.solving.triangular import replaced, taken
 from tensor_linalg.specs.solving import solve_shape
 from tensor_linalg.targets import placed
@@ -22,6 +28,7 @@ from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Form, Shape
+from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.comparison import equal, not_equal
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.gather_scatter import take_along_axis
@@ -239,8 +246,8 @@ def warn_of_factors(operation: str, factors: LUFactors, norm: Tensor | None, tra
     facts = (size, tuple(batch), packed.dtype, packed.placement)
     order = expand_dims(permutation, 1)
 
-    def solved(adjoint: bool) -> Apply:
-        return lambda x: _substituted(packed, order, x, adjoint, adjoint)
+    def solved(adjoint: bool, scale: Tensor) -> Apply:
+        return lambda x: _substituted(packed, order, multiply(x, scale), adjoint, adjoint)
 
     def multiplied(adjoint: bool) -> Apply:
         """With the factors' product, of which the rows are those of A in another order: its columns have their sums."""
@@ -250,4 +257,6 @@ def warn_of_factors(operation: str, factors: LUFactors, norm: Tensor | None, tra
 
     if norm is None:
         norm = estimated_one_norm(multiplied(transpose), multiplied(not transpose), *facts)
-    warn_if_ill_conditioned(operation, norm, estimated_one_norm(solved(transpose), solved(not transpose), *facts))
+    scale = scale_of(norm)
+    inverse = estimated_one_norm(solved(transpose, scale), solved(not transpose, scale), *facts)
+    warn_if_ill_conditioned(operation, divide(norm, scale), inverse)
