@@ -10,7 +10,7 @@ import pytest
 from tensor_core import C32, C64, F32, F64, I64, DType
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.kernel_table import bind_numpy
-from tensor_cpu.kernels.linalg import checks, factorization
+from tensor_cpu.kernels.linalg import checks, factorization, structured
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system import blas, lapack, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
@@ -328,3 +328,20 @@ def test_a_plan_that_makes_no_sense_is_refused() -> None:
             LIBRARY.bind_factorization(**{**good, **change})
     with pytest.raises(TypeError):
         LIBRARY.bind_factorization(**{**good, "results": (5, 5)})
+
+
+@pytest.mark.parametrize("dtype", [F64, C64], ids=str)
+@pytest.mark.parametrize("size", [1, 2, 8, 9, 17, 40])
+@pytest.mark.parametrize("batch", [(), (3,), (64,)])
+def test_numpys_kernel_of_toeplitz_systems_rounds_as_the_native_one(
+    dtype: DType, size: int, batch: tuple[int, ...]
+) -> None:
+    forms = form_of(dtype, (2 * size - 1, *batch), CPU), form_of(dtype, (size, 2, *batch), CPU)
+    rng = np.random.default_rng(size)
+    given: list[Any] = []
+    for shape in ((*batch, 2 * size - 1), (*batch, 2, size)):
+        x = rng.standard_normal(shape)
+        given.append(x + 1j * rng.standard_normal(shape) if dtype is C64 else x)
+    native = factorization.bind_toeplitz(forms, forms[1], True)
+    assert native is not None
+    np.testing.assert_array_equal(structured.bind_solve_toeplitz(forms, forms[1], True)(*given), native(*given))

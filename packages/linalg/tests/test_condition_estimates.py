@@ -126,6 +126,20 @@ def test_an_inverse_that_overflows_is_told() -> None:
     assert estimates.one_norm(tiny).item() == 1.0
 
 
+@pytest.mark.parametrize(("dtype", "scale"), [("float64", 1e-310), ("float64", 1e305), ("float32", 1e-40)])
+def test_matrices_near_the_limits_of_the_range_are_well_conditioned(dtype: str, scale: float) -> None:
+    a, b = tr.asarray((np.eye(3) * scale).astype(dtype)), tr.ones(3, dtype=tr.asarray(np.ones(1, dtype)).dtype)
+    half = tr.asarray((np.eye(3) * float(np.sqrt(scale))).astype(dtype))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tl.solve(a, b, condition=True)
+        tl.triangular_solve(a, b, condition=True)
+        tl.lu_solve(tl.lu_factor(a), b, condition=True)
+        tl.cho_solve(half * (0.1 if scale < 1 else 10.0), b, condition=True)
+        tl.solve_banded((0, 0), tr.full((1, 3), scale, dtype=a.dtype), b, condition=True)
+        tl.solve_toeplitz(a[:, 0], b, condition=True)
+
+
 def test_a_condition_is_a_flag() -> None:
     for name in ("triangular_solve", "cho_solve", "lu_solve"):
         with pytest.raises(ArgumentError, match=f"{name}: condition is 2"):

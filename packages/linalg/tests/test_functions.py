@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core import ArgumentError, ShapeError, UnsupportedOperationError
+from tensor_linalg.functions import powers
 from tensor_linalg.functions.powers import cheapest_split
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -170,6 +172,37 @@ def test_a_chain_is_cut_where_it_costs_least(extents: tuple[int, ...]) -> None:
         return cost(start, cut) + cost(cut, stop) + extents[start] * extents[cut] * extents[stop]
 
     assert cost(0, len(extents) - 1) == brute_force(extents)
+
+
+@given(st.lists(st.integers(0, 40), min_size=5, max_size=12).map(tuple))
+@settings(max_examples=50)
+def test_a_long_chain_costs_at_most_a_quarter_more_than_the_least(extents: tuple[int, ...]) -> None:
+    shapes = tuple(pairwise(extents))
+    exact = powers._chain_of.__wrapped__(shapes).steps
+    with pytest.MonkeyPatch.context() as context:
+        context.setattr(powers, "_MOST_EXACT", 2)
+        found = powers._chain_of.__wrapped__(shapes).steps
+
+    def cost(steps: tuple[tuple[int, int], ...]) -> int:
+        known, total = list(shapes), 0
+        for left, right in steps:
+            assert known[left][1] == known[right][0]
+            total += known[left][0] * known[left][1] * known[right][1]
+            known.append((known[left][0], known[right][1]))
+        assert len(steps) == len(shapes) - 1 and known[-1] == (extents[0], extents[-1])
+        return total
+
+    assert 4 * cost(found) <= 5 * cost(exact)
+
+
+def test_thousands_of_matrices_are_multiplied() -> None:
+    rotation = np.array([[0.0, -1.0], [1.0, 0.0]])
+    found = tl.multi_dot([tr.asarray(rotation)] * 2001)
+    np.testing.assert_array_equal(found.to_numpy(), rotation)
+    sides = [1 + k % 3 for k in range(1202)]
+    chain = [np.eye(*pair) for pair in pairwise(sides)]
+    product = reduce(np.matmul, chain)
+    np.testing.assert_array_equal(tl.multi_dot([tr.asarray(one) for one in chain]).to_numpy(), product)
 
 
 def test_several_products_are_numpys_and_take_vectors_at_the_ends() -> None:

@@ -256,3 +256,12 @@ def test_backends_without_kernels_of_exponentials_and_roots_compute_them_by_othe
             tl.sqrtm(tr.to(tr.tensor(NEGATIVE["diagonal"]), poor.placement()))
     finally:
         registry.unregister("poor")
+
+
+@pytest.mark.parametrize("size", [1, 3, 20])
+def test_roots_of_negative_numbers_lie_on_the_positive_imaginary_axis_whatever_the_sign_of_zero(size: int) -> None:
+    a = np.diag(np.full(size, complex(-4.0, -0.0)))
+    a.imag = -0.0
+    root, logarithm = tl.sqrtm(tr.asarray(a)).to_numpy(), tl.logm(tr.asarray(a)).to_numpy()
+    np.testing.assert_allclose(root, np.eye(size) * 2j, atol=1e-12)
+    np.testing.assert_allclose(logarithm, np.eye(size) * (np.log(4.0) + np.pi * 1j), atol=1e-12)

@@ -311,3 +311,14 @@ def test_random_products_beyond_the_range_are_told_as_such() -> None:
         tl.randomized_eigh(a, 3, seed=1)
     halved = tl.randomized_svd(a * 2.0**-20, 3, seed=1).s * 2.0**20
     assert halved.tolist() == pytest.approx(np.linalg.svd(a.to_numpy())[1][:3].tolist(), rel=0.05)
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [("float64", 2.0**-1000), ("float64", 2.0**-850), ("float32", 2.0**-125)])
+@pytest.mark.parametrize("size", [24, 40, 65])
+def test_eigenvectors_of_tiny_matrices_have_norm_1(dtype: str, scale: float, size: int) -> None:
+    a = np.full((size, size), scale, dtype)
+    values, vectors = (part.to_numpy().astype("complex128") for part in tl.eig(tensor(a)))
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=0), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(abs(values).max(), size * scale, rtol=1e-5)
+    residual = (a / scale) @ vectors - vectors * (values / scale)
+    assert abs(residual).max() < 1e-4

@@ -11,11 +11,11 @@ import pytest
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core import ArgumentError
-from tensor_linalg.masking import masked_result
+from tensor_linalg.masking import masked, masked_result
 from tensor_linalg.rules.lower import status as by_trying
 from tensor_linalg.specs import CHOLESKY_STATUS, INV_STATUS, SOLVE_STATUS
 from tensor_runtime.dispatch.call import execute_binary, execute_unary
-from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.errors import LinalgError, SingularMatrixError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -347,3 +347,31 @@ def test_unchecked_condition_numbers_beside_nan_and_a_far_matrix(order: Any) -> 
     assert found[0] == tl.cond(tr.asarray(good), order).item()
     assert np.isnan(found[1])
     assert found[2] == pytest.approx(np.linalg.cond(good, order), rel=1e-3)
+
+
+def test_leading_blocks_of_toeplitz_matrices_are_singular_whatever_is_beside_them() -> None:
+    tenths = [[1, 1, -1], [1, 2, -1], [1, 2, 2], [1, 1, -1], [1, 2, 1]]
+    c = np.asfortranarray(np.array(tenths) / 10 + 0j)
+    sides = tr.ones((5, 1, 3), dtype="C64")
+    beside = tl.solve_toeplitz(tr.asarray(c), sides, check="mask")
+    for place in range(3):
+        alone = tl.solve_toeplitz(tr.asarray(c[:, place]), sides[..., place], check="mask")
+        assert beside.status[place].item() == alone.status.item()
+        np.testing.assert_array_equal(beside.result[..., place].to_numpy(), alone.result.to_numpy())
+    assert 2 in beside.status.tolist() and 0 in beside.status.tolist()
+
+
+def test_what_fails_only_beside_what_takes_the_place_of_others_is_blamed_too() -> None:
+    a = tr.stack([tr.eye(2) * k for k in range(1, 5)], axis=-1)
+
+    def run(x: tr.Tensor) -> tuple[tr.Tensor]:
+        """Refuses the second, and the third only where the second is an identity."""
+        first = x[0, 0].tolist()
+        for bad in (2.0, 3.0):
+            if bad in first and (bad == 2.0 or first[:2] == [1.0, 1.0]):
+                raise LinalgError("run: no", operation="run", batch_index=(first.index(bad),), element_index=None)
+        return (tr.copy(x),)
+
+    (found,), status = masked(run, "run", a)
+    assert status.tolist() == [0, 2, 2, 0]
+    assert found[0, 0].tolist() == pytest.approx([1.0, float("nan"), float("nan"), 4.0], nan_ok=True)

@@ -10,7 +10,15 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError, ShapeError, SizeLimitError, TensorError, UnsupportedOperationError
+from tensor_core.errors import (
+    ArgumentError,
+    DTypeError,
+    ShapeError,
+    SizeLimitError,
+    TensorError,
+    UnsupportedOperationError,
+)
+from tensor_linalg.decompositions.lu import LUFactors
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.testing.simulated_device import SimulatedBackend
@@ -204,3 +212,50 @@ def test_singular_values_of_what_is_not_finite_are_refused_in_the_name_of_the_ca
 def test_whether_to_overwrite_is_true_or_false(value: Any) -> None:
     with pytest.raises(ArgumentError, match="overwrite"):
         tl.svd(tr.ones((2, 2)), overwrite=value)
+
+
+@pytest.mark.parametrize("order", [[0, 7], [0, 0], [-1, 0], [1, 2]])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("size", [2, 70])
+def test_solving_with_factors_refuses_a_permutation_that_is_none(order: list[int], transpose: bool, size: int) -> None:
+    whole = tr.tensor([*order, *range(2, size)])
+    one = LUFactors(tr.eye(size), whole)
+    several = LUFactors(tr.stack([tr.eye(size)] * 2, axis=-1), tr.stack([tr.arange(size), whole], axis=-1))
+    for factors in (one, several):
+        with pytest.raises(
+            ArgumentError, match=f"lu_solve: the permutation does not hold each row from 0 to {size - 1}"
+        ):
+            tl.lu_solve(factors, tr.ones((size, 1)), transpose=transpose)
+    assert tl.lu_solve(LUFactors(tr.eye(2), tr.tensor([1, 0])), tr.tensor([1.0, 2.0])).tolist() == [2.0, 1.0]
+
+
+def test_ends_of_an_interval_beyond_the_range_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="eigh: subset_by_value is"):
+        tl.eigh(tr.eye(3), subset_by_value=(-(10**400), 10**400))
+
+
+@pytest.mark.parametrize("rtol", [tr.tensor(1 + 1j), tr.tensor(True)])
+def test_tolerances_are_real_tensors(rtol: tr.Tensor) -> None:
+    runs: list[Callable[..., Any]] = [tl.pinv, tl.matrix_rank, lambda a, rtol: tl.lstsq(a, tr.ones(2), rtol=rtol)]
+    for run in runs:
+        with pytest.raises(DTypeError, match=f"rtol is {rtol.dtype.name}; accepted: "):
+            run(tr.eye(2), rtol=rtol)
+    assert tl.matrix_rank(tr.eye(2), rtol=tr.tensor(0)).item() == 2
+
+
+def test_cross_products_of_truth_values_are_refused_by_their_name() -> None:
+    bools = tr.tensor([True, False, True])
+    with pytest.raises(DTypeError, match="cross: operands are Bool; accepted: C32, C64, F32, F64, I32, I64"):
+        tl.cross(bools, bools)
+    assert tl.cross(bools, tr.tensor([0, 1, 0])).tolist() == [-1, 0, 1]
+
+
+def test_the_first_element_of_a_row_of_a_toeplitz_matrix_is_not_read() -> None:
+    c, row = tr.tensor([2.0, 1.0]), tr.tensor([float("nan"), 1.0])
+    nothing = tr.zeros((2, 0))
+    assert tl.solve_toeplitz(c, nothing, row).shape == (2, 0)
+    assert tl.solve_toeplitz(c, tr.zeros((2, 0, 3)), row, check="mask").status.tolist() == [0, 0, 0]
+    with pytest.raises(tl.NonFiniteError, match=r"operand r holds nan at element \(1,\)"):
+        tl.solve_toeplitz(c, nothing, tr.tensor([1.0, float("nan")]))
+    with pytest.raises(tl.NonFiniteError, match=r"operand r holds nan at element \(1,\)"):
+        tl.solve_toeplitz(c, tr.ones(2), tr.tensor([float("nan"), float("nan")]))

@@ -118,6 +118,25 @@ def test_squares_of_extreme_values_neither_overflow_nor_vanish(scale: float) -> 
     assert found.rank == 2 and float(found.discarded) == pytest.approx(1 / 21, rel=1e-12)
 
 
+@pytest.mark.parametrize(("dtype", "least"), [("float32", 1e-25), ("float32", 1e-44), ("float64", 1e-170)])
+@pytest.mark.parametrize("norm", [1, 2, inf])
+@pytest.mark.parametrize("relative", [True, False])
+def test_a_cutoff_of_zero_drops_only_what_is_exactly_zero(
+    dtype: str, least: float, norm: float, relative: bool
+) -> None:
+    s = np.diag([1.0, least, 0.0]).astype(dtype)
+    for a in (s, np.stack([s, s], axis=2)):
+        assert tl.svd_truncated(tr.asarray(a), cutoff=0, norm=norm, relative=relative).rank == 2
+
+
+@pytest.mark.parametrize("cutoff", [1e-52, 1e-48])
+def test_a_batch_of_floats_keeps_what_one_matrix_keeps(cutoff: float) -> None:
+    s = np.diag([1.0, 1e-25]).astype("float32")
+    alone = tl.svd_truncated(tr.asarray(s), cutoff=cutoff)
+    beside = tl.svd_truncated(tr.asarray(np.stack([s, s], axis=2)), cutoff=cutoff)
+    assert alone.rank == beside.rank == (2 if cutoff < 1e-50 else 1)
+
+
 def test_of_a_zero_matrix_one_value_stays_and_nothing_is_lost() -> None:
     found = tl.svd_truncated(tr.zeros((4, 3)), cutoff=0.5)
     assert (found.rank, found.s.to_numpy().tolist(), float(found.discarded)) == (1, [0.0], 0.0)

@@ -32,16 +32,6 @@ static void NAME(zero_below)(NUMBER *a, Index rows, Index columns, Index beside)
         memset(a + rows * j + j + beside + 1, 0, sizeof(NUMBER) * (size_t)(rows - j - beside - 1));
 }
 
-/* Whether a pivot on the diagonal is so small or large that LAPACK's elimination with it may be wrong. */
-static bool NAME(has_extreme_pivots)(const NUMBER *a, Index rows, Index count) {
-    const double limit = sizeof(REAL) == 4 ? 0x1p100 : 0x1p900;
-    for (Index j = 0; j < count; j++) {
-        const double size = (double)NAME(largest_part)(a[j * (rows + 1)]);
-        if (size != 0.0 && !(size < limit && size > 1 / limit)) return true;
-    }
-    return false;
-}
-
 #include "linalg/systems_body.h"
 
 static void NAME(order_of)(const int64_t *exchanges, Index steps, Index count, int64_t *order) {
@@ -62,7 +52,7 @@ static bool NAME(eliminate_by_lapack)(const FactorizationPlan *plan, const Facto
     if (m <= LARGEST_ELIMINATION && n <= LARGEST_ELIMINATION) return false;
     blas_table()->lapack.getrf[KIND](&plan->rows, &plan->columns, a, &plan->rows, scratch->integers, &info);
     for (Index i = 0; i < k; i++) exchanges[i] = blas_integer(scratch->integers, i) - 1;
-    if (!NAME(has_extreme_pivots)(a, m, k)) return true;
+    if (!NAME(has_extreme_pivots)(a, m, k) && !NAME(has_missed_pivots)(a, m, k)) return true;
     (void)NAME(load_a)(plan, scratch, a);
     return false;
 }
@@ -232,6 +222,7 @@ static bool NAME(eig)(const FactorizationPlan *plan, const FactorizationScratch 
     BlasInt info = 0;
     NUMBER none[1];
     if (!NAME(load_a)(plan, scratch, scratch->a)) return false;
+    const int power = NAME(enlarge)(scratch->a, *n * *n);
 #if WIDTH == 1
     REAL *real = scratch->extra, *imaginary = real + *n, *packed = imaginary + *n;
     REAL *values = scratch->out[0], *out = scratch->out[1];
@@ -261,6 +252,7 @@ static bool NAME(eig)(const FactorizationPlan *plan, const FactorizationScratch 
                                                 vectors ? scratch->out[1] : none, vectors ? n : &one, scratch->work,
                                                 &plan->work_size, scratch->reals, &info);
 #endif
+    NAME(scale_back)(scratch->out[0], (3 - WIDTH) * *n, power); /* complex numbers */
     return info == 0;
 }
 

@@ -29,13 +29,16 @@ static bool NAME(factor)(const LapackPlan *plan, const Scratch *scratch, REAL *a
 }
 
 /* Whether a pivot of a factored matrix, or one before a pivot of zero, is so small or large that LAPACK's elimination
- * may be wrong. */
+ * may be wrong. OpenBLAS neither exchanges rows for a subnormal pivot nor divides by it: the diagonal may then have a zero
+ * above numbers that are none. */
 static bool NAME(has_extreme_pivot)(const REAL *a, BlasInt n, double limit) {
     for (BlasInt j = 0; j < n; j++) {
+        const REAL *pivot = a + WIDTH * (n + 1) * j;
         double size = 0.0;
-        for (int part = 0; part < WIDTH; part++) size += fabs((double)a[WIDTH * (n + 1) * j + part]);
-        if (size == 0.0) continue;
-        if (!(size > 1.0 / limit && size < limit)) return true;
+        for (int part = 0; part < WIDTH; part++) size += fabs((double)pivot[part]);
+        for (BlasInt i = WIDTH; size == 0.0 && i < WIDTH * (n - j); i++)
+            if (pivot[i] != 0) return true;
+        if (size != 0.0 && !(size > 1.0 / limit && size < limit)) return true;
     }
     return false;
 }

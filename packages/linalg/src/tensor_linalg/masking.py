@@ -19,11 +19,11 @@ from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes
 from tensor_linalg.targets import delivered
 from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Shape
-from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.comparison import equal, not_equal
 from tensor_runtime.ops.creation import eye, full, zeros
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.joining import concatenate
-from tensor_runtime.ops.logic import logical_and, logical_not
+from tensor_runtime.ops.logic import logical_and, logical_not, logical_or
 from tensor_runtime.ops.reduction import all, any
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import where
@@ -307,12 +307,17 @@ def _without_failures(
             error = another
     else:
         status = full(length, 0, dtype=I32, placement=part[0].placement)
-    blamed = _blame(run, part, error, length)
-    fine = equal(blamed, 0)
-    found = run(
-        *(where(fine, x, _as_batch(one, 3)) if x.rank > 2 else x for x, one in zip(part, harmless, strict=True))
-    )
-    return found, where(fine, status, blamed)
+    while True:
+        blamed = _blame(run, part, error, length)
+        fine = equal(blamed, 0)
+        if not holds(any(logical_not(logical_or(fine, not_equal(status, 0))))):
+            raise error  # nothing is new: what takes the place of others is refused
+        status = where(fine, status, blamed)
+        part = [where(fine, x, _as_batch(one, 3)) if x.rank > 2 else x for x, one in zip(part, harmless, strict=True)]
+        try:
+            return run(*part), status
+        except LinalgError as another:  # rounding may differ among others
+            error = another
 
 
 def _slice(x: Tensor, start: int, stop: int) -> Tensor:

@@ -325,7 +325,7 @@ def _pairs(a: Tensor, wanted: _Wanted, check: bool) -> tuple[Tensor, ...]:
 def _interval(ends: Any) -> tuple[float, float]:
     try:
         low, high = (_end(plain(end)) for end in ends)
-    except (TypeError, ValueError, IndexError):
+    except (TypeError, ValueError, IndexError, OverflowError):
         low, high = 1.0, 0.0
     if not low < high:
         raise ArgumentError(

@@ -82,8 +82,9 @@ def cross(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
     """Cross products of vectors in three dimensions, batch axes last.
 
     Args:
-        x: shape [3, B...], any dtype but Bool.
-        y: shape [3, B...]; batch shapes broadcast among themselves, aligned at the last axis.
+        x: shape [3, B...], any dtype.
+        y: shape [3, B...], any dtype but Bool beside Bool; batch shapes broadcast among themselves, aligned at the last
+            axis.
         out: where the result is written; see ``tensor_runtime.add``.
 
     Returns:
@@ -92,7 +93,7 @@ def cross(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
 
     Raises:
         ShapeError: the first axis does not have extent 3, or the batch shapes do not broadcast.
-        DTypeError: Bool.
+        DTypeError: both are Bool.
         PlacementError: the operands live in different places.
 
     Source: Python array API standard, ``cross``, which has its vectors where ``axis`` says.
@@ -107,6 +108,8 @@ def cross(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
             raise ShapeError(
                 f"cross: operand of shape {shape}; accepted: [3, B...], batch axes last", operation="cross", shape=shape
             )
+    if promote(x.dtype, y.dtype) is Bool:
+        raise DTypeError("cross: operands are Bool; accepted: C32, C64, F32, F64, I32, I64", operation="cross")
     broadcast_batches("cross", x.shape[1:], y.shape[1:])
     pairs = ((1, 2), (2, 0), (0, 1))
     return placed("cross", stack([subtract(multiply(x[i], y[j]), multiply(x[j], y[i])) for i, j in pairs]), out, x, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
@@ -25,6 +25,9 @@ from tensor_runtime.ops.views import copy, expand_dims, squeeze
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 T = TypeVar("T", bound=TensorScalar)
+
+_MOST_EXACT: Final = 100
+"""Matrices of the longest chain whose cheapest order is looked for, which takes the third power of their number."""
 
 
 @overload
@@ -94,6 +97,8 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
 def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
     """Product of several matrices, in the order that takes the fewest multiplications; batch axes last.
 
+    More than 100 are multiplied in an order that takes at most a quarter more, and is found in linear time.
+
     Args:
         matrices: two or more of shapes [M, K, B...], [K, L, B...], …; any dtype. Batch shapes broadcast among
             themselves, aligned at the last axis. The first may be a vector, a row [K], and the last one a column [L].
@@ -108,7 +113,8 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
         ShapeError: inner extents that differ, batch shapes that do not broadcast, or a vector between matrices.
         PlacementError: the operands live in different places.
 
-    Source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 3rd ed., §15.2.
+    Source: Cormen, Leiserson, Rivest and Stein, Introduction to Algorithms, 3rd ed., §15.2; Chin, Comm. ACM 21 (1978),
+    544-549.
 
     >>> import tensor_runtime as tr
     >>> multi_dot([tr.ones((2, 100)), tr.ones((100, 3)), tr.ones(3)]).to_numpy().tolist()
@@ -157,18 +163,17 @@ def _chain_of(shapes: tuple[Shape, ...]) -> _Chain:
                 operation=name,
                 shapes=shapes,
             )
-    parts = cheapest_split((sides[0][0], *(n for _, n in sides)))
-    steps: list[tuple[int, int]] = []
-
-    def product(start: int, stop: int) -> int:
-        """The place of that of the matrices from ``start`` to ``stop``, which is not among them."""
-        if stop - start == 1:
-            return start
-        middle = parts[start, stop]
-        steps.append((product(start, middle), product(middle, stop)))
-        return len(shapes) + len(steps) - 1
-
-    product(0, len(shapes))
+    extents = (sides[0][0], *(n for _, n in sides))
+    parts = (cheapest_split if len(shapes) <= _MOST_EXACT else cheap_split)(extents)
+    chains, left = [], [(0, len(shapes))]  # every chain before its factors
+    while left:
+        start, stop = left.pop()
+        if stop - start > 1:
+            chains.append((start, stop))
+            left += [(start, parts[start, stop]), (parts[start, stop], stop)]
+    places = {(k, k + 1): k for k in range(len(shapes))}
+    places |= {chain: len(shapes) + k for k, chain in enumerate(reversed(chains))}
+    steps = [(places[start, parts[start, stop]], places[parts[start, stop], stop]) for start, stop in reversed(chains)]
     return _Chain(row, column, tuple(steps))
 
 
@@ -184,6 +189,8 @@ def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:
     >>> cheapest_split((2, 100, 3, 1))[0, 3]
     1
     """
+    if len(set(extents)) == 1:
+        return {(k, stop): k + 1 for stop in range(2, len(extents)) for k in range(stop - 1)}
     cost: dict[tuple[int, int], int] = {(k, k + 1): 0 for k in range(len(extents) - 1)}
     parts: dict[tuple[int, int], int] = {}
     for length in range(2, len(extents)):
@@ -195,3 +202,30 @@ def cheapest_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:
             )
             cost[start, stop], parts[start, stop] = price, middle
     return parts
+
+
+def cheap_split(extents: tuple[int, ...], /) -> dict[tuple[int, int], int]:
+    """The same for some chains, of which the whole one consists, with at most a quarter more multiplications.
+
+    A chain is a polygon with a corner for each extent, and its products are triangles. From the smallest corner on, one
+    is cut off where that costs less than to leave it to the triangles with the smallest one, which are made at last.
+
+    Source: F. Y. Chin, An O(n) algorithm for determining a near-optimal computation order of matrix chain products,
+    Comm. ACM 21 (1978), 544-549.
+
+    >>> cheap_split((2, 100, 3, 1))[0, 3]
+    1
+    """
+    least = min(extents)
+    first_one = extents.index(least)
+    triangles: list[tuple[int, int, int]] = []
+    corners = [first_one]
+    for corner in [*range(first_one + 1, len(extents)), *range(first_one + 1)]:
+        while len(corners) > (2 if corner == first_one else 1):
+            before, last, behind = extents[corners[-2]], extents[corners[-1]], extents[corner]
+            if before * behind * (last + least) >= least * last * (before + behind):
+                break
+            triangles.append((corners[-2], corners.pop(), corner))
+        corners.append(corner)
+    triangles += [(first_one, *pair) for pair in pairwise(corners[1:-1])]
+    return {(start, stop): cut for start, cut, stop in map(sorted, triangles)}

@@ -62,7 +62,7 @@ def matrix_rank(
         I64 of shape [B...]; owned.
 
     Raises:
-        DTypeError: an integer or Bool tensor; convert it first.
+        DTypeError: an integer or Bool tensor; convert it first. A complex or Bool ``rtol``.
         ShapeError: fewer than two axes; matrices that are not square where ``hermitian`` says so.
         ArgumentError: an ``rtol`` that is negative or not finite.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.

@@ -371,7 +371,7 @@ def _schur_root(a: Tensor) -> tuple[Tensor, Tensor]:
     """
     size = a.shape[0]
     t, z = schur(a, form="complex", check=False)
-    roots = move_axes(exponential.sqrt(extract_diagonal(t)), -1, 0)
+    roots = move_axes(exponential.sqrt(add(extract_diagonal(t), 0.0)), -1, 0)  # of no imaginary part of -0
     one = identities(t)
     columns = [_below(roots[:1], size)]
     for j in range(1, size):

@@ -151,7 +151,7 @@ def _apart(value: float, next_value: float, gap: float) -> bool:
 
 def _needed_of_one(t: list[float], scale: float, cutoff: float, how: Truncation) -> int:
     """How many values the cutoff alone keeps, at least one."""
-    if how.norm == inf:
+    if how.norm == inf or not cutoff:  # squares may vanish
         lost = t
     else:
         weights = [x * x for x in t] if how.norm == 2 else t
@@ -169,8 +169,9 @@ def _common_rank(s: tr.Tensor, how: Truncation) -> int:
     limit = most if how.max_rank is None else min(how.max_rank, most)
     if s.size == 0 or most == 1 or (how.cutoff is None and (how.multiplets != "drop" or limit == most)):
         return limit
-    t = _scaled(s)
-    needed = None if how.cutoff is None else _needed(s, t, how.cutoff, how)
+    wide = s if s.dtype is tr.F64 else tr.cast(s, tr.F64)  # as the numbers of one matrix are
+    t = _scaled(wide)
+    needed = None if how.cutoff is None else _needed(wide, t, how.cutoff, how)
     if how.multiplets == "cut":
         return limit if needed is None else min(limit, _largest(needed))
     ranks = tr.arange(1, most, placement=s.placement).reshape((most - 1, *(1,) * (s.rank - 1)))
@@ -191,7 +192,7 @@ def _scaled(s: tr.Tensor) -> tr.Tensor:
 
 def _needed(s: tr.Tensor, t: tr.Tensor, cutoff: float, how: Truncation) -> tr.Tensor:
     """How many values each matrix keeps by the cutoff alone, at least one: [B...]."""
-    if how.norm == inf:
+    if how.norm == inf or not cutoff:
         lost = t
     else:
         weights = tr.multiply(t, t) if how.norm == 2 else t

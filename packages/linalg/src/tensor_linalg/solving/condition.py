@@ -16,11 +16,11 @@ from tensor_linalg.operands import first, holds, unit_of
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, sign
-from tensor_runtime.ops.comparison import equal, less_equal
+from tensor_runtime.ops.comparison import equal, greater, less_equal
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.division import remainder
 from tensor_runtime.ops.joining import concatenate
-from tensor_runtime.ops.logic import logical_not
+from tensor_runtime.ops.logic import logical_and, logical_not
 from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.reduction import any, max, sum
 from tensor_runtime.ops.rounding import isfinite
@@ -132,6 +132,18 @@ def _columns(first_one: Tensor, second: Tensor, batch: Shape) -> Tensor:
     size = first_one.shape[0]
     pair = concatenate([reshape_view(one, (size, 1)) for one in (first_one, second)], 1)
     return reshape_view(pair, (size, 2, *(1,) * len(batch)))
+
+
+def scale_of(norm: Tensor, /) -> Tensor:
+    """By what vectors are multiplied before systems are solved with them, so that images are near 1: [B...], positive.
+
+    Without that, well-conditioned matrices near the limits of the range would have infinite images.
+
+    >>> import tensor_runtime as tr
+    >>> scale_of(tr.tensor([1e-310, 0.0])).tolist()
+    [1e-310, 1.0]
+    """
+    return where(logical_and(greater(norm, 0.0), isfinite(norm)), norm, 1.0)
 
 
 def one_norm(a: Tensor, /) -> Tensor:

@@ -11,9 +11,15 @@ from tensor_core.promotion import promote
 from tensor_linalg.composed import floating_form
 from tensor_linalg.decompositions.lu import LUFactors, unpacked
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, screened_result
-from tensor_linalg.operands import require_regular, with_batch
+from tensor_linalg.operands import holds, require_regular, with_batch
 from tensor_linalg.products import matmul, mH
-from tensor_linalg.solving.condition import Apply, estimated_one_norm, refuse_with_mask, warn_if_ill_conditioned
+from tensor_linalg.solving.condition import (
+    Apply,
+    estimated_one_norm,
+    refuse_with_mask,
+    scale_of,
+    warn_if_ill_conditioned,
+)
 from tensor_linalg.solving.triangular import replaced, taken
 from tensor_linalg.specs.solving import solve_shape
 from tensor_linalg.targets import placed
@@ -22,16 +28,21 @@ from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Form, Shape
-from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.arithmetic import divide, multiply
+from tensor_runtime.ops.comparison import equal, not_equal
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.gather_scatter import take_along_axis
 from tensor_runtime.ops.indexing import mutable_view
-from tensor_runtime.ops.reduction import ANY
-from tensor_runtime.ops.sort import argsort
+from tensor_runtime.ops.ranges import arange
+from tensor_runtime.ops.reduction import ANY, any
+from tensor_runtime.ops.sort import argsort, sort
 from tensor_runtime.ops.views import DIAGONAL_VIEW, expand_dims, reshape_view
+from tensor_runtime.placement import CPU
 from tensor_runtime.primitives.linalg import triangular_solve
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
+_FEW: Final = 64
+"""Rows that are looked at in less time on the host than calls take."""
 _STRIP: Final = 64
 """Columns whose rows are put in another order together."""
 
@@ -81,9 +92,10 @@ def lu_solve(
             themselves, aligned at the last axis.
         transpose: whether op transposes A.
         conjugate: whether op conjugates A; with ``transpose`` it is the adjoint.
-        check: raise when a pivot is exactly 0; without it the solution then has infinities or NaN. "mask" raises for no
-            matrix of a batch, and gives a ``MaskedResult``: the solution, NaN where the status is not 0, and a
-            ``status`` of each, I32 [B...]: 0 fine, 1 not finite, 2 exactly singular. ``overwrite`` is dropped then.
+        check: raise when a pivot is exactly 0 or the permutation is none; without it the solution then has infinities
+            or NaN, or rows in any order. "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the
+            solution, NaN where the status is not 0, and a ``status`` of each, I32 [B...]: 0 fine, 1 not finite, 2
+            exactly singular. ``overwrite`` is dropped then.
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; it is estimated with six vectors and the factors.
         overwrite: give up ``b``, an owned tensor or a mutable view: its elements are unspecified afterwards, and its
@@ -98,7 +110,7 @@ def lu_solve(
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: factors that are not square, or shapes that do not fit.
         SingularMatrixError: the matrix at ``batch_index`` has a pivot that is exactly 0.
-        ArgumentError: both ``condition`` and ``check="mask"``.
+        ArgumentError: a permutation that is none, where ``check`` is true; both ``condition`` and ``check="mask"``.
         PlacementError: the operands live in different places.
 
     Source: LAPACK xGETRS; Golub and Van Loan, Matrix Computations, 4th ed., §3.1 and §3.4.
@@ -123,7 +135,7 @@ def lu_solve(
             f"lu_solve: the permutation is {order_form.dtype.name}; accepted: I32 and I64, as lu_factor gives it",
             operation="lu_solve",
         )
-    shape, dtype = _solution_of(form_a, form_b, order_form.shape)
+    shape, dtype, rows = _solution_of(form_a, form_b, order_form)
     if check is not True and asks_for_mask(check):
         flag("lu_solve", "overwrite", overwrite)
         refuse_with_mask("lu_solve", flag("lu_solve", "condition", condition))
@@ -140,6 +152,12 @@ def lu_solve(
     if flag("lu_solve", "check", check):
         zero = _singular(packed)
         require_regular("lu_solve", zero, "is exactly singular", "lstsq() gives the least-squares solution")
+        if not _is_permutation(permutation, rows):
+            raise ArgumentError(
+                f"lu_solve: the permutation does not hold each row from 0 to {shape[0] - 1} once; "
+                "accepted: what lu_factor gives",
+                operation="lu_solve",
+            )
     b, gives_up = taken("lu_solve", overwrite, packed, b)
     wide = packed if form_a.dtype is dtype else convert(packed, dtype)
     if flag("lu_solve", "condition", condition) and 0 not in packed.shape:
@@ -158,17 +176,26 @@ def lu_solve(
 
 
 @lru_cache(256)
-def _solution_of(packed: Form, b: Form, permutation: Shape) -> tuple[Shape, DType]:
-    """Shape and dtype of what factors and right-hand sides of these forms give."""
+def _solution_of(packed: Form, b: Form, permutation: Form) -> tuple[Shape, DType, frozenset[int] | None]:
+    """Shape and dtype of what such factors and right-hand sides give, and the rows, if they are few and on the host."""
     shape = solve_shape("lu_solve", packed.shape, b.shape, True)
-    if permutation != packed.shape[1:]:
+    if permutation.shape != packed.shape[1:]:
         raise ShapeError(
-            f"lu_solve: lu of shape {packed.shape} and permutation of shape {permutation} are of different "
+            f"lu_solve: lu of shape {packed.shape} and permutation of shape {permutation.shape} are of different "
             "decompositions; accepted: what lu_factor gives",
             operation="lu_solve",
-            shapes=(packed.shape, permutation),
+            shapes=(packed.shape, permutation.shape),
         )
-    return shape, promote(packed.dtype, b.dtype)
+    few = permutation.rank == 1 and shape[0] <= _FEW and permutation.placement is CPU
+    return shape, promote(packed.dtype, b.dtype), frozenset(range(shape[0])) if few else None
+
+
+def _is_permutation(order: Tensor, rows: frozenset[int] | None) -> bool:
+    """Whether each of [N, B...] holds the numbers from 0 to N - 1, given them if they are looked at on the host."""
+    if rows is not None:
+        return {*order.to_numpy().tolist()} == rows
+    numbers = arange(order.shape[0], dtype=order.dtype, placement=order.placement)
+    return not holds(any(not_equal(sort(order, axis=0), reshape_view(numbers, (-1, *(1,) * (order.rank - 1))))))
 
 
 def _singular(packed: Tensor) -> Tensor:
@@ -219,8 +246,8 @@ def warn_of_factors(operation: str, factors: LUFactors, norm: Tensor | None, tra
     facts = (size, tuple(batch), packed.dtype, packed.placement)
     order = expand_dims(permutation, 1)
 
-    def solved(adjoint: bool) -> Apply:
-        return lambda x: _substituted(packed, order, x, adjoint, adjoint)
+    def solved(adjoint: bool, scale: Tensor) -> Apply:
+        return lambda x: _substituted(packed, order, multiply(x, scale), adjoint, adjoint)
 
     def multiplied(adjoint: bool) -> Apply:
         """With the factors' product, of which the rows are those of A in another order: its columns have their sums."""
@@ -230,4 +257,6 @@ def warn_of_factors(operation: str, factors: LUFactors, norm: Tensor | None, tra
 
     if norm is None:
         norm = estimated_one_norm(multiplied(transpose), multiplied(not transpose), *facts)
-    warn_if_ill_conditioned(operation, norm, estimated_one_norm(solved(transpose), solved(not transpose), *facts))
+    scale = scale_of(norm)
+    inverse = estimated_one_norm(solved(transpose, scale), solved(not transpose, scale), *facts)
+    warn_if_ill_conditioned(operation, divide(norm, scale), inverse)

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import I64, DType, TensorScalar
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.solving import LstsqParams
@@ -119,7 +119,7 @@ def pinv(
         to the smallest that counts. Zeros for a matrix of zeros; values beyond the range become infinite or NaN.
 
     Raises:
-        DTypeError: an integer or Bool tensor; convert it first.
+        DTypeError: an integer or Bool tensor; convert it first. A complex or Bool ``rtol``.
         ShapeError: fewer than two axes; matrices that are not square where ``hermitian`` says so.
         ArgumentError: an ``rtol`` that is negative or not finite, or a driver that there is not.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
@@ -210,7 +210,7 @@ def lstsq(
         With "qr" the rank is min(M, N), which is taken for granted, and ``singular_values`` is None.
 
     Raises:
-        DTypeError: an integer or Bool tensor; convert it first.
+        DTypeError: an integer or Bool tensor; convert it first. A complex or Bool ``rtol``.
         ShapeError: shapes that do not fit, or no column axis.
         ArgumentError: another driver; an ``rtol`` that is negative or not finite.
         NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
@@ -346,6 +346,10 @@ def _relative_tolerance(
                 f"{operation}: rtol of shape {rtol.shape}; accepted: a number, or one for each matrix, shape {batch}",
                 operation=operation,
                 shape=rtol.shape,
+            )
+        if rtol.dtype.kind not in ("float", "int"):
+            raise DTypeError(
+                f"{operation}: rtol is {rtol.dtype.name}; accepted: F32, F64, I32, I64", operation=operation
             )
         given = cast(rtol, dtype.component)
         if holds(any(logical_not(logical_and(greater_equal(given, 0.0), isfinite(given))))):

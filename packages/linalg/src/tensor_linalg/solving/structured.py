@@ -10,7 +10,7 @@ from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.contracts.solving import BandedParams
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted, require_finite, with_batch
-from tensor_linalg.solving.condition import estimated_one_norm, refuse_with_mask, warn_if_ill_conditioned
+from tensor_linalg.solving.condition import estimated_one_norm, refuse_with_mask, scale_of, warn_if_ill_conditioned
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_linalg.specs.solving import SOLVE_BANDED, SOLVE_TOEPLITZ, banded_shape
 from tensor_linalg.targets import delivered, placed
@@ -19,7 +19,7 @@ from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NonFiniteError
-from tensor_runtime.ops.arithmetic import abs, add, conj
+from tensor_runtime.ops.arithmetic import abs, add, conj, divide, multiply
 from tensor_runtime.ops.comparison import equal, greater_equal, less
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.joining import concatenate, roll, stack
@@ -147,12 +147,24 @@ def _warn_of_bands(operation: str, ab: Tensor, lower: int, upper: int) -> None:
         adjoint.insert(0, roll(conj(line), -above, 0))
     turned = stack(adjoint, 0)
     assert sums is not None
+    norm = max(sums, 0)
+    scale = scale_of(norm)
     inverse = estimated_one_norm(
-        lambda x: solve_banded((lower, upper), ab, x, check="mask").result,
-        lambda x: solve_banded((upper, lower), turned, x, check="mask").result,
+        lambda x: solve_banded((lower, upper), ab, multiply(x, scale), check="mask").result,
+        lambda x: solve_banded((upper, lower), turned, multiply(x, scale), check="mask").result,
         *(size, tuple(batch), ab.dtype, ab.placement),
     )
-    warn_if_ill_conditioned(operation, max(sums, 0), inverse)
+    warn_if_ill_conditioned(operation, divide(norm, scale), inverse)
+
+
+def _require_finite(operation: str, c: Tensor, b: Tensor | None, rows: Sequence[Tensor]) -> None:
+    """Raise unless all elements that are read are finite, and so not for the first one of a row."""
+    require_finite(operation, "c", c, 1)
+    if b is not None:
+        require_finite(operation, "b", b, min(2, b.rank))
+    for row in rows:
+        unread = zeros((min(1, row.shape[0]), *row.shape[1:]), dtype=row.dtype, placement=row.placement)
+        require_finite(operation, "r", concatenate([unread, row[1:]]), 1)
 
 
 def _warn_of_toeplitz(operation: str, c: Tensor, row: Tensor) -> None:
@@ -160,12 +172,14 @@ def _warn_of_toeplitz(operation: str, c: Tensor, row: Tensor) -> None:
     size, *batch = c.shape
     first = equal(reshape(arange(size, placement=c.placement), (size, *(1,) * len(batch))), 0)
     sums = add(reverse_view(cumsum(abs(c), 0), 0), cumsum(where(first, 0.0, abs(row)), 0))
+    norm = max(sums, 0)
+    scale = scale_of(norm)
     inverse = estimated_one_norm(
-        lambda x: solve_toeplitz(c, x, row, check="mask").result,
-        lambda x: solve_toeplitz(where(first, conj(c), conj(row)), x, conj(c), check="mask").result,
+        lambda x: solve_toeplitz(c, multiply(x, scale), row, check="mask").result,
+        lambda x: solve_toeplitz(where(first, conj(c), conj(row)), multiply(x, scale), conj(c), check="mask").result,
         *(size, tuple(batch), c.dtype, c.placement),
     )
-    warn_if_ill_conditioned(operation, max(sums, 0), inverse)
+    warn_if_ill_conditioned(operation, divide(norm, scale), inverse)
 
 
 def _row_of_ones(row: int, like: Tensor) -> Tensor:
@@ -264,11 +278,11 @@ def solve_toeplitz(
     columns_batch = b.shape[2:] if b.rank > 1 else ()
     batch = broadcast_batches(operation, broadcast_batches(operation, c.shape[1:], row.shape[1:]), columns_batch)
     if 0 in (*b.shape[:2], *batch):
-        for name, one in (("c", c), *(("r", own) for own in rows)) if checked else ():
-            require_finite(operation, name, one, 1)
+        if checked:
+            _require_finite(operation, c, None, rows)
         nothing = zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement)
         if masks:
-            wrong = logical_not(logical_and(all(isfinite(c), 0), all(isfinite(row), 0)))
+            wrong = logical_not(logical_and(all(isfinite(c), 0), all(isfinite(row[1:]), 0)))
             status = copy(broadcast_to(cast(wrong, I32), batch))
             return delivered(operation, MaskedResult(nothing, status), out, *given)
         return placed(operation, nothing, out, *given)
@@ -287,8 +301,7 @@ def solve_toeplitz(
     try:
         x = execute_pair(SOLVE_TOEPLITZ, diagonals, b, checked)
     except NonFiniteError:
-        for name, one, rank in (("c", c, 1), ("b", b, min(2, b.rank)), *(("r", own, 1) for own in rows)):
-            require_finite(operation, name, one, rank)
+        _require_finite(operation, c, b, rows)
         raise
     if tells:
         _warn_of_toeplitz(operation, c, row)

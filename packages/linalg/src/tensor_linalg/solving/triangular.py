@@ -16,6 +16,7 @@ from tensor_linalg.solving.condition import (
     estimated_one_norm,
     one_norm,
     refuse_with_mask,
+    scale_of,
     warn_if_ill_conditioned,
 )
 from tensor_linalg.specs.overwriting import TRIANGULAR_SOLVE_OVERWRITING
@@ -25,7 +26,7 @@ from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out, check_distinct
-from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.diagonals import extract_diagonal, tril, triu
@@ -283,29 +284,28 @@ def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: 
     """Warn where triangles are ill-conditioned, or where what they are a Cholesky factor of is."""
     if 0 in unwrap(operation, a)[0].shape:
         return
-    part = _read(a, lower, True)
     diagonal = broadcast_to(with_batch(eye(a.shape[0], dtype=Bool, placement=a.placement), 2, a.shape[2:]), a.shape)
-    triangle = where(diagonal, 1.0 if unit_diagonal else a, part)
+    triangle = where(diagonal, 1.0 if unit_diagonal else a, _read(a, lower, True))
     facts = (a.shape[0], a.shape[2:], a.dtype, a.placement)
     options = {"lower": lower, "unit_diagonal": unit_diagonal}
 
+    scale = scale_of(norm := one_norm(triangle))
+
     def solved(adjoint: bool) -> Apply:
         def once(x: Tensor, turned: bool) -> Tensor:
-            return substitute(a, x, transpose=turned, conjugate=turned, **options)
+            return substitute(a, multiply(x, scale), transpose=turned, conjugate=turned, **options)
 
         if not squared:
             return lambda x: once(x, adjoint)
         return lambda x: once(once(x, not lower), lower)  # L⁻¹ or U⁻ᴴ comes first
 
+    norm, triangle = divide(norm, scale), divide(triangle, scale)
     if squared:
-        first, second = (mH(triangle), triangle) if lower else (triangle, mH(triangle))
 
         def whole(x: Tensor) -> Tensor:
-            return matmul(second, matmul(first, x))
+            return matmul(triangle, matmul(mH(triangle), x)) if lower else matmul(mH(triangle), matmul(triangle, x))
 
         norm = estimated_one_norm(whole, whole, *facts)
-    else:
-        norm = one_norm(triangle)
     warn_if_ill_conditioned(operation, norm, estimated_one_norm(solved(False), solved(True), *facts))
 
 

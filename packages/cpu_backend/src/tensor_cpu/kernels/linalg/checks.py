@@ -33,6 +33,8 @@ _HIGH: Final = 1010
 _LARGE: Final = 1000
 """Binary exponents within which sizes are far from the limits, and to which larger sizes are brought: further down,
 what is far smaller would vanish."""
+_TINY: Final = -300
+"""The exponent below which eigenvectors may not have norm 1."""
 _NOTHING: Final = -(2**20)
 """The exponent of zero, below every other one."""
 _LN2: Final = 0.6931471805599453
@@ -199,25 +201,30 @@ def scaled(a: Array, power: Any) -> Array:
     return np.asarray(np.ldexp(a.real, power) + 1j * np.ldexp(a.imag, power))
 
 
-def minute_powers(a: Array) -> Array | None:
-    """The exponents [..., 1, 1] of stacked matrices whose largest element is below 2⁻⁹⁰⁰; 0 for others, None for all.
+def minute_powers(a: Array, low: int = _LOW) -> Array | None:
+    """The exponents [..., 1, 1] of stacked matrices whose largest element is below 2^low; 0 for others, None for all.
 
     >>> minute_powers(np.array([[2.0**-1040, 0.0]])).tolist(), minute_powers(np.ones((1, 1)))
     ([[-1039]], None)
     """
     powers = _exponents(a).max(axis=(-2, -1), keepdims=True)
-    powers = np.where((powers > _NOTHING) & (powers <= _LOW), powers, 0)
+    powers = np.where((powers > _NOTHING) & (powers <= low), powers, 0)
     return powers if powers.any() else None
 
 
 def has_extreme_pivots(a: Array) -> bool:
-    """Whether a pivot on the diagonal is so small that LAPACK's elimination with it may be wrong.
+    """Whether a pivot of transposed factors (N, M) is so small that LAPACK's elimination with it may be wrong.
+
+    OpenBLAS neither exchanges rows for a subnormal one nor divides by it, so that one of zero may have others below it.
 
     >>> has_extreme_pivots(np.diag([1.0, 2.0**-1040])), has_extreme_pivots(np.diag([1.0, 0.0]))
     (True, False)
+    >>> has_extreme_pivots(np.array([[0.0, 2.0**-1040], [1.0, 0.0]]))
+    True
     """
     exponents = _exponents(a.diagonal())
-    return bool(((exponents <= _LOW) & (exponents > _NOTHING)).any())
+    missed = any(a[step, step + 1 :].any() for step in np.flatnonzero(exponents == _NOTHING))
+    return missed or bool(((exponents <= _LOW) & (exponents > _NOTHING)).any())
 
 
 def powers_of(a: Array) -> Any:
@@ -250,6 +257,21 @@ def safe_inv(compute: Compute, a: Array) -> tuple[Array, ...]:
         return compute(a)
     balanced, rows, columns = found
     return (scaled(compute(balanced)[0], -rows[..., :, None] - columns[..., None, :]),)
+
+
+def safe_eig(compute: Compute, a: Array) -> tuple[Array, ...]:
+    """Eigenvalues, and vectors, by a function, of matrices that have been enlarged where they are tiny.
+
+    LAPACK's xGEEV enlarges them less, and makes eigenvectors of any norm where squares of what rounding leaves vanish.
+
+    >>> safe_eig(lambda a: (np.linalg.eigvals(a),), np.array([[2.0**-1040]]))[0].tolist() == [2.0**-1040]
+    True
+    """
+    powers = minute_powers(a, _TINY) if a.size else None
+    if powers is None:
+        return compute(a)
+    values, *vectors = compute(scaled(a, -powers))
+    return (scaled(values, powers[..., 0]), *vectors)
 
 
 def safe_det(compute: Compute, a: Array) -> tuple[Array, ...]:

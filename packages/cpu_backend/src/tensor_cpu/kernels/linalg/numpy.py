@@ -29,6 +29,7 @@ from tensor_cpu.kernels.linalg.checks import (
     require_finite,
     require_indexable,
     safe_det,
+    safe_eig,
     safe_inv,
     safe_slogdet,
     safe_solve,
@@ -337,8 +338,8 @@ ROUTINES: Final[Mapping[str, Routine]] = {
     "qr_complete": Routine(qr_complete, _explain_qr, _complete_elements),
     "eigh": Routine(eigh, partial(_explain_iteration, "eigh", eigh), _eigh_elements),
     "eigvalsh": Routine(eigvalsh, partial(_explain_iteration, "eigvalsh", eigvalsh), _eigh_elements),
-    "eig": Routine(eig, partial(_explain_iteration, "eig", eig), _matrix_elements),
-    "eigvals": Routine(eigvals, partial(_explain_iteration, "eigvals", eigvals), _matrix_elements),
+    "eig": Routine(partial(safe_eig, eig), partial(_explain_iteration, "eig", eig), _matrix_elements),
+    "eigvals": Routine(partial(safe_eig, eigvals), partial(_explain_iteration, "eigvals", eigvals), _matrix_elements),
     "cholesky": Routine(cholesky, _explain_cholesky, _matrix_elements),
     "solve": Routine(partial(safe_solve, solve), _explain_solve, _solve_elements),
     "inv": Routine(partial(safe_inv, inv), _explain_inv, _matrix_elements),
@@ -348,8 +349,7 @@ ROUTINES: Final[Mapping[str, Routine]] = {
 """The decompositions by kernel name."""
 
 
-_PUBLIC: Final = {"svd_full": "svd", "qr_complete": "qr"}
-"""What errors call kernels that options ask for."""
+_PUBLIC: Final = {"svd_full": "svd", "qr_complete": "qr"}  # what errors call kernels that options ask for
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel:

@@ -21,6 +21,9 @@ from tensor_runtime.errors import SingularMatrixError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
+_AT_ONCE: Final = 8
+"""Parts of a sum of products."""
+
 
 def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upper: int, check: bool, /) -> Kernel:
     """The kernel that solves A X = B for stacks of matrices of which the diagonals are given.
@@ -105,20 +108,20 @@ def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, 
 
     def levinson(c: Array, r: Array, b: Array) -> tuple[Array, Array]:
         """Solutions [..., M, N] and where a leading block is singular; c and r are [..., 1, N], b is [..., M, N]."""
-        forward = backward = 1.0 / c[..., :1]
+        forward = backward = _divided(np.ones_like(c[..., :1]), c[..., :1])
         singular = c[..., 0] == 0
-        x = b[..., :1] / c[..., :1]
+        x = _divided(b[..., :1], c[..., :1])
         nothing = np.zeros_like(forward)
         for count in range(1, size):
             below = c[..., count:0:-1]
-            of_forward = (below * forward).sum(axis=-1, keepdims=True)
-            of_backward = (r[..., 1 : count + 1] * backward).sum(axis=-1, keepdims=True)
-            left = 1.0 - of_forward * of_backward
+            of_forward, of_backward = _dot(below, forward), _dot(r[..., 1 : count + 1], backward)
+            left = _less_product(np.ones_like(of_forward), of_forward, of_backward)
             singular = singular | (left[..., 0] == 0)
             longer, later = np.concatenate([forward, nothing], -1), np.concatenate([nothing, backward], -1)
-            forward, backward = (longer - of_forward * later) / left, (later - of_backward * longer) / left
-            step = b[..., count : count + 1] - (below * x).sum(axis=-1, keepdims=True)
-            x = np.concatenate([x, np.zeros_like(step)], -1) + backward * step
+            forward = _divided(_less_product(longer, of_forward, later), left)
+            backward = _divided(_less_product(later, of_backward, longer), left)
+            step = _dot(below, x) - b[..., count : count + 1]
+            x = _less_product(np.concatenate([x, np.zeros_like(step)], -1), backward, step)
         return x, singular[..., 0]
 
     def kernel(diagonals: Array, b: Array) -> Array:
@@ -139,6 +142,54 @@ def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, 
         return np.array(out, NUMPY_DTYPES[result.dtype], order="C")
 
     return ignoring_fp_errors(kernel)
+
+
+# Rounded as csrc/linalg/number_body.h and systems_body.h round it: how NumPy rounds complex products, and sums, depends
+# on how many there are, so that a leading block would be singular, or not, depending on the matrices beside it.
+
+
+def _dot(x: Array, y: Array) -> Array:
+    """Sums of products along the last axis, [..., 1], in eight parts."""
+    x, y = np.broadcast_arrays(x, y)
+    if x.dtype.kind != "c":
+        return _summed((x * y)[..., None])
+    found = np.empty((*x.shape[:-1], 1), x.dtype)
+    found.real = _summed(np.stack([x.real * y.real, -(x.imag * y.imag)], -1))
+    found.imag = _summed(np.stack([x.real * y.imag, x.imag * y.real], -1))
+    return found
+
+
+def _summed(terms: Array) -> Array:
+    """Sums [..., 1] of terms [..., count, width]: every eighth, then the rest of them, one after the other."""
+    *batch, count, width = terms.shape
+    full = count - count % _AT_ONCE
+    parts = terms[..., full:, :].reshape(*batch, -1).cumsum(-1)[..., -1:]
+    if not full:
+        return np.asarray(parts)
+    lanes = terms[..., :full, :].reshape(*batch, -1, _AT_ONCE, width).swapaxes(-3, -2).reshape(*batch, _AT_ONCE, -1)
+    return np.asarray(np.concatenate([parts, lanes.cumsum(-1)[..., -1]], -1).cumsum(-1)[..., -1:])
+
+
+def _less_product(base: Array, x: Array, y: Array) -> Array:
+    if base.dtype.kind != "c":
+        return np.asarray(base - x * y)
+    found = np.empty(np.broadcast_shapes(base.shape, x.shape, y.shape), base.dtype)
+    found.real = base.real - x.real * y.real + x.imag * y.imag
+    found.imag = base.imag - x.real * y.imag - x.imag * y.real
+    return found
+
+
+def _divided(x: Array, y: Array) -> Array:
+    if x.dtype.kind != "c":
+        return np.asarray(x / y)
+    sizes = np.maximum(np.abs(y.real), np.abs(y.imag))
+    power = np.where(sizes == 0, 0, np.clip(1 - np.frexp(sizes)[1], -1000, 1000))
+    over, unit = scaled(x, power), scaled(y, power)
+    square = unit.real * unit.real + unit.imag * unit.imag
+    found = np.empty(np.broadcast_shapes(x.shape, y.shape), x.dtype)
+    found.real = (over.real * unit.real + over.imag * unit.imag) / square
+    found.imag = (over.imag * unit.real - over.real * unit.imag) / square
+    return found
 
 
 def _singular(found: Array, batch: tuple[int, ...]) -> SingularMatrixError:
