@@ -2,28 +2,6 @@
  * matrices, and for those whose pivots LAPACK cannot divide by: it multiplies by reciprocals, and leaves columns as they
  * are, or makes infinities, where those are infinite. After number_body.h, for the same kind of numbers. */
 
-/* Whether a pivot on the diagonal is so small or large that LAPACK's elimination with it may be wrong. */
-static bool NAME(has_extreme_pivots)(const NUMBER *a, Index rows, Index count) {
-    const double limit = sizeof(REAL) == 4 ? 0x1p100 : 0x1p900;
-    for (Index j = 0; j < count; j++) {
-        const double size = (double)NAME(largest_part)(a[j * (rows + 1)]);
-        if (size != 0.0 && !(size < limit && size > 1 / limit)) return true;
-    }
-    return false;
-}
-
-/* Whether a pivot is zero above a number that is none: OpenBLAS neither exchanges rows for a subnormal one nor divides by
- * it. */
-static bool NAME(has_missed_pivots)(const NUMBER *a, Index rows, Index count) {
-    for (Index j = 0; j < count; j++) {
-        const NUMBER *pivot = a + j * (rows + 1);
-        if (NAME(rough_size)(pivot[0]) != 0) continue;
-        for (Index i = 1; i < rows - j; i++)
-            if (NAME(rough_size)(pivot[i]) != 0) return true;
-    }
-    return false;
-}
-
 /* a [m, n] becomes its packed factors; pivots[j] is the row that was exchanged with row j. The steps and their rounding
  * are those of simd/linalg_lu_factor.h. */
 static void NAME(eliminate)(NUMBER *a, Index m, Index n, int64_t *pivots) {

@@ -5,6 +5,8 @@
 
 #include "linalg/band_body.h"
 
+#include "linalg/limits_body.h"
+
 #include "linalg/factorization_body.h"
 #undef NUMBER
 #undef DIVISOR

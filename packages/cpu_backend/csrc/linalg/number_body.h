@@ -151,13 +151,3 @@ static void NAME(scale_back)(NUMBER *numbers, Index count, int power) {
     REAL *parts = (REAL *)numbers;
     for (Index i = 0; power != 0 && i < WIDTH * count; i++) parts[i] = (REAL)ldexp((double)parts[i], power);
 }
-
-/* Brings a tiny matrix to a size of about 1, which is exact; the power of two that takes it back. xGEEV brings it but to
- * where squares of what rounding leaves vanish, from which it makes eigenvectors of any norm. */
-static int NAME(enlarge)(NUMBER *a, Index count) {
-    const double most = (double)NAME(largest_of)((REAL *)a, WIDTH * count);
-    if (most == 0 || !(most < (sizeof(REAL) == 4 ? 0x1p-30 : 0x1p-300))) return 0;
-    const int power = ilogb(most) + 1;
-    NAME(scale_back)(a, count, -power);
-    return power;
-}
