@@ -28,7 +28,7 @@ QUICK = {name: section for name, section in gpu_report.SECTIONS.items() if name 
 
 
 def test_every_section_runs_on_a_simulated_device_and_only_what_takes_a_gpu_does_not() -> None:
-    text, failed = gpu_report.report(SIM, QUICK)
+    text, failed = gpu_report.report(SIM, QUICK, lambda text: None)
     assert failed == [], text
     verdicts = [line.split("|")[1:] for line in text.partition("## Machine")[0].splitlines() if line.startswith("| ")]
     rows = {name.strip(): [cell.strip() for cell in cells] for name, *cells in verdicts}
@@ -41,7 +41,11 @@ def test_every_section_runs_on_a_simulated_device_and_only_what_takes_a_gpu_does
 def test_the_first_line_says_that_no_gpu_was_used_and_a_required_one_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gpu_report, "report", lambda found: ("text", []))
+    def told(found: Subject, sections: gpu_report.Sections, write: Callable[[str], object]) -> tuple[str, list[str]]:
+        write("text")
+        return "text", []
+
+    monkeypatch.setattr(gpu_report, "report", told)
     monkeypatch.setattr(sys, "argv", ["gpu_report", "--backend", "sim", "--output", str(tmp_path / "out" / "gpu.md")])
     assert gpu_report.main() == 0
     assert (
@@ -49,6 +53,23 @@ def test_the_first_line_says_that_no_gpu_was_used_and_a_required_one_is_a_failur
     )
     monkeypatch.setenv("REQUIRE_GPU", "1")
     assert gpu_report.main() == 1
+
+
+def test_the_report_is_written_after_each_section_which_has_its_own_time(capsys: pytest.CaptureFixture[str]) -> None:
+    written: list[str] = []
+    left: list[float] = []
+
+    def look(found: Subject) -> list[str]:
+        left.append(found.left())
+        return [f"{len(written)} written before"]
+
+    sections = {name: gpu_report.Section(look, seconds) for name, seconds in (("first", 5.0), ("second", 50.0))}
+    text, failed = gpu_report.report(SIM, sections, written.append)
+    assert (len(written), written[-1], failed) == (2, text, [])
+    assert "## second" not in written[0]
+    assert "1 written before" in written[1]
+    assert left == [pytest.approx(5.0, abs=1.0), pytest.approx(50.0, abs=1.0)]
+    assert capsys.readouterr().out == "first: 1 held, 0 s\nsecond: 1 held, 0 s\n"
 
 
 def test_a_row_that_fails_is_told_in_its_place_and_the_others_run() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import re
+import struct
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Final
@@ -60,6 +63,7 @@ class Machine:
         self.defaults = [self.scheduler.new_stream(ordinal) for ordinal in range(devices)]
         self.streams: dict[int, SimulatedStream] = {id(one): one for one in self.defaults}
         self.events: WeakValueDictionary[int, Event] = WeakValueDictionary()
+        self.functions: WeakValueDictionary[int, Function] = WeakValueDictionary()
         self.pinned: WeakValueDictionary[int, Pinned] = WeakValueDictionary()  # it goes when nobody holds it
         self._next_pinned = PINNED
         self.pinned_most = 1 << 30  # bytes of it at a time
@@ -101,6 +105,7 @@ class Machine:
             malloc_managed=self._managed,
         )
         self.runtime = Runtime(self)
+        self.driver = Driver(self)
 
     def note(self, name: str, /, *arguments: Any) -> None:
         """Keep a call."""
@@ -359,20 +364,43 @@ class Module:
         self._machine.note("load", self._machine.current[-1])
         self._source = cubin.decode()
 
-    def get_function(self, name: str) -> Callable[..., None]:
+    def get_function(self, name: str) -> Function:
         """An entry, whose launch does what the program means that has this source."""
         found = next(one for one in known_programs() if (one.source, one.entry) == (self._source, name))
-        machine, module = self._machine, self
+        return Function(self._machine, self, found)
 
-        def launched(grid: tuple[int], block: tuple[int], args: Sequence[Any], shared_mem: int, stream: Stream) -> None:
-            machine.note("launch", name, grid, block, args)
-            assert module._source
-            if not all(type(one) in (np.int64, np.float64) for one in args):
-                raise FakeError(f"{name} is launched with {args}")
-            given = tuple(one.item() for one in args)
-            machine.submit(stream.ptr, lambda memory: found.meaning(memory, given))
 
-        return launched
+class Function:
+    """``cupy.cuda.Function``."""
+
+    def __init__(self, machine: Machine, module: Module, found: program.Program) -> None:
+        self.ptr, self.module, self.program = id(self), module, found
+        parameters = found.source.rpartition(f"void {found.entry}(")[2].partition(")")[0].split(",")
+        self.kinds = ["d" if re.fullmatch(r"\s*double \w+", one) else "q" for one in parameters]
+        machine.functions[self.ptr] = self
+
+
+class Driver:
+    """``cupy_backends.cuda.api.driver``."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def launchKernel(
+        self, f: int, grid_dim_x: int, grid_dim_y: int, grid_dim_z: int,
+        block_dim_x: int, block_dim_y: int, block_dim_z: int,
+        shared_mem_bytes: int, stream: int, kernel_params: int, extra: int,
+    ) -> None:  # fmt: skip
+        """Take the arguments now, as the driver does: eight bytes from each address."""
+        function, given = self._machine.functions[f], []
+        for number, kind in enumerate(function.kinds):
+            place = struct.unpack("P", ctypes.string_at(kernel_params + struct.calcsize("P") * number, 8))[0]
+            given += struct.unpack(kind, ctypes.string_at(place, 8))
+        grid, block = (grid_dim_x, grid_dim_y, grid_dim_z), (block_dim_x, block_dim_y, block_dim_z)
+        self._machine.note("launch", function.program.entry, grid, block, tuple(given))
+        if (grid[1:], block[1:], shared_mem_bytes, extra) != ((1, 1), (1, 1), 0, 0):
+            raise FakeError(f"{function.program.entry} is launched as {grid}, {block}, {shared_mem_bytes}, {extra}")
+        self._machine.submit(stream, lambda memory: function.program.meaning(memory, tuple(given)))
 
 
 def known_programs() -> list[program.Program]:

@@ -30,7 +30,7 @@ def modules(machine: Machine, /) -> Modules:
     libs = SimpleNamespace(
         cublas=Cublas(machine), cusolver=Cusolver(machine), nvrtc=Nvrtc(machine), cutensor=Cutensor(machine)
     )
-    return Modules("a fake", machine.cuda, machine.runtime, libs)
+    return Modules("a fake", machine.cuda, machine.runtime, machine.driver, libs)
 
 
 class Cublas(Library):

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import tensor_gpu.programs
 from gpu_programs.drawing import CANCELLING, elementwise_kernels, every_call
 from gpu_programs.recording import Noted, Recording, recorded
-from tensor_core.dtypes import C64, F64, I32
+from tensor_core.dtypes import C64, DTYPES, F64, I32
 from tensor_core.errors import CastRangeError, IndexingError
 from tensor_gpu.device.program import Program
 from tensor_runtime.algebras import MIN_PLUS, PLUS_TIMES
@@ -56,7 +56,8 @@ def _indexed_late(place: Placement) -> None:
         at = full((3,), last, placement=place)
         with checks("deferred"):
             take(x, at, axis=0)
-            gather(x[:, ::-1], at)
+            for dtype in DTYPES:
+                gather(cast(x, dtype)[:, ::-1], at)
             dynamic_slice(x, at[:2], (1, 2))
             dynamic_update_slice(x, x[:1, :2], at[:2])
             for mode in SCATTER_MODES:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 import tensor_runtime as tr
-from gpu_reporting.subject import Subject, require
+from gpu_reporting.subject import RefutedError, Subject, require
 from gpu_reporting.verdicts import Item, Told, told
 from properties import draw
 from properties.networks import network
@@ -17,6 +17,9 @@ from tensor_einsum import einsum
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[Random, Any, Array], tuple[Any, Array]]
+R = TypeVar("R")
+SECONDS: Final = 20.0
+"""That each of both may take."""
 MOST_STEPS: Final = 8
 DTYPES: Final = ("float32", "float64", "int32", "int64", "bool", "complex64", "complex128")
 
@@ -72,15 +75,11 @@ def view_chain(rng: Random, place: str, /) -> int:
 
 def view_chains(subject: Subject, /) -> str:
     """Many of them, as far as the time goes."""
-    wanted, steps = subject.size(2000, 60), 0
-    for seed in range(wanted):
-        try:
-            steps += view_chain(Random(seed), subject.place)
-        except Exception as error:
-            error.add_note(f"chain of seed {seed}")
-            raise
+    rounds = subject.within(SECONDS).rounds(subject.size(2000, 60))
+    steps = [_seeded(view_chain, seed, subject.place) for seed in rounds]
     return (
-        f"{wanted:,} chains of {steps:,} views in seven dtypes: copied, computed with and taken to the host as NumPy's"
+        f"{len(steps):,} chains of {sum(steps):,} views in seven dtypes: copied, computed with and taken to the host "
+        "as NumPy's"
     )
 
 
@@ -100,12 +99,19 @@ def contraction(rng: Random, place: str, /) -> None:
 
 def contractions(subject: Subject, /) -> str:
     """Many of them: traces, diagonals, hyper-edges, disconnected parts, algebras."""
-    wanted = subject.size(300, 60)
-    for seed in range(wanted):
-        contraction(Random(seed), subject.place)
+    rounds = subject.within(SECONDS).rounds(subject.size(1000, 300))
+    count = len([_seeded(contraction, seed, subject.place) for seed in rounds])
     return (
-        f"{wanted} networks of up to six operands, in several dtypes and algebras: as the CPU backend, to the last bit"
+        f"{count} networks of up to six operands, in several dtypes and algebras: as the CPU backend, to the last bit"
     )
+
+
+def _seeded(draw: Callable[[Random, str], R], seed: int, place: str) -> R:
+    """What is drawn from a seed, which an error tells."""
+    try:
+        return draw(Random(seed), place)
+    except Exception as error:
+        raise RefutedError(f"seed {seed}: {type(error).__name__}: {error}") from error
 
 
 def beside_host(subject: Subject, /) -> Told:

@@ -18,12 +18,19 @@ FILE: Final = Path(__file__).resolve().parents[2] / "out" / "drivers.json"
 
 
 def drivers(subject: Subject, /) -> list[str]:
-    """Sweep the device, write the table, and show its rules beside the one in force."""
+    """Sweep the device as far as the time goes, write the table, and show its rules beside the one in force."""
     sizes = (8, 32, 64, 256, 1024) if subject.gpu else (4, 8)
     counts = (1, 32, 1024) if subject.gpu else (1, 3)
     dtypes = (F32, F64, C64) if subject.gpu else (F64,)
     failures: list[str] = []
-    table = sweep(subject.place, dtypes=dtypes, sizes=sizes, counts=counts, on_failure=failures.append)
+    table = sweep(
+        subject.place,
+        dtypes=dtypes,
+        sizes=sizes,
+        counts=counts,
+        seconds=subject.left(),
+        on_failure=failures.append,
+    )
     FILE.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(str(FILE), [table.to_json().encode()])
     require(read_drivers(FILE) == table, "the table is read back as it was written")

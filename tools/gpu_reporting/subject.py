@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import tensor_runtime as tr
@@ -31,6 +32,21 @@ class Subject(NamedTuple):
         (60.0, 1.0)
         """
         return max(1.0, min(most, self.end - time.monotonic()))
+
+    def within(self, seconds: float) -> Subject:
+        """The same, for so many seconds at most."""
+        return self._replace(end=min(self.end, time.monotonic() + seconds))
+
+    def rounds(self, most: int) -> Iterator[int]:
+        """Numbers from 0 on, as many as are wanted or there is time for; one at the least.
+
+        >>> list(Subject("sim", False).rounds(3)), list(Subject("sim", False, end=0.0).rounds(3))
+        ([0, 1, 2], [0])
+        """
+        for number in range(most):
+            if number and time.monotonic() > self.end:
+                return
+            yield number
 
 
 class RefutedError(Exception):

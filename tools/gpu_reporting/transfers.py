@@ -130,7 +130,7 @@ def _rates(make: Callable[[Any], Ways], values: Any, subject: Subject) -> Rates:
     for row, call in ways.items():
         times = []
         try:
-            for _ in range(subject.size(10, 2)):
+            for _ in range(subject.size(5, 2)):
                 begin = perf_counter()
                 call()
                 times.append(perf_counter() - begin)

@@ -51,17 +51,19 @@ def judged(item: Item, subject: Subject, /) -> tuple[str, str]:
 
 
 def told(subject: Subject, items: Sequence[Item], /) -> Told:
-    """A row for each item, whatever becomes of the others.
+    """A row for each item, whatever becomes of the others; what the time does not reach is not run.
 
     >>> told(Subject("sim", False), [Item("nothing", lambda subject: str(1 // 0))]).verdicts
     Counter({'FAILED': 1})
+    >>> told(Subject("sim", False, end=0.0), [Item("nothing", lambda subject: str(1 // 0))]).verdicts
+    Counter({'not run': 1})
     """
     lines, verdicts = ["| what | verdict | found | seconds |", "|---|---|---|--:|"], Counter[str]()
     for item in items:
-        start = time.perf_counter()
-        verdict, found = judged(item, subject)
+        start = time.monotonic()
+        verdict, found = judged(item, subject) if start < subject.end else (NOT_RUN, "no time was left")
         verdicts[verdict] += 1
-        lines.append(f"| {item.name} | {verdict} | {in_cell(found)} | {time.perf_counter() - start:.1f} |")
+        lines.append(f"| {item.name} | {verdict} | {in_cell(found)} | {time.monotonic() - start:.1f} |")
     return Told(lines, verdicts)
 
 

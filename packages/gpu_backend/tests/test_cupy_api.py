@@ -23,6 +23,7 @@ from tensor_gpu.cuda.probe import PROBE, CupyProbe
 from tensor_gpu.cuda.report import examine
 from tensor_gpu.device.api import Gemm, Launch, Solver, Stack
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
+from tensor_gpu.programs.creation import full_program
 from tensor_gpu.programs.source import OPTIONS
 from tensor_gpu.tables.drivers import DriverTable, Rule
 from tensor_runtime.errors import NotPositiveDefiniteError, SingularMatrixError
@@ -103,7 +104,7 @@ def test_a_machine_with_everything_passes_its_report(machine: Machine) -> None:
 
     assert examine(Probe()).message == ""
     assert not machine.noted("deviceEnablePeerAccess")
-    assert machine.noted("launch")[0][1][:3] == ("probe", (1,), (1,))
+    assert machine.noted("launch")[0][1][:3] == ("probe", (1, 1, 1), (1, 1, 1))
 
 
 def test_products_name_orders_leading_dimensions_and_strides(machine: Machine, api: CupyApi) -> None:
@@ -118,18 +119,17 @@ def test_products_name_orders_leading_dimensions_and_strides(machine: Machine, a
 def test_programs_are_compiled_once_for_each_device_and_get_eight_bytes_for_each_argument(
     machine: Machine, api: CupyApi
 ) -> None:
-    address = 0
+    address, full = 0, full_program(F64)
     for ordinal in (0, 1, 0):
         stream, address = api.new_stream(ordinal), api.allocate(ordinal, 8)
-        api.launch(stream, Launch(PROBE, 3, 64, (address, 2.5)))
+        api.launch(stream, Launch(full, 3, 64, (address, 2.5, 1)))
         api.synchronize(stream)
 
     assert machine.noted("load") == [("load", (0,)), ("load", (1,))]
     assert machine.noted("compileProgram")[0][1] == (*OPTIONS, "--gpu-architecture=sm_90")
-    assert machine.noted("createProgram")[0][1] == ("probe.cu", (), ())
-    name, grid, block, packed = machine.noted("launch")[-1][1]
-    assert (name, grid, block, packed) == ("probe", (3,), (64,), (np.int64(address), np.float64(2.5)))
-    assert [type(one) for one in packed] == [np.int64, np.float64]
+    assert machine.noted("createProgram")[0][1] == (f"{full.entry}.cu", (), ())
+    launched = full.entry, (3, 1, 1), (64, 1, 1), (address, 2.5, 1)
+    assert machine.noted("launch")[-1] == ("launch", launched)
 
 
 def test_a_source_that_does_not_compile_is_refused_with_the_log(api: CupyApi) -> None:

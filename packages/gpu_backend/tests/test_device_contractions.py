@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import permutations
 from random import Random
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ import pytest
 
 import tensor_linalg
 import tensor_runtime as tr
-from tensor_core.dtypes import F64
+from tensor_core.dtypes import F64, I64
 from tensor_core.errors import OutOfMemoryError
 from tensor_einsum import plan
 from tensor_einsum.errors import MemoryLimitError
@@ -202,6 +203,35 @@ def test_what_nothing_is_added_to_is_one_launch_of_products(api: SimulatedApi) -
 
     assert (api.counts["launches"], api.counts["gemms"]) == (1, 0)
     assert tr.to(found, "cpu").to_numpy().tolist() == np.einsum("ib,bj->jib", a, b).tolist()
+
+
+def test_factors_of_other_types_than_the_result_are_multiplied_in_its_type(
+    api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("sums", "products", "least_products"):
+        monkeypatch.setattr(Costs, name, lambda *given, **options: 1e30)
+    large = tr.to(tr.tensor([2**40, -(2**40)]), "products:0")
+    small = tr.to(tr.tensor([0.5, 2.0, 4.0]), "products:0")
+    given, form = (form_of(dtype, shape, large.placement) for dtype, shape in ((I64, (2,)), (F64, (2, 2))))
+    backend: Any = tr.backend("products")
+    kernel = backend.bind("contract", (given, given), form, ContractParams((0,), (1,), (0, 1)))
+    found = backend.download(kernel(large.buffer.array, large.buffer.array), form)
+    assert found.to_nested() == [[2.0**80, -(2.0**80)], [-(2.0**80), 2.0**80]]
+
+    element, number = (form_of(dtype, (), large.placement) for dtype in (I64, F64))
+    first = large.buffer.array
+    assert (
+        backend.download(
+            backend.bind("contract", (element, element), number, ContractParams((), (), ()))(first, first), number
+        ).to_nested()
+        == 2.0**80
+    )
+
+    for first, second, third in permutations((large, small, tr.to(tr.tensor([True, False]), "products:0"))):
+        made = tr.to(tr.einsum("i,j,k->ijk", first, second, third), "cpu").to_numpy()
+        arrays = [tr.to(one, "cpu").to_numpy() for one in (first, second, third)]
+        assert made.tolist() == np.einsum("i,j,k->ijk", *arrays).tolist()
+    assert api.counts["gemms"] == 0
 
 
 @pytest.mark.parametrize(

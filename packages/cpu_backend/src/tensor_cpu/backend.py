@@ -135,6 +135,14 @@ class CpuBackend:
         """A copy of a transposed array, as a host tensor."""
         return storage.download(array, form)
 
+    def share(self, array: Array, form: Form, /) -> HostTensor[Any]:
+        """The memory of a compact array, as a host tensor."""
+        return storage.share(array, form)
+
+    def adopt(self, source: HostTensor[Any], form: Form, /) -> Array:
+        """The memory of a host tensor, as a transposed array."""
+        return storage.adopt(source, form)
+
     def borrow(self, source: Any, copy: bool | None, dtype: DType | None = None, /) -> tuple[Array, Form] | None:
         """Transposed array and form of foreign memory."""
         return storage.borrow(source, copy, dtype)

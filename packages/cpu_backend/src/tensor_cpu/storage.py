@@ -158,17 +158,40 @@ def upload(source: HostTensor[Any], form: Form, /) -> Array:
     [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
     """
     check_rank("upload", form)
-    flat = (
-        np.frombuffer(source.raw, dtype=NUMPY_DTYPES[form.dtype])
-        if form.size
-        else np.empty(0, NUMPY_DTYPES[form.dtype])
-    )
-    return flat.reshape(form.shape[::-1]).copy()
+    return adopt(source, form).copy()
 
 
 def download(array: Array, form: Form, /) -> HostTensor[Any]:
     """Compact host tensor with the elements of a transposed array, copied."""
-    return HostTensor.wrap_bytes(bytearray(truth(array).tobytes(order="C")), form.shape, form.dtype)
+    return share(np.array(truth(array), order="C"), form)
+
+
+def adopt(source: HostTensor[Any], form: Form, /) -> Array:
+    """Compact transposed array in the memory of a host tensor.
+
+    >>> from tensor_core import F64
+    >>> source = HostTensor.from_nested([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> adopted = adopt(source, form_of(F64, (2, 3), CPU))
+    >>> adopted[2, 1] = 7.0
+    >>> source.to_nested()
+    [[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]
+    """
+    dtype = NUMPY_DTYPES[form.dtype]
+    flat = np.frombuffer(source.raw, dtype=dtype) if form.size else np.empty(0, dtype)
+    return flat.reshape(form.shape[::-1])
+
+
+def share(array: Array, form: Form, /) -> HostTensor[Any]:
+    """Host tensor in the memory of a compact transposed array.
+
+    >>> from tensor_core import F64
+    >>> array = np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])
+    >>> shared = share(array, form_of(F64, (2, 3), CPU))
+    >>> array[2, 1] = 7.0
+    >>> shared.to_nested()
+    [[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]
+    """
+    return HostTensor.wrap_bytes(memoryview(array.reshape(-1).view(np.uint8)), form.shape, form.dtype)
 
 
 def lend(array: Array, form: Form, /) -> Array:

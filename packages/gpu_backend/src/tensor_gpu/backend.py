@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from tensor_core.errors import PlacementError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu import kernel_table
@@ -147,7 +149,7 @@ class DeviceBackend:
 
     def begin_download(self, array: DeviceArray, form: Form, /) -> Transfer[HostTensor[Any]]:
         """A copy on the host, in the background."""
-        executor, taken = self.executor(form.placement), bytearray(form.nbytes)
+        executor, taken = self.executor(form.placement), memoryview(np.empty(form.nbytes, np.uint8))
         stream = executor.stream()
         if form.size:
             stream = executor.begin_download(self._compact(array, form), taken)

@@ -261,6 +261,21 @@ class HostBackend(Backend[A], Protocol[A]):
         ...
 
 
+class SharingBackend(Protocol[A]):
+    """What a host backend adds, if it likes, so that a transfer to or from a device copies elements once.
+
+    Both methods are optional, each by itself.
+    """
+
+    def share(self, array: A, form: Form, /) -> HostTensor[Any]:
+        """The memory of a compact array as a host tensor; nothing is copied."""
+        ...
+
+    def adopt(self, source: HostTensor[Any], form: Form, /) -> A:
+        """The array of a host tensor that nobody else uses, in its own memory."""
+        ...
+
+
 class DlpackBackend(Protocol):
     """What a host backend adds, if it likes, that reads DLPack capsules by itself; ``tensor_core`` reads them else."""
 

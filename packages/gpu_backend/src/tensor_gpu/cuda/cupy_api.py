@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from tensor_core.errors import BackendError
+from tensor_gpu.cuda.arguments import Arguments
 from tensor_gpu.cuda.compiler import compiled
 from tensor_gpu.cuda.cutensor import CutensorProvider
 from tensor_gpu.cuda.functions import Functions
@@ -24,7 +23,7 @@ from tensor_gpu.cuda.providers import found as found_providers
 from tensor_gpu.cuda.solvers import LETTERS, ONE_AND_ZERO, Libraries, solve
 from tensor_gpu.cuda.staging import Staging
 from tensor_gpu.device.api import DeviceProperties, Gemm, Launch, MemoryFacts, Scratch, Solver
-from tensor_gpu.device.program import Argument, Program
+from tensor_gpu.device.program import Program
 from tensor_runtime.placement import MemoryKind
 
 NOT_READY: Final = 600
@@ -39,6 +38,7 @@ class Modules(NamedTuple):
     version: str
     cuda: Any  # cupy.cuda
     runtime: Any  # cupy_backends.cuda.api.runtime
+    driver: Any  # cupy_backends.cuda.api.driver
     libs: Any  # cupy_backends.cuda.libs, whose modules open their libraries when they are asked for
 
     @classmethod
@@ -46,12 +46,12 @@ class Modules(NamedTuple):
         """CuPy, imported now; whatever its import raises passes."""
         import cupy
         from cupy_backends.cuda import libs
-        from cupy_backends.cuda.api import runtime
+        from cupy_backends.cuda.api import driver, runtime
 
-        return cls(cupy.__version__, cupy.cuda, runtime, libs)
+        return cls(cupy.__version__, cupy.cuda, runtime, driver, libs)
 
     def loaded(self, program: Program, capability: tuple[int, int], /) -> Any:
-        """What launches a program on the current device; it is unloaded when nobody holds this any more.
+        """A program's function on the current device; it is unloaded when nobody holds this any more.
 
         Raises:
             BackendError: it does not compile for this capability.
@@ -59,6 +59,10 @@ class Modules(NamedTuple):
         module = self.cuda.Module()
         module.load(compiled(self.libs.nvrtc, program, capability))
         return module.get_function(program.entry)
+
+    def launch(self, function: Any, blocks: int, threads: int, stream: Any, arguments: int, /) -> None:
+        """Submit one run of a function on the current device; arguments are at an address of :class:`Arguments`."""
+        self.driver.launchKernel(function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream.ptr, arguments, 0)
 
 
 class CudaStream:
@@ -118,6 +122,7 @@ class CupyApi:
         self._staging: Staging[Any] = Staging(
             self._memories.pin, self._event, self._passed, lambda event: event.synchronize()
         )
+        self._arguments = Arguments()
         self._functions = Functions(self._load, lambda ordinal: self.runtime.deviceSynchronize())
         self._met: set[tuple[int, int]] = set()
         self._lock = threading.RLock()
@@ -241,7 +246,7 @@ class CupyApi:
 
         self._staging.upload(stream, source, submit)
 
-    def download(self, stream: Any, source: int, target: bytearray, /) -> None:
+    def download(self, stream: Any, source: int, target: bytearray | memoryview, /) -> None:
         """Submit a copy to such memory; whoever sees that it has run takes it from there."""
 
         def submit(address: int, start: int, nbytes: int) -> None:
@@ -264,8 +269,8 @@ class CupyApi:
         """Submit a program, which is compiled for the device when it runs there first."""
         with self.cuda.Device(stream.ordinal):
             function = self._functions.of(launch.program, stream.ordinal)
-            packed = tuple(map(_packed, launch.arguments))
-            function((launch.blocks,), (launch.threads,), packed, 0, stream.native)
+            packed = self._arguments.packed(launch.arguments)
+            self._modules.launch(function, launch.blocks, launch.threads, stream.native, packed)
 
     def gemm(self, stream: Any, call: Gemm, /) -> None:
         """Submit matrix products by cuBLAS, in full precision."""
@@ -347,8 +352,3 @@ class CupyApi:
     def _land(self) -> None:
         for stream in self._staging.streams():
             self._staging.land(stream)
-
-
-def _packed(argument: Argument) -> np.int64 | np.float64:
-    """Eight bytes, as a parameter of a program is: an address and an int alike."""
-    return np.float64(argument) if isinstance(argument, float) else np.int64(argument)

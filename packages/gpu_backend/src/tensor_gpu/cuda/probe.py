@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
 from tensor_core.dtypes import I64
 from tensor_core.errors import BackendError
+from tensor_gpu.cuda.arguments import Arguments
 from tensor_gpu.cuda.cupy_api import Modules
 from tensor_gpu.cuda.report import cupy_installed
 from tensor_gpu.device.program import Argument, HostMemory, Program
@@ -71,7 +70,8 @@ class CupyProbe:
                 cuda.MemoryPool().malloc(8),
                 cuda.alloc_pinned_memory(8),
             )
-            function((1,), (1,), (np.int64(memory.ptr),), 0, stream)
+            arguments = Arguments()  # which live until the launch has read them
+            self.modules.launch(function, 1, 1, stream, arguments.packed((memory.ptr,)))
             runtime.memcpyAsync(taken.ptr, memory.ptr, 8, runtime.memcpyDefault, stream.ptr)
             stream.synchronize()
         found = int.from_bytes(memoryview(taken).cast("B")[:8], "little")

@@ -106,7 +106,7 @@ class Staging(Generic[E]):
             submit(memory.ptr, start, part.nbytes)
             self._keep(stream, memory, part.nbytes, None)
 
-    def download(self, stream: Stream, target: bytearray, submit: Submit, /) -> None:
+    def download(self, stream: Stream, target: bytearray | memoryview, submit: Submit, /) -> None:
         """Submit a copy from the device; ``land`` gives it to its target when it has run. Errors as for uploads."""
         whole = memoryview(target)
         for start in range(0, whole.nbytes, self._piece):

@@ -219,7 +219,7 @@ class DeviceApi(Protocol):
         """Submit a copy from the host, whose memory may change as soon as this returns."""
         ...
 
-    def download(self, stream: Stream, source: int, target: bytearray, /) -> None:
+    def download(self, stream: Stream, source: int, target: bytearray | memoryview, /) -> None:
         """Submit a copy to the host, into all of a buffer that nobody touches until it has run."""
         ...
 

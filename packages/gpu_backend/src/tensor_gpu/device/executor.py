@@ -259,7 +259,7 @@ class Executor:
         self.api.synchronize(self.begin_download(source, target))
         return target
 
-    def begin_download(self, source: DeviceArray, target: bytearray, /) -> Stream:
+    def begin_download(self, source: DeviceArray, target: bytearray | memoryview, /) -> Stream:
         """Submit a copy of memory without gaps into all of a buffer; the stream to which it was submitted."""
         stream = self._ordered((source,), ())
         self.api.download(stream, source.address, target)

@@ -23,7 +23,7 @@ from tensor_core.dtypes import C64, I64, Bool, DType
 from tensor_gpu.device.executor import NO_NUMBER
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.loops import all_offsets, loop_over, offsets, walk_parameters, walked
-from tensor_gpu.programs.source import TYPES, header, loaded, stored
+from tensor_gpu.programs.source import TYPES, header, literal, loaded, stored
 
 Mode = Literal["read", "write", "number", "replace", "add", "multiply", "min", "max"]
 """What becomes of the elements: "write" has no place twice; "number" writes to the winners the largest number of an
@@ -86,7 +86,7 @@ def _lines(mode: Mode, arrays: Arrays, names: list[str]) -> list[str]:
     if mode == "multiply" and arrays.x is C64:  # 16 bytes, which no device exchanges at once
         whole = [*guard, "    if (blockIdx.x || threadIdx.x) return;", "    for (long long i = 0; i < size; i++) {"]
     if reads and arrays.guarded:
-        body.append(f"        if ({refused}) {{ y[oy] = {stored(arrays.y)}{{}}; continue; }}")
+        body.append(f"        if ({refused}) {{ y[oy] = {literal(0, arrays.y)}; continue; }}")
     return [
         f'extern "C" __global__ void places({", ".join(parameters)}) {{',
         *whole,

@@ -249,7 +249,7 @@ class SimulatedApi:
         self.submit("uploads", stream, work)
         self.counts["bytes up"] += len(taken)
 
-    def download(self, stream: Any, source: int, target: bytearray, /) -> None:
+    def download(self, stream: Any, source: int, target: bytearray | memoryview, /) -> None:
         """Submit a copy to the host."""
 
         def work(memory: SimulatedMemory) -> None:

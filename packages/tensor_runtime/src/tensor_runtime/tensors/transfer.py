@@ -249,10 +249,24 @@ def to(x: Tensor, place: Placement | DeviceId | str, /) -> Tensor:
     if form.placement is target:
         return x
     backend: Any = registry.backend_for(target)  # refuse before anything is moved
-    if backend is registry.backend_for(form.placement) and hasattr(backend, "transfer"):
-        there = form_of(form.dtype, form.shape, target)
+    source: Any = registry.backend_for(form.placement)
+    there = form_of(form.dtype, form.shape, target)
+    if backend is source and hasattr(backend, "transfer"):
         found = call_translated("to", there, backend.transfer, array, form, there)
         if found is not None:
             _record("to", form.placement, target, form.nbytes)
             return wrap(there, found)
-    return upload(download(x), target)
+    if form.is_compact and hasattr(source, "share"):
+        return upload(call_translated("to", form, _shared, source, array, form), target)
+    host = download(x)
+    if not hasattr(backend, "adopt"):
+        return upload(host, target)
+    found = call_translated("to", there, backend.adopt, host.normalised(), there)
+    _record("upload", "host", target, form.nbytes)
+    return wrap(there, found)
+
+
+def _shared(backend: Any, array: Any, form: Form) -> HostTensor[Any]:
+    backend.synchronize()
+    shared: HostTensor[Any] = backend.share(array, form)
+    return shared

@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, prod
 
+from tensor_core.dtypes import DType
 from tensor_core.shapes import compact_strides
 from tensor_gpu.device.api import MOST_BLOCKS, MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.creation import submit_full
-from tensor_gpu.kernels.expressions import bind_expression, one_step
+from tensor_gpu.kernels.expressions import bind_expression
 from tensor_gpu.kernels.walks import Walk, walk
 from tensor_gpu.programs.contraction import SummedArguments, SumOfProducts, sum_of_products
+from tensor_gpu.programs.elementwise import Expression, Step
 from tensor_gpu.programs.tiled_products import DEPTH, TILE, Groups, tiled_products_program
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.form import Form, form_of
@@ -86,8 +88,19 @@ def bind_outer(
         steps = dict(zip(own, steps_of(form, own, extents), strict=True))
         strides = tuple(steps.get(label, 0) for label in kept)
         seen.append(form_of(form.dtype, result.shape, form.placement, strides))
-    product = one_step("multiply", [form.dtype for form in operands], result.dtype)
+    product = _product([form.dtype for form in operands], result.dtype)
     return bind_expression(executor, product, seen, result, "contract")
+
+
+def _product(dtypes: Sequence[DType], result: DType) -> Expression:
+    """The product of two numbers of any types, each of which is first made one of the result's."""
+    places: list[int] = []
+    steps: list[Step] = []
+    for place, dtype in enumerate(dtypes):
+        if dtype is not result:
+            steps.append(Step("convert", (place,), (dtype,), result))
+        places.append(place if dtype is result else len(dtypes) + len(steps) - 1)
+    return Expression(tuple(dtypes), (*steps, Step("multiply", tuple(places), (result, result), result)))
 
 
 def extents_of(operands: Sequence[Form], labels: Sequence[Labels], /) -> dict[int, int]:

@@ -64,8 +64,41 @@ template <class T> __device__ T integer_power(T base, T exponent) {
 }
 __device__ inline int f_pow(int base, int exponent) { return integer_power(base, exponent); }
 __device__ inline long long f_pow(long long base, long long exponent) { return integer_power(base, exponent); }
-__device__ inline float f_pow(float base, float exponent) { return pow(base, exponent); }
-__device__ inline double f_pow(double base, double exponent) { return pow(base, exponent); }
+
+/* Whole exponents by squares, so that powers of whole numbers are whole where they have few digits: devices' own pow may
+ * be off by a unit there, too. Of float in the digits of double; of double in twice its digits, away from the ends of
+ * the range. */
+__device__ inline float f_pow(float base, float exponent) {
+    if (!(trunc(exponent) == exponent && fabs(exponent) <= 64.0f)) return pow(base, exponent);
+    double power = 1.0, square = base;
+    for (int n = (int)fabs(exponent); n > 0; n >>= 1) {
+        if (n & 1) power *= square;
+        if (n > 1) square *= square;
+    }
+    return (float)(exponent < 0.0f ? 1.0 / power : power);
+}
+struct twice_double {
+    double high, low;
+};
+__device__ inline twice_double times(twice_double a, twice_double b) {
+    const double product = a.high * b.high;
+    const double rest = fma(a.high, b.high, -product) + (a.high * b.low + a.low * b.high);
+    const double high = product + rest;
+    return {high, rest - (high - product)};
+}
+__device__ inline double f_pow(double base, double exponent) {
+    const double found = pow(base, exponent), size = fabs(found);
+    const bool inside = size > 1e-250 && size < 1e250;
+    if (!(inside && trunc(exponent) == exponent && fabs(exponent) <= 64.0)) return found;
+    twice_double power = {1.0, 0.0}, square = {base, 0.0};
+    for (int n = (int)fabs(exponent); n > 0; n >>= 1) {
+        if (n & 1) power = times(power, square);
+        if (n > 1) square = times(square, square);
+    }
+    if (exponent >= 0.0) return power.high + power.low;
+    const double inverse = 1.0 / power.high;
+    return inverse + inverse * (fma(-inverse, power.high, 1.0) - inverse * power.low);
+}
 
 /* f_cast_wrap<T>(x): x without its fraction, modulo 2^64 or 2^32; 0 for infinities and what is no number.
  * f_cast_saturate<T>(x): the nearest number that the type has; 0 for what is no number.
