@@ -392,7 +392,8 @@ class Driver:
         shared_mem_bytes: int, stream: int, kernel_params: int, extra: int,
     ) -> None:  # fmt: skip
         """Take the arguments now, as the driver does: eight bytes from each address."""
-        function, given = self._machine.functions[f], []
+        function = self._machine.functions[f]
+        given: list[int | float] = []
         for number, kind in enumerate(function.kinds):
             place = struct.unpack("P", ctypes.string_at(kernel_params + struct.calcsize("P") * number, 8))[0]
             given += struct.unpack(kind, ctypes.string_at(place, 8))

@@ -25,7 +25,9 @@ OURS: Final = "ours"
 RAW: Final = "libraries"
 SECONDS: Final = 2.5  # that the rounds of a row may take, more or less
 MOST_COMPILED: Final = 128
-"""Operands of a network that JAX is given: what it compiles of hundreds takes minutes, and cannot be stopped."""
+MOST_AXES: Final = 12
+"""Operands of a network that JAX is given, and axes of each: compiling hundreds of operands, or a copy that permutes 25
+axes, takes it minutes, and cannot be stopped."""
 CACHE: Final = 60 << 20
 """Bytes of the largest cache of level 2 that GPUs have now; operands are rotated through more than twice that."""
 MOST_SETS: Final = 16
@@ -189,7 +191,7 @@ def prepared(
     runs: dict[str, Run] = {}
     trouble: dict[str, str] = {}
     for name, one in libraries.items():
-        if name == "JAX" and len(operands) > MOST_COMPILED:
+        if name == "JAX" and (len(operands) > MOST_COMPILED or max(x.ndim for x in operands) > MOST_AXES):
             trouble[name] = "not tried"
             continue
         try:

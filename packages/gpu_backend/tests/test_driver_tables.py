@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.dtypes import C64, F64
+from tensor_core.dtypes import C64, F32, F64
 from tensor_core.errors import ArgumentError, FormatError, LoadError, PlacementError
 from tensor_gpu.kernels.linalg.drivers import takes
 from tensor_gpu.sim.api import SimulatedApi
@@ -28,9 +28,17 @@ def test_the_rules_shipped_are_those_of_the_device() -> None:
         assert shipped(capability).driver("svd", F64, 64, 100, everything) == "rotations"
         assert shipped(capability).driver("eigh", F64, 300, 100, everything) == "syevd"
         for operation, routine in (("cholesky", "potrf"), ("lu", "getrf")):
-            for extent, count, expected in ((32, 2, "warps"), (33, 2, routine), (32, 1, routine)):
+            alone = "warps" if capability == (9, 0) else routine
+            for extent, count, expected in ((32, 2, "warps"), (33, 2, routine), (32, 1, alone), (33, 1, routine)):
                 able = partial(takes, extent, extent, count)
                 assert shipped(capability).driver(operation, F64, extent, count, able) == expected
+    hopper = shipped((9, 0))
+    for operation, dtype, extent, expected in (
+        ("svd", F32, 16, "rotations"), ("svd", F32, 17, "gesvd"), ("eigh", F64, 32, "syevjBatched"),
+        ("eigh", C64, 16, "syevjBatched"), ("eigh", C64, 17, "syevd"), ("eigh", F64, 33, "syevd"),
+        ("qr", C64, 32, "reflectors"), ("qr", C64, 33, "geqrf"),
+    ):  # fmt: skip
+        assert hopper.driver(operation, dtype, extent, 1, everything) == expected
 
 
 def test_a_table_is_read_back_as_it_was_and_its_digest_is_of_the_rules_alone(tmp_path: Path) -> None:

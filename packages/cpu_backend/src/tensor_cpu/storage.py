@@ -191,7 +191,7 @@ def share(array: Array, form: Form, /) -> HostTensor[Any]:
     >>> shared.to_nested()
     [[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]
     """
-    return HostTensor.wrap_bytes(memoryview(array.reshape(-1).view(np.uint8)), form.shape, form.dtype)
+    return HostTensor.wrap_bytes(array.reshape(-1).view(np.uint8).data, form.shape, form.dtype)
 
 
 def lend(array: Array, form: Form, /) -> Array:

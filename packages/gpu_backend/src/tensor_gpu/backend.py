@@ -149,7 +149,7 @@ class DeviceBackend:
 
     def begin_download(self, array: DeviceArray, form: Form, /) -> Transfer[HostTensor[Any]]:
         """A copy on the host, in the background."""
-        executor, taken = self.executor(form.placement), memoryview(np.empty(form.nbytes, np.uint8))
+        executor, taken = self.executor(form.placement), np.empty(form.nbytes, np.uint8).data
         stream = executor.stream()
         if form.size:
             stream = executor.begin_download(self._compact(array, form), taken)

@@ -4,14 +4,13 @@ Backends satisfy these Protocols by structure; they inherit nothing. ``A`` is th
 everyone else. ``PROTOCOL_VERSION`` changes when a method is added or changes its meaning; a plug-in states the
 version it was written for in its info entry. Protocols that are optional as a whole (:class:`ThreadedBackend`,
 :class:`SequencingBackend`, :class:`ExplainingBackend`, :class:`MeasuringBackend`, :class:`CallingBackend`,
-:class:`DeviceBackend`) may come without it.
+:class:`SharingBackend`, :class:`DlpackBackend`, :class:`DeviceBackend`) may come without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from typing import Any, Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from tensor_core.dtypes import DType
@@ -19,6 +18,7 @@ from tensor_core.host.tensor import HostTensor
 from tensor_runtime.errors import DEFERRED as DEFERRED
 from tensor_runtime.errors import RETOLD as RETOLD
 from tensor_runtime.form import Form
+from tensor_runtime.native_parts import CallParts as CallParts
 from tensor_runtime.placement import DeviceKind, Placement
 from tensor_runtime.placement import MemoryUse as MemoryUse
 
@@ -306,31 +306,6 @@ class ThreadedBackend(Protocol):
         ``count`` is an int of 1 or more. One that the backend cannot take raises ``ArgumentError`` and changes nothing.
         """
         ...
-
-
-class CallParts(NamedTuple):
-    """What native calls are made of."""
-
-    tensor: type
-    """The class of tensors; its slots ``_form`` and ``_array`` are all that a tensor has."""
-    mutable_view: type
-    """Its one subclass."""
-    form: type
-    """The class of forms; ``placement`` is one of its slots."""
-    spec: type
-    """The class of specs; its slots ``found`` and ``name`` are the dictionary of bindings, and the operation."""
-    placement: Placement
-    """Of the tensors that the calls are for."""
-    found: dict[bytes, tuple[Any, Form]]
-    """Forms of results: by what was asked, the object that was asked for, which lives as long, and the form."""
-    insert: Callable[[bytes, tuple[Any, Form]], object]
-    """Puts an entry into that table, which may drop any of them at any time."""
-    fail: Callable[[str, Exception, Any], object]
-    """Raises what stands for a kernel's error: name of the operation, error, form of the result."""
-    transfers: ContextVar[Any]
-    """None unless transfers are recorded."""
-    dtypes: tuple[DType, ...]
-    """F32, F64, C32, C64, I32, I64, Bool."""
 
 
 @runtime_checkable

@@ -220,6 +220,20 @@ _TABLES: Final[Mapping[tuple[int, int], DriverTable]] = {
     # One matrix of F64, 256 by 256, on an A100: 12.2 ms by gesvdj, 23.3 by gesvd, as others published; of C64, 400 by
     # 400, 207 and 47.6, and on cards without fast F64 gesvdj takes three times as long as gesvd.
     (8, 0): DriverTable([Rule("svd", "gesvdj", ("F64",), (1, _SMALL), (1, 1)), *_USUAL], "shipped for 8.0"),
+    # Single small matrices, by sweeps of an H100. From 17 to 32 rows gesvdjBatched was faster than rotations, which
+    # keep the digits of small singular values.
+    (9, 0): DriverTable(
+        [
+            Rule("svd", "rotations", extents=(1, 16)),
+            Rule("eigh", "syevd", ("C32", "C64"), (17, 32), (1, 5)),
+            Rule("eigh", "syevjBatched", extents=(1, 32)),
+            Rule("qr", "reflectors", extents=(1, 32)),
+            Rule("cholesky", "warps", extents=(1, 32)),
+            Rule("lu", "warps", extents=(1, 32)),
+            *_USUAL,
+        ],
+        "shipped for 9.0",
+    ),
 }
 
 
@@ -227,6 +241,6 @@ def shipped(capability: tuple[int, int], /) -> DriverTable:
     """The table that comes with this package for devices of a compute capability.
 
     >>> shipped((8, 0)) == shipped((8, 6)), shipped((9, 0)).machine
-    (False, 'shipped')
+    (False, 'shipped for 9.0')
     """
     return _TABLES.get(capability, _TABLES[0, 0])
