@@ -271,7 +271,7 @@ def scatter(
 
     In runs, rows are neighbours in their operand and in the result; then they are not packed where columns are few.
 
-    >>> shape = dict(rows=64, columns=64, depth=64, stack=1, dtype="float64")
+    >>> shape = dict(rows=64, columns=16, depth=64, stack=1, dtype="float64")
     >>> packed, scattered = ({"packing": (how, how), "in_vectors": how == "rows"} for how in ("rows", "scattered"))
     >>> not AVAILABLE or scatter(**shape, **packed) < scatter(**shape, **scattered)
     True
