@@ -28,7 +28,8 @@ draws them and 350 steps of networks drawn by ``benchmarks.networks``, each by e
 went up and down in turns while that lowered what the choice loses, the mean logarithm of the chosen kernel's time over
 that of the fastest. By these estimates 2,700 other products take 1.10 times as long as by their best kernels (geometric
 mean; 1.17 by the former ones, of an Intel server), and the steps of networks of another seed, all together, 1.09 (1.22;
-with two threads 1.15, 1.29). Vectors of another instruction set only change their number.
+with two threads 1.15, 1.29). Other instruction sets change how many vectors there are; AVX2 (AMD, family 25) also what
+BLAS and copies take (2,100 products: 1.13, without 1.15).
 
 - One fused multiply-add of a vector: 0.225 where operands are packed, 0.32 where four rows share their vectors, 0.93
   and 0.9 where one or two vectors are loaded for each. A lone row waits 0.93 for its last sum.
@@ -40,8 +41,8 @@ with two threads 1.15, 1.29). Vectors of another instruction set only change the
 - Small products (stack.c), per call and per product or vector of products: 225 and 3.5; a multiply-add of a vector:
   0.32 of rows, 0.3 of products. A line of the cache per element, where there are more than 96 of them for a vector of
   products beyond the cache: 1.5, and 3 of thousands; 3 an element for the kernels that go by elements.
-- A matrix times a vector by BLAS, a byte beyond the cache: 0.04.
-- A copy for BLAS: 120, 0.38 an element beyond the cache, and 0.2 for one that leaves its neighbours.
+- A copy for BLAS: 120, 0.38 an element beyond the cache, and 0.2 for one that leaves its neighbours. A matrix times a
+  vector by BLAS, a byte beyond the cache: 0.04.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ _LOOPS_CALL: Final = 1000.0
 _PRODUCT_CALL: Final = 60.0  # one more matrix product in a stack
 _BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.0042, "complex128": 0.065, "complex64": 0.035}
 _BLAS_ON_AMD: Final = {"float64": 1.3, "complex128": 3.2, "complex64": 2.2}
+_BLAS_ON_AVX2: Final = {"float64": 1.5, "float32": 1.5, "complex64": 1.5}
 _PACKED_FLOP: Final = {"float64": 1.09}  # more where BLAS packs and blocks are few
 _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
 _LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
@@ -137,10 +139,16 @@ def blas_slowness(dtype: str) -> float:
     True
     """
     if not AVAILABLE or asks_for_mkl() or LIBRARY.instruction_set() != "avx512":
-        return 1.0  # with narrower vectors our loops gain nothing on BLAS
+        return _BLAS_ON_AVX2.get(dtype, 1.0) if _around() > 1.0 and not asks_for_mkl() else 1.0
     asked = asked_vector_bytes()
     narrower = vector_bytes() / asked if asked is not None and asked < vector_bytes() else 1.0
     return max(narrower, _BLAS_ON_AMD.get(dtype, 1.0) if LIBRARY.is_amd() else 1.0)
+
+
+@cache
+def _around() -> float:
+    """How many times as long copies and calls of BLAS take, beside our loops, as where the constants were measured."""
+    return 2.0 if AVAILABLE and LIBRARY.instruction_set() == "avx2" else 1.0
 
 
 def _blas_flop(dtype: str) -> float:
@@ -157,9 +165,9 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     flop = _blas_flop(dtype) if min(m, n) > 1 else _BLAS_FLOP.get(dtype, _LOOP_FLOP)  # a vector waits for memory
     if _SMALL_PRODUCT < m * n * k <= _LARGE_PRODUCT:
         flop *= _PACKED_FLOP.get(dtype, 1.0)
-    call = _PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4  # a lone dot product is called directly
+    call = _around() * (_PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4)  # a lone dot product is called directly
     written = m * n * _WRITTEN if min(m, n) > 1 and m * n > _CACHED_ELEMENTS else 0.0
-    traffic = _TRAFFIC if m * n * k <= _SMALL_PRODUCT else _PACKED_TRAFFIC
+    traffic = _around() * _TRAFFIC if m * n * k <= _SMALL_PRODUCT else _PACKED_TRAFFIC
     if min(m, n) == 1 and m * n * k > _SMALL_PRODUCT:
         traffic = _VECTOR_TRAFFIC * ITEMSIZE[dtype]
     return call + 2 * m * n * k * flop + (m * n + m * k + n * k) * traffic + written
@@ -171,7 +179,7 @@ def products(count: int, m: int, n: int, k: int, dtype: str) -> float:
     >>> products(1, 4, 4, 4, "float64") > 2 * product(4, 4, 4, "float64")
     True
     """
-    return _PRODUCTS_CALL + count * product(m, n, k, dtype)
+    return _around() * _PRODUCTS_CALL + count * product(m, n, k, dtype)
 
 
 def along(count: int, m: int, n: int, k: int, dtype: str) -> float:
@@ -215,7 +223,7 @@ def copy(size: int, run: int) -> float:
     True
     """
     along = _COPIED_RUN if size < _CACHED_ELEMENTS else _COPIED_RUN_UNCACHED
-    return _COPY_CALL + size * (along + _COPIED_ELEMENT / run)
+    return _around() * (_COPY_CALL + size * (along + _COPIED_ELEMENT / run))
 
 
 def accumulation(size: int, terms: int, run: int, calls: int, *, contiguous: bool) -> float:

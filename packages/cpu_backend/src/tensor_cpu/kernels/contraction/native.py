@@ -179,15 +179,17 @@ def large_roles(sizes: tuple[int, int, int], dtype: str) -> tuple[int, ...]:
     return tuple(sorted([role for role, size in enumerate(sizes) if size > most], key=lambda role: -sizes[role]))
 
 
-def again(walk: Sequence[Axis], roles: Sequence[int], *arrays: Operand) -> float:
+def again(walk: Sequence[Axis], roles: Sequence[int], *arrays: Operand, crowded: bool = False) -> float:
     """Elements of the arrays of these roles, as often as their line of the cache is fetched after the first time.
+
+    ``crowded`` is as for ``fetches``.
 
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, result = row_major((0, 1), (64, 8192), "float64"), row_major((1, 0), (8192, 64), "float64")
     >>> again(join(x, x, result), (FIRST, RESULT), x, x, result) == 7 * result.size
     True
     """
-    return sum([(fetches(walk, role, _KEPT, _LINE) - 1) * arrays[role].size for role in roles])
+    return sum([(fetches(walk, role, _KEPT, _LINE, crowded=crowded) - 1) * arrays[role].size for role in roles])
 
 
 def by_nearness(axes: Group, roles: Sequence[int]) -> Group:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from math import prod
+from math import gcd, prod
 from typing import Any, Final, NamedTuple, Protocol
 
 Labels = tuple[int, ...]
@@ -19,6 +19,10 @@ Look = Callable[[Any], Any]
 FIRST: Final = 0
 SECOND: Final = 1
 RESULT: Final = 2
+
+_PLACES: Final = 1024
+_LINES_OF_A_PLACE: Final = 8
+"""Sets of a second-level cache, and the lines that one of them holds: those of most processors, or half of them."""
 
 
 class NamedType(Protocol):
@@ -196,7 +200,7 @@ def by_stride(axes: Iterable[Axis], role: int) -> tuple[Axis, ...]:
     return tuple(ordered)
 
 
-def fetches(walk: Iterable[Axis], role: int, kept: int, line: int) -> float:
+def fetches(walk: Iterable[Axis], role: int, kept: int, line: int, *, crowded: bool = False) -> float:
     """How often a line of the cache of an array is fetched by a walk, innermost axes first.
 
     Once where steps that share a line are so few elements apart that it stays, as often as it has elements where it
@@ -207,12 +211,17 @@ def fetches(walk: Iterable[Axis], role: int, kept: int, line: int) -> float:
         role: of the array.
         kept: elements that stay in the cache, each in a line of its own counting for a line.
         line: elements of a line.
+        crowded: whether lines that are a large power of two apart, which share few places of the cache, stay for
+            fewer steps, as they do for kernels that come back for the next vector of each.
 
     >>> rows, columns = Axis((0,), 1000, (1, None, 1)), Axis((1,), 1000, (None, 1000, 1000))
     >>> [fetches(walk, RESULT, 4096, 8) for walk in ((rows, columns), (columns, rows))]
     [1.0, 8.0]
     >>> fetches([Axis((0,), 10_000, (3, None, 1)), Axis((1,), 3, (1, None, 10_000))], FIRST, 4096, 9)  # a third of each
     3.0
+    >>> walks = [[Axis((0,), 64, (step,) * 3), Axis((1,), 8, (1,) * 3)] for step in (8192, 8200)]
+    >>> [fetches(walk, FIRST, 4096, 8, crowded=True) for walk in walks]
+    [8.0, 1.0]
     """
     known: list[tuple[int, int]] = []
     count, cover = 1, 1.0
@@ -227,9 +236,23 @@ def fetches(walk: Iterable[Axis], role: int, kept: int, line: int) -> float:
                 cover *= min(extent, line / step)
         cover = min(cover, line)
         count *= axis.extent
-        if count * line > kept * cover:
+        if count * line > kept * cover or (crowded and count > _LINES_OF_A_PLACE * _places(known, line) * cover):
             break
     return line / cover
+
+
+def _places(walked: Iterable[tuple[int, int]], line: int) -> int:
+    """Places of the cache in which the lines lie that steps of these strides and extents meet.
+
+    >>> [_places([(step, 64)], 8) for step in (8192, 4096, 4104, 1)]
+    [1, 2, 64, 64]
+    """
+    reached, common = 1, _PLACES
+    for stride, extent in walked:
+        apart = gcd(stride // line, _PLACES) if stride % line == 0 else 1
+        reached *= min(extent, _PLACES // apart)
+        common = gcd(common, apart)
+    return min(reached, _PLACES // common)
 
 
 class Access(NamedTuple):

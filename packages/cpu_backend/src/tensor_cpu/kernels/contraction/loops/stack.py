@@ -76,7 +76,7 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
     time = _estimate(plan, sum(sizes), result.dtype)
     if time is not None and large:
         walk = (*plan.inner, *plan.rows, *plan.columns, *near, *reversed(plan.stack))
-        time += memory.fetched_again(again(walk, large, x, y, result), "stack")
+        time += memory.fetched_again(again(walk, large, x, y, result, crowded=True), "stack")
     return None if time is None else plan._replace(cost=time)
 
 
