@@ -28,8 +28,8 @@ draws them and 350 steps of networks drawn by ``benchmarks.networks``, each by e
 went up and down in turns while that lowered what the choice loses, the mean logarithm of the chosen kernel's time over
 that of the fastest. By these estimates 2,700 other products take 1.10 times as long as by their best kernels (geometric
 mean; 1.17 by the former ones, of an Intel server), and the steps of networks of another seed, all together, 1.09 (1.22;
-with two threads 1.15, 1.29). Other instruction sets change how many vectors there are; AVX2 (AMD, family 25) also what
-BLAS and copies take (2,100 products: 1.13, without 1.15).
+with two threads 1.15, 1.29). Other instruction sets change how many vectors there are; with AVX2 (AMD, family 25) calls
+of BLAS and copies in the cache take twice as long beside them (2,900 products: 1.13, without 1.17).
 
 - One fused multiply-add of a vector: 0.225 where operands are packed, 0.32 where four rows share their vectors, 0.93
   and 0.9 where one or two vectors are loaded for each. A lone row waits 0.93 for its last sum.
@@ -60,7 +60,6 @@ _LOOPS_CALL: Final = 1000.0
 _PRODUCT_CALL: Final = 60.0  # one more matrix product in a stack
 _BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.0042, "complex128": 0.065, "complex64": 0.035}
 _BLAS_ON_AMD: Final = {"float64": 1.3, "complex128": 3.2, "complex64": 2.2}
-_BLAS_ON_AVX2: Final = {"float64": 1.5, "float32": 1.5, "complex64": 1.5}
 _PACKED_FLOP: Final = {"float64": 1.09}  # more where BLAS packs and blocks are few
 _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
 _LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
@@ -139,7 +138,7 @@ def blas_slowness(dtype: str) -> float:
     True
     """
     if not AVAILABLE or asks_for_mkl() or LIBRARY.instruction_set() != "avx512":
-        return _BLAS_ON_AVX2.get(dtype, 1.0) if _around() > 1.0 and not asks_for_mkl() else 1.0
+        return 1.0  # with narrower vectors our loops gain nothing on BLAS
     asked = asked_vector_bytes()
     narrower = vector_bytes() / asked if asked is not None and asked < vector_bytes() else 1.0
     return max(narrower, _BLAS_ON_AMD.get(dtype, 1.0) if LIBRARY.is_amd() else 1.0)
@@ -147,7 +146,7 @@ def blas_slowness(dtype: str) -> float:
 
 @cache
 def _around() -> float:
-    """How many times as long copies and calls of BLAS take, beside our loops, as where the constants were measured."""
+    """How many times as long small products by BLAS and small copies take, beside our loops, but for their operations."""
     return 2.0 if AVAILABLE and LIBRARY.instruction_set() == "avx2" else 1.0
 
 
@@ -223,7 +222,8 @@ def copy(size: int, run: int) -> float:
     True
     """
     along = _COPIED_RUN if size < _CACHED_ELEMENTS else _COPIED_RUN_UNCACHED
-    return _around() * (_COPY_CALL + size * (along + _COPIED_ELEMENT / run))
+    cached = _around() if size < _CACHED_ELEMENTS else 1.0
+    return cached * (_COPY_CALL + size * (along + _COPIED_ELEMENT / run))
 
 
 def accumulation(size: int, terms: int, run: int, calls: int, *, contiguous: bool) -> float:
