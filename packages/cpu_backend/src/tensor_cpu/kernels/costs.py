@@ -146,7 +146,7 @@ def blas_slowness(dtype: str) -> float:
 
 @cache
 def _around() -> float:
-    """How many times as long small products by BLAS and small copies take, beside our loops, but for their operations."""
+    """How many times as long small products by BLAS and small copies take, but for operations, beside our loops."""
     return 2.0 if AVAILABLE and LIBRARY.instruction_set() == "avx2" else 1.0
 
 
