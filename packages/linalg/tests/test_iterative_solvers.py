@@ -1,4 +1,4 @@
-"""Iterative solvers and exponentials beside NumPy and SciPy: dtypes, shapes, batches, stops."""
+"""Iterative solvers beside NumPy and SciPy: dtypes, shapes, batches, stops."""
 
 from __future__ import annotations
 
@@ -12,23 +12,12 @@ import scipy.sparse.linalg
 
 import tensor_linalg as tl
 import tensor_runtime as tr
+from drawn_matrices import DTYPES, matrix
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg import NotPositiveDefiniteError
 
-DTYPES = (tr.F32, tr.F64, tr.C32, tr.C64)
 TIGHT: dict[tr.DType, float] = {tr.F32: 2e-6, tr.F64: 1e-12, tr.C32: 2e-6, tr.C64: 1e-12}
 SOLVERS: dict[str, Callable[..., Any]] = {"cg": tl.cg, "minres": tl.minres, "gmres": tl.gmres, "lsmr": tl.lsmr}
-
-
-def matrix(kind: str, n: int, dtype: tr.DType, seed: int = 1) -> tr.Tensor:
-    """Positive definite, Hermitian indefinite, or general, none of them close to singular."""
-    g = tr.normal((n, n), seed=seed, dtype=dtype)
-    if kind == "definite":
-        return tl.matmul(g, tl.mH(g)) / n + tr.eye(n, dtype=dtype)
-    if kind == "indefinite":
-        sign = tr.tensor([(-1.0) ** k for k in range(n)], dtype=dtype)
-        return (g + tl.mH(g)) * 0.05 + tr.embed_diagonal(sign)
-    return g * 0.1 + tr.eye(n, dtype=dtype) * 2.0
 
 
 KINDS = {"cg": "definite", "minres": "indefinite", "gmres": "general", "lsmr": "general"}
@@ -228,74 +217,6 @@ def test_what_a_function_gives_is_checked() -> None:
         tl.cg(tr.eye(2), tr.ones((2,)), tr.ones((3,)))
     with pytest.raises(ArgumentError, match="batch_rank is 2"):
         tl.cg(lambda x: x, tr.ones((2,)), batch_rank=2 + 0)
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("t", [0.3, -2.0, -1.5j, 0.5 + 0.5j, 0.0])
-@pytest.mark.parametrize("hermitian", [True, False])
-def test_an_exponential_times_vectors_is_what_the_dense_one_gives(dtype: Any, t: complex, hermitian: bool) -> None:
-    a = matrix("indefinite" if hermitian else "general", 24, dtype)
-    v = tr.normal((24, 2), seed=13, dtype=dtype)
-    found = tl.expm_multiply(a, v, t, hermitian=hermitian)
-    wanted = scipy.linalg.expm(t * a.to_numpy().astype(complex)) @ v.to_numpy()
-    eps = 1.2e-7 if dtype in (tr.F32, tr.C32) else 2.3e-16
-    assert found.converged and found.reached == 1 and found.errors.shape == (2,)
-    assert np.linalg.norm(found.x.to_numpy() - wanted) <= 4 * eps**0.75 * max(np.linalg.norm(wanted), float(tr.norm(v)))
-    assert found.x.dtype is (tr.promote(dtype, tr.C32) if isinstance(t, complex) else dtype)  # type: ignore[redundant-expr]
-
-
-def test_long_times_are_gone_through_in_parts_and_keep_the_norm() -> None:
-    a, v = matrix("indefinite", 60, tr.F64) * 10.0, tr.normal((3, 20), seed=14)
-    function, _ = given("cg", a, (3, 20), ())
-    parts: list[float] = []
-    found = tl.expm_multiply(
-        function, v, -6j, hermitian=True, callback=lambda progress: parts.append(progress.iterations)
-    )
-    wanted = scipy.linalg.expm(-6j * a.to_numpy()) @ v.to_numpy().reshape(60, order="F")
-    assert len(parts) > 1 and found.converged
-    np.testing.assert_allclose(found.x.to_numpy().reshape(60, order="F"), wanted, atol=1e-10)
-    assert float(tr.norm(found.x)) == pytest.approx(float(tr.norm(v)), rel=1e-12)
-    assert np.linalg.norm(found.x.to_numpy().ravel(order="F") - wanted) <= 10 * float(found.errors) + 1e-11
-
-
-def test_an_exponential_that_is_interrupted_says_how_far_it_came() -> None:
-    a, v = matrix("indefinite", 60, tr.F64) * 10.0, tr.normal((60,), seed=14)
-
-    def interrupting(progress: tl.Progress) -> None:
-        raise KeyboardInterrupt
-
-    found = tl.expm_multiply(a, v, 6.0, callback=interrupting)
-    assert found.interrupted and not found.converged and 0 < found.reached < 1
-    wanted = scipy.linalg.expm(6.0 * found.reached * a.to_numpy()) @ v.to_numpy()
-    np.testing.assert_allclose(found.x.to_numpy(), wanted, rtol=1e-9, atol=1e-9 * float(np.linalg.norm(wanted)))
-
-
-@pytest.mark.parametrize("link", [1e1, 1e2, 1e3, 1e6])
-def test_the_error_of_an_exponential_counts_what_rounding_does_to_a_map_far_from_normal(link: float) -> None:
-    """The exponential of [[1, c], [0, 1]] is e times it; a rounding unit of c moves its eigenvalues far."""
-    v = np.array([1.0, 0.3])
-    found = tl.expm_multiply(tr.tensor([[1.0, link], [0.0, 1.0]]), tr.tensor(v.tolist()))
-    missed = np.linalg.norm(found.x.to_numpy() - np.e * np.array([v[0] + link * v[1], v[1]]))
-    if link <= 1e3:
-        assert missed <= float(found.errors) <= 1e-8 * link
-    else:  # no digit is sure, and the error says so, though what the space leaves out is nothing
-        assert float(found.errors) > 1e-5 * float(tr.norm(found.x))
-
-
-@pytest.mark.parametrize("dtype", [tr.F32, tr.F64], ids=str)
-@pytest.mark.parametrize("hermitian", [True, False])
-def test_an_exponential_without_tolerance_is_exact_to_rounding_or_says_that_it_is_not(
-    hermitian: bool, dtype: Any
-) -> None:
-    a, v = matrix("indefinite" if hermitian else "general", 60, tr.F64), tr.normal((60,), seed=15)
-    found = tl.expm_multiply(
-        tr.cast(a, dtype), tr.cast(v, dtype), 2.0, hermitian=hermitian, tol=0.0, basis=10, maxiter=400
-    )
-    wanted = scipy.linalg.expm(2.0 * found.reached * a.to_numpy()) @ v.to_numpy()
-    error = np.linalg.norm(found.x.to_numpy() - wanted) / np.linalg.norm(wanted)
-    assert error <= (1e-4 if dtype is tr.F32 else 1e-12)
-    assert found.converged == (found.reached == 1)
-    assert found.converged or hermitian or dtype is tr.F32
 
 
 @pytest.mark.parametrize("name", ["cg", "minres", "gmres"])
