@@ -261,6 +261,28 @@ def test_long_sums_of_one_operand_are_shared_among_threads(
     assert bool(asked) is shared
 
 
+@pytest.mark.parametrize(
+    ("equation", "shape", "program"),
+    [
+        ("ij->ji", (64, 100), "transposition"),
+        ("abcd->dbca", (32, 4, 3, 40), "transposition"),
+        ("abc->abc", (8, 9, 10), "elementwise"),
+        ("iji->ji", (80, 70, 80), "elementwise"),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float64", "int32", "bool"])
+def test_what_sums_nothing_is_a_copy_by_the_program_of_copies(
+    equation: str, shape: tuple[int, ...], program: str, dtype: str, api: SimulatedApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = numbers(shape, dtype, Random(3))
+    x = tr.to(tr.asarray(np.asfortranarray(array)), "products:0")
+    entries: list[str] = []
+    usual = api.launch
+    monkeypatch.setattr(api, "launch", lambda *given: (entries.append(given[1].program.entry), usual(*given))[1])
+    found = tr.to(tr.einsum(equation, x), "cpu").to_numpy()
+    assert (found.tolist(), entries) == (np.einsum(equation, array).tolist(), [program])
+
+
 def test_a_network_gives_what_the_host_gives(api: SimulatedApi) -> None:
     random = Random(4)
     terms = ["abc", "bde", "cdf", "efgh", "gi", "hi"]

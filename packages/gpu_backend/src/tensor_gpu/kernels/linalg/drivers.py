@@ -117,7 +117,7 @@ def chosen_driver(
 
     >>> from tensor_gpu.sim.bench import Bench
     >>> bench = Bench()
-    >>> one, many = bench.form((4, 4)), bench.form((4, 4, 1000))
+    >>> one, many = bench.form((40, 40)), bench.form((4, 4, 1000))
     >>> [chosen_driver(bench.executor, "inv", (form,), form, (True,)) for form in (one, many)]
     ['getrf', 'warps']
     """
