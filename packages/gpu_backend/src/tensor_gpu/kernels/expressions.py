@@ -253,6 +253,9 @@ def checked_number(name: str, number: Number, /) -> Callable[[complex], tuple[in
     def arguments(value: complex) -> tuple[int | float, ...]:
         if whole and not -limit <= value.real < limit:
             raise number_out_of_range(name, value, number.dtype)
-        return number.arguments(value)
+        try:
+            return number.arguments(value)
+        except OverflowError as error:
+            raise number_out_of_range(name, value, number.dtype) from error
 
     return arguments

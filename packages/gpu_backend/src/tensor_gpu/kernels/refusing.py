@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tensor_core.dtypes import INTEGER
+from tensor_core.dtypes import INTEGER, Bool
 from tensor_core.errors import TensorError
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
@@ -71,7 +71,7 @@ def bind_refusing(
             return kernel(a, b)
 
         return by_number
-    if second.dtype not in INTEGER:
+    if second.dtype not in INTEGER and not (second.dtype is Bool and refusal.test == "zero"):
         return kernel
     refuse = refuser(executor, second, refusal.test, refusal.bounds, refusal.error)
     if isinstance(first, Form):

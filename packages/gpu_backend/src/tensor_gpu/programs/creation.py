@@ -126,6 +126,8 @@ def linspace_program(dtype: DType, /) -> Program:
     def meaning(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
         address, *ends, endpoint, size = arguments
         start, stop = (complex(*ends[:2]), complex(*ends[2:])) if wide else ends
+        if wide and not (start.imag or stop.imag):
+            start, stop = start.real, stop.real  # whose step the host divides as a real number
         target = Elements(int(address), dtype, (int(size),), (1,))
         compute(memory, "linspace", None, target, (), (start, stop, bool(endpoint)))
 

@@ -74,19 +74,19 @@ def _lines(mode: Mode, arrays: Arrays, names: list[str]) -> list[str]:
         *walk_parameters(arrays.rank, names),
     ]
     body = list(offsets("i", arrays.rank, names, "        "))
+    refused = f"*status != {NO_NUMBER}"
+    if reads and arrays.guarded:
+        body.append(f"        if ({refused}) {{ y[oy] = {literal(0, arrays.y)}; continue; }}")
     for number in range(arrays.components):
         extra = [f"long long w{number}"] if winners else []
         parameters += [f"long long o{number}", f"long long e{number}", f"long long x{number}", *extra]
         moved = f"ox += v * x{number};" + (f" owinner += v * w{number};" if winners else "")
         value = f"long long v = index[oindex + o{number}]; if (v < 0) v += e{number};"
         body.append(f"        {{ {value} {moved} }}")
-    refused = f"*status != {NO_NUMBER}"
     guard = [] if reads or not arrays.guarded else [f"    if ({refused}) return;"]
     whole = [*guard, *loop_over("size")]
     if mode == "multiply" and arrays.x is C64:  # 16 bytes, which no device exchanges at once
         whole = [*guard, "    if (blockIdx.x || threadIdx.x) return;", "    for (long long i = 0; i < size; i++) {"]
-    if reads and arrays.guarded:
-        body.append(f"        if ({refused}) {{ y[oy] = {literal(0, arrays.y)}; continue; }}")
     return [
         f'extern "C" __global__ void places({", ".join(parameters)}) {{',
         *whole,

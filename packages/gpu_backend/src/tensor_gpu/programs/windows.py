@@ -74,7 +74,7 @@ def pool_program(name: str, x: DType, result: DType, rank: int, /) -> Program:
             f"        {start};",
             f"        const long long first{axis} = start{axis} < 0 ? (-start{axis} + {element} - 1) / {element} : 0;",
             f"        const long long past{axis} = n{axis + 1} - start{axis} + {element} - 1;",
-            f"        const long long end{axis} = past{axis} < e{axis} * {element} ? past{axis} / {element} : e{axis};",
+            f"        const long long end{axis} = past{axis} / {element} < e{axis} ? past{axis} / {element} : e{axis};",
         ]
     lines += [f"        {kind} total = to<{kind}>(0);", "        long long number = 0;"]
     for depth, axis in enumerate(reversed(spatial), 2):

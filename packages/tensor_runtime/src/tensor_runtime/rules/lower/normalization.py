@@ -10,7 +10,8 @@ from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes
 from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
 from tensor_runtime.ops.exponential import sqrt as root
 from tensor_runtime.ops.reduction import max, sum
-from tensor_runtime.ops.selection import maximum
+from tensor_runtime.ops.rounding import isinf
+from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.tensors.tensor import Tensor
 
 
@@ -27,10 +28,12 @@ def layer_norm(a: Tensor, params: NormalizeParams, /) -> Tensor:
 
 
 def rms_norm(a: Tensor, params: NormalizeParams, /) -> Tensor:
-    """Divided by the largest magnitude first, so that no square overflows.
+    """Divided by the largest magnitude first, so that no square overflows; not by an infinity, as the mean is then.
 
     >>> rms_norm(tensor([1.0, 7.0]), NormalizeParams(-1, 0.0)).to_numpy().round(15).tolist()
     [0.2, 1.4]
+    >>> rms_norm(tensor([float("inf"), 7.0]), NormalizeParams(-1, 0.0)).to_numpy().tolist()
+    [nan, 0.0]
     """
     x, axis = _floating(a), params.axis
     count = _count(x, axis)
@@ -39,6 +42,7 @@ def rms_norm(a: Tensor, params: NormalizeParams, /) -> Tensor:
     small = sqrt(params.epsilon)
     unit = maximum(max(abs(x), axis, keepdims=True), small)
     unit = maximum(unit, 1e-300 if x.dtype.itemsize == 8 else 1e-37)  # zeros alone, and no eps, give 0 / 0 below
+    unit = where(isinf(unit), 1.0, unit)
     reduced = divide(x, unit)
     share = divide(small, unit)
     mean = divide(sum(multiply(reduced, reduced), axis, keepdims=True), float(count))
