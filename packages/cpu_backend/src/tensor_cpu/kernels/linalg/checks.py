@@ -313,12 +313,15 @@ def safe_solve(compute: Compute, a: Array, b: Array) -> tuple[Array, ...]:
         return compute(a, b)
     balanced, rows, columns = found
     if b.ndim > 1 and a.ndim > 2:
-        shape = (*a.shape[:-2], *(1,) * (max(a.ndim, b.ndim) - a.ndim), 1, a.shape[-1])
+        rank = max(a.ndim, b.ndim)
+        shape = (*a.shape[:-2], *(1,) * (rank - a.ndim), 1, a.shape[-1])
         rows, columns = rows.reshape(shape), columns.reshape(shape)
-    of_b = np.where(b == 0, _NOTHING, _exponents(b)) - rows
+        b = b.reshape(*b.shape[:-2], *(1,) * (rank - b.ndim), *b.shape[-2:])
+    of_b = _exponents(b) - rows
     largest = of_b.max(axis=-1, keepdims=True)
     largest = np.where(largest < _NOTHING // 2, 0, largest)
-    side = scaled(b + np.zeros(of_b.shape), -rows - largest)
+    wide = np.asarray(b, np.result_type(b.dtype, np.float64))
+    side = scaled(wide, -rows - largest)
     return (scaled(compute(balanced, side)[0], largest - columns),)
 
 
