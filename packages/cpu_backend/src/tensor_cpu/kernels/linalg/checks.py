@@ -198,7 +198,10 @@ def scaled(a: Array, power: Any) -> Array:
     """
     if a.dtype.kind != "c":
         return np.asarray(np.ldexp(a, power))
-    return np.asarray(np.ldexp(a.real, power) + 1j * np.ldexp(a.imag, power))
+    found = np.empty(np.broadcast_shapes(a.shape, np.shape(power)), a.dtype)
+    found.real = np.ldexp(a.real, power)  # a product with 1j would make NaN of infinities, and +0 of -0
+    found.imag = np.ldexp(a.imag, power)
+    return found
 
 
 def minute_powers(a: Array, low: int = _LOW) -> Array | None:
