@@ -189,7 +189,8 @@ def rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) ->
         return scaled(kernel(a), a.shape[-1] * powers[..., 0, 0])
     if name == "slogdet":
         sign, logarithm = kernel(a)
-        return sign, logarithm + (a.shape[-1] * log(2.0)) * powers[..., 0, 0]
+        shift = (a.shape[-1] * log(2.0)) * powers[..., 0, 0]
+        return sign, np.asarray(logarithm + shift)  # of one matrix the sum is a scalar
     if arrays[1].ndim == 1:
         powers = powers.reshape(1)
     of_sides = side_powers(arrays[1], powers)
