@@ -87,7 +87,7 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
             out[index] = solved(matrices[index], rights[index], own)
         return out
 
-    return kernel
+    return ignoring_fp_errors(kernel)
 
 
 def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, /) -> Kernel:
