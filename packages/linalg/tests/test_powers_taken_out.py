@@ -79,3 +79,21 @@ def test_numpys_warnings_about_results_beyond_the_range_stay_inside() -> None:
         bands: Any = tr.full((1, 2), 2.0**-1060)
         found = tl.solve_banded((0, 0), bands, tr.ones(2, dtype="F32"))
     assert found.tolist() == [np.inf, np.inf]
+
+
+@pytest.mark.parametrize("options", [{}, {"check": False}, {"overwrite": True}, {"mode": "complete"}])
+@pytest.mark.parametrize(("rows", "columns"), [(3, 3), (65, 65), (90, 70), (70, 90)])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_orthogonal_factors_of_the_largest_matrices_are_finite(
+    dtype: str, rows: int, columns: int, options: dict[str, Any]
+) -> None:
+    a = np.random.default_rng(rows).standard_normal((rows, columns, 2)).astype(dtype)
+    if dtype == "complex128":
+        a += 1j * np.random.default_rng(columns).standard_normal(a.shape)
+    a[..., 0] = np.eye(rows, columns)
+    a[1:, 0, 0], a[0, 0, 0] = 0.5, np.finfo(float).max
+    q, r = (part.to_numpy() for part in tl.qr(tr.copy(tr.asarray(a)), **options))
+    assert np.abs(np.einsum("ij...,ik...->jk...", q.conj(), q) - np.eye(q.shape[1])[..., None]).max() < 1e-13
+    found = np.einsum("ij...,jk...->ik...", q, r * [2.0**-1000, 1.0])
+    np.testing.assert_allclose(found, a * [2.0**-1000, 1.0], rtol=1e-13, atol=1e-12)
+    assert np.abs(r[0, 0, 0]) == np.finfo(float).max

@@ -215,6 +215,16 @@ def minute_powers(a: Array, low: int = _LOW) -> Array | None:
     return powers if powers.any() else None
 
 
+def reaches_the_limit(a: Array) -> bool:
+    """Whether an element of a compact array without gaps is not finite or so large that a sum of a few may be infinite.
+
+    >>> reaches_the_limit(np.array([[2.0**1020]])), reaches_the_limit(np.array([[2.0**1000]]))
+    (True, False)
+    """
+    parts = a.view(a.real.dtype)
+    return not (parts.max() < 2.0**_HIGH and parts.min() > -(2.0**_HIGH))
+
+
 def has_extreme_pivots(a: Array) -> bool:
     """Whether a pivot of transposed factors (N, M) is so small that LAPACK's elimination with it may be wrong.
 
@@ -275,6 +285,22 @@ def safe_eig(compute: Compute, a: Array) -> tuple[Array, ...]:
         return compute(a)
     values, *vectors = compute(scaled(a, -powers))
     return (scaled(values, powers[..., 0]), *vectors)
+
+
+def safe_qr(compute: Compute, a: Array) -> tuple[Array, ...]:
+    """Factors by a function, of matrices that have been scaled where they lie near the limits.
+
+    LAPACK's reflectors take the sum of an element and the norm of its column, which may be beyond the range.
+
+    >>> q, r = safe_qr(lambda a: tuple(np.linalg.qr(a)), np.array([[2.0**1023, 0.0], [2.0, 1.0]]))
+    >>> r[0, 0] == -(2.0**1023), bool(np.isfinite(q).all())
+    (np.True_, True)
+    """
+    powers = powers_of(a) if a.size else None
+    if powers is None or not powers.any():
+        return compute(a)
+    q, r = compute(scaled(a, -powers))
+    return q, scaled(r, powers)
 
 
 def safe_det(compute: Compute, a: Array) -> tuple[Array, ...]:
