@@ -97,3 +97,37 @@ def test_orthogonal_factors_of_the_largest_matrices_are_finite(
     found = np.einsum("ij...,jk...->ik...", q, r * [2.0**-1000, 1.0])
     np.testing.assert_allclose(found, a * [2.0**-1000, 1.0], rtol=1e-13, atol=1e-12)
     assert np.abs(r[0, 0, 0]) == np.finfo(float).max
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("size", [32, 33, 70])
+@pytest.mark.parametrize("width", [1, 20])
+def test_solutions_in_the_range_of_floats_are_found_where_numbers_on_the_way_are_not(
+    width: int, size: int, dtype: str
+) -> None:
+    large = 2.0**110
+    bands = np.zeros((1 + width, size, 3), dtype)
+    bands[0], bands[1, 0] = large, large
+    bands[0, 0, 1] = large * 2.0**-26
+    sides = np.full((size, 2, 3), large, dtype)
+    found = tl.solve_banded((width, 0), tr.asarray(bands), tr.asarray(sides)).to_numpy()
+    expected = np.ones((size, 2, 3), dtype)
+    expected[1] = 0
+    expected[:2, :, 1] = [[2.0**26], [1 - 2.0**26]]
+    np.testing.assert_array_equal(found, expected.astype(dtype))
+    for one, right in ((0, sides), (1, sides[..., 1]), (1, sides[:, 0, 1])):
+        alone = tl.solve_banded((width, 0), tr.asarray(bands[..., one]), tr.asarray(right)).to_numpy()
+        whole = np.broadcast_to(expected[:, 0, one][(..., *(None,) * (right.ndim - 1))], right.shape)
+        np.testing.assert_array_equal(alone, whole)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("size", [3, 33])
+@pytest.mark.parametrize("power", [-140, 120])
+def test_systems_of_floats_near_the_limits_have_the_integers_solution(power: int, size: int, dtype: str) -> None:
+    x = np.arange(1, 1 + size) % 5 - 2.0
+    bands = np.array([[1.0], [4.0], [-1.0]]) * np.ones(size)
+    matrix = np.diag(bands[1]) + np.diag(bands[0, 1:], 1) + np.diag(bands[2, 1:], -1)
+    a, b = ((one * 2.0**power).astype(dtype) for one in (bands, matrix @ x))
+    found = tl.solve_banded((1, 1), tr.asarray(a), tr.asarray(b)).to_numpy()
+    np.testing.assert_allclose(found, x, atol=1e-6)
