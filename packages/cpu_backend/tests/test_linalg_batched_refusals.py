@@ -66,6 +66,42 @@ def test_one_bad_matrix_of_a_thousand_is_named(bad: int) -> None:
         assert singular.value.batch_index == indefinite.value.batch_index == (bad,)
 
 
+@EACH_DTYPE
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("side", [3, 9, 40])
+def test_a_matrix_that_only_lapack_factors_changes_no_bit_of_its_neighbours(
+    side: int, check: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = matrices("cholesky", dtype, side, 19)
+    good = run("cholesky", a, check=check)[0]
+    a[..., 5] = np.eye(side)
+    a[-1, -1, 5] = 0.0
+    factor = np.diag([*range(1, side), 0.0])
+
+    def accepted(stack: Any) -> Any:
+        assert (stack[[*range(5), *range(6, 19)]] == np.eye(side)).all()
+        return np.where((np.arange(19) == 5)[:, None, None], factor, np.eye(side)).astype(dtype)
+
+    monkeypatch.setattr(batched_simd.drivers, "bind", lambda *_: accepted)
+    found = run("cholesky", a, check=check)[0]
+
+    others = [number for number in range(19) if number != 5]
+    np.testing.assert_array_equal(found[..., others], good[..., others])
+    np.testing.assert_array_equal(found[..., 5], factor)
+
+
+def test_the_place_of_the_indefinite_matrix_is_that_in_the_whole_batch() -> None:
+    a = np.asfortranarray(np.repeat(np.eye(3)[..., None, None], 4, axis=2).repeat(5, axis=3))
+    a[2, 2, 3, 1] = a[1, 1, 0, 4] = -1.0
+    with pytest.raises(NotPositiveDefiniteError, match="leading 3x3 block") as info:
+        run("cholesky", a)
+    assert info.value.batch_index == (3, 1)
+    a[0, 2, 3, 4] = np.nan  # in the triangle that is not read
+    with pytest.raises(NonFiniteError) as other:
+        run("cholesky", a)
+    assert (other.value.batch_index, other.value.element_index) == ((3, 4), (0, 2))
+
+
 @pytest.mark.parametrize("name", ["cholesky", "det", "inv", "solve"])
 def test_without_the_check_a_matrix_that_is_not_finite_goes_to_numpy_alone(name: str) -> None:
     a = matrices(name, "float64", 3, 19)

@@ -280,3 +280,12 @@ def test_columns_without_a_direction_of_their_own_get_one_that_no_place_decides(
     other_q, other_r = (one.to_numpy() for one in tl.qr_append(*moved))
     assert other_q.tobytes() == q[..., order].tobytes()
     assert other_r.tobytes() == r[..., order].tobytes()
+
+
+@pytest.mark.parametrize("rank", [32, 34, 60])
+def test_factors_of_many_batch_axes_solve_systems(rank: int) -> None:
+    batch = (1,) * (rank - 3)
+    a = np.array([[0.0, 2.0], [4.0, 0.0]])[..., None] * [1.0, 2.0]
+    factors = tl.lu_factor(tr.asarray(a.reshape(2, 2, 2, *batch)))
+    found = tl.lu_solve(factors, tr.asarray(np.array([[8.0], [16.0]])[..., None].repeat(2, 2).reshape(2, 1, 2, *batch)))
+    assert found.to_numpy().reshape(2, 2).tolist() == [[4.0, 2.0], [4.0, 2.0]]

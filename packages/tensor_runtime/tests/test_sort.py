@@ -131,6 +131,22 @@ def test_descending_order_is_stable_and_puts_nan_last(data: st.DataObject, dtype
     same(tr.sort(x, None, descending=True), a.ravel()[flat])
 
 
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rank", [32, 33, 60])
+def test_tensors_of_many_axes_are_sorted_like_those_of_few(rank: int, dtype: Any, descending: bool) -> None:
+    a = (np.array([3, 0, 2, 0, 1, 3, -1, 2, 0, 1, 4, 0]) * np.ones(10)[:, None]).astype(dtype.numpy_name)
+    few = a.reshape(2, 5, 12)[..., ::-1]
+    axes = {0: 0, 1: 5, 2: rank - 1}
+    shape = [1] * rank
+    for axis, place in axes.items():
+        shape[place] = few.shape[axis]
+    for axis, place in axes.items():
+        for call in (tr.sort, tr.argsort):
+            expected = call(tr.asarray(few), axis, descending=descending).to_numpy()
+            same(call(tr.asarray(few.reshape(shape)), place, descending=descending), expected.reshape(shape))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int32])
 @pytest.mark.parametrize("signed_zeros", [False, True])
 def test_long_lines_are_sorted_stably(dtype: Any, signed_zeros: bool) -> None:

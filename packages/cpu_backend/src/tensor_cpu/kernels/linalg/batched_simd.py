@@ -2,9 +2,9 @@
 
 NumPy's kernel for the same forms stands behind every one of these: whenever a matrix is not finite, not positive
 definite or does not converge, the native kernel hands its operands over, so that results and errors are those of
-:mod:`tensor_cpu.kernels.linalg.numpy`. Whether a matrix is exactly singular is decided here, by the elimination in
-lanes: LAPACK may round a pivot of zero to something else, and a matrix must not be regular in one batch and singular in
-another.
+:mod:`tensor_cpu.kernels.linalg.numpy`; of a batch, Cholesky factors of the matrices that lanes refuse and no others.
+Whether a matrix is exactly singular is decided here, by the elimination in lanes: LAPACK may round a pivot of zero to
+something else, and a matrix must not be regular in one batch and singular in another.
 """
 
 from __future__ import annotations
@@ -114,12 +114,14 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     )
     behind = numpys
     if name in _ELIMINATIONS:
-        refusing = numpys if name == "slogdet" else refusing_singular(name, numpys)
+        regular = numpys if name == "slogdet" else refusing_singular(name, numpys)
 
         def again() -> Kernel:
-            return bind_lanes(fallback=refusing)
+            return bind_lanes(fallback=regular)
 
-        behind = _rescaling(name, refusing, again)
+        behind = _rescaling(name, regular, again)
+    elif name == "cholesky" and count > 1:
+        behind = _looking_again(behind, refusing(name, a, 1), bind_lanes)
     if not check and batch:
         behind = _sparing(behind, bind_lanes)
     kernel = bind_lanes(fallback=behind)
@@ -165,6 +167,28 @@ def _sparing(behind: Kernel, bind_lanes: Callable[..., Kernel]) -> Kernel:
     return kernel
 
 
+def _looking_again(behind: Kernel, refuses: Callable[[Any], bool], bind_lanes: Callable[..., Kernel]) -> Kernel:
+    """What stands behind lanes that refuse a matrix of a batch: of those that they refuse it takes the factors.
+
+    Factors of the others stay those from lanes; the identity takes the place of whatever is not asked for.
+    """
+
+    def kernel(a: Any) -> Any:
+        one = np.eye(a.shape[-1])
+        matrices = a.reshape(-1, *one.shape)
+        refused = ~np.isfinite(a).all(axis=(-2, -1)) | np.array([*map(refuses, matrices)]).reshape(a.shape[:-2])
+        if refused.all():
+            return behind(a)
+        again, regular = a.copy(), a.copy()
+        again[~refused], regular[refused] = one, one
+        of_refused = behind(again)  # which raises, and names the place in the whole batch
+        found = bind_lanes(fallback=behind)(regular)
+        found[refused] = of_refused[refused]
+        return found
+
+    return kernel
+
+
 def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel:
     """What stands behind an elimination in lanes, which leaves minute numbers alone: they are scaled first."""
 
@@ -189,7 +213,8 @@ def rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) ->
         return scaled(kernel(a), a.shape[-1] * powers[..., 0, 0])
     if name == "slogdet":
         sign, logarithm = kernel(a)
-        return sign, logarithm + (a.shape[-1] * log(2.0)) * powers[..., 0, 0]
+        shift = (a.shape[-1] * log(2.0)) * powers[..., 0, 0]
+        return sign, np.asarray(logarithm + shift)  # of one matrix the sum is a scalar
     if arrays[1].ndim == 1:
         powers = powers.reshape(1)
     of_sides = side_powers(arrays[1], powers)

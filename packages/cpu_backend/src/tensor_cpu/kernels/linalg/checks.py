@@ -198,7 +198,10 @@ def scaled(a: Array, power: Any) -> Array:
     """
     if a.dtype.kind != "c":
         return np.asarray(np.ldexp(a, power))
-    return np.asarray(np.ldexp(a.real, power) + 1j * np.ldexp(a.imag, power))
+    found = np.empty(np.broadcast_shapes(a.shape, np.shape(power)), a.dtype)
+    found.real = np.ldexp(a.real, power)  # a product with 1j would make NaN of infinities, and +0 of -0
+    found.imag = np.ldexp(a.imag, power)
+    return found
 
 
 def minute_powers(a: Array, low: int = _LOW) -> Array | None:
@@ -210,6 +213,16 @@ def minute_powers(a: Array, low: int = _LOW) -> Array | None:
     powers = _exponents(a).max(axis=(-2, -1), keepdims=True)
     powers = np.where((powers > _NOTHING) & (powers <= low), powers, 0)
     return powers if powers.any() else None
+
+
+def reaches_the_limit(a: Array) -> bool:
+    """Whether an element of a compact array without gaps is not finite or so large that a sum of a few may be infinite.
+
+    >>> reaches_the_limit(np.array([[2.0**1020]])), reaches_the_limit(np.array([[2.0**1000]]))
+    (True, False)
+    """
+    parts = a.view(a.real.dtype)
+    return not (parts.max() < 2.0**_HIGH and parts.min() > -(2.0**_HIGH))
 
 
 def has_extreme_pivots(a: Array) -> bool:
@@ -274,6 +287,22 @@ def safe_eig(compute: Compute, a: Array) -> tuple[Array, ...]:
     return (scaled(values, powers[..., 0]), *vectors)
 
 
+def safe_qr(compute: Compute, a: Array) -> tuple[Array, ...]:
+    """Factors by a function, of matrices that have been scaled where they lie near the limits.
+
+    LAPACK's reflectors take the sum of an element and the norm of its column, which may be beyond the range.
+
+    >>> q, r = safe_qr(lambda a: tuple(np.linalg.qr(a)), np.array([[2.0**1023, 0.0], [2.0, 1.0]]))
+    >>> r[0, 0] == -(2.0**1023), bool(np.isfinite(q).all())
+    (np.True_, True)
+    """
+    powers = powers_of(a) if a.size else None
+    if powers is None or not powers.any():
+        return compute(a)
+    q, r = compute(scaled(a, -powers))
+    return q, scaled(r, powers)
+
+
 def safe_det(compute: Compute, a: Array) -> tuple[Array, ...]:
     """Determinants, as :func:`safe_inv`.
 
@@ -313,12 +342,15 @@ def safe_solve(compute: Compute, a: Array, b: Array) -> tuple[Array, ...]:
         return compute(a, b)
     balanced, rows, columns = found
     if b.ndim > 1 and a.ndim > 2:
-        shape = (*a.shape[:-2], *(1,) * (max(a.ndim, b.ndim) - a.ndim), 1, a.shape[-1])
+        rank = max(a.ndim, b.ndim)
+        shape = (*a.shape[:-2], *(1,) * (rank - a.ndim), 1, a.shape[-1])
         rows, columns = rows.reshape(shape), columns.reshape(shape)
-    of_b = np.where(b == 0, _NOTHING, _exponents(b)) - rows
+        b = b.reshape(*b.shape[:-2], *(1,) * (rank - b.ndim), *b.shape[-2:])
+    of_b = _exponents(b) - rows
     largest = of_b.max(axis=-1, keepdims=True)
     largest = np.where(largest < _NOTHING // 2, 0, largest)
-    side = scaled(b + np.zeros(of_b.shape), -rows - largest)
+    wide = np.asarray(b, np.result_type(b.dtype, np.float64))
+    side = scaled(wide, -rows - largest)
     return (scaled(compute(balanced, side)[0], largest - columns),)
 
 

@@ -2,7 +2,7 @@
 
 Each matrix of a stack is factored in the memory of the results, by LAPACK, and where that costs more or divides
 wrongly, by eliminations of our own. Small matrices of F32 and C32 are computed in double precision and rounded once;
-larger ones in the precision of their elements.
+larger ones in the precision of their elements, and solutions that leave its range once more in double precision.
 
 NumPy's kernel of the same operation stands behind each: whatever is refused is given to it, and it raises.
 """
@@ -129,10 +129,10 @@ def bind_system(
         right: tuple[int, ...] = (order if one else 0, 1 if one else sides.strides[0])
     else:
         right = stack_strides(sides, batch)
-    kernel = LIBRARY.bind_factorization(
+    bind_computed = partial(
+        LIBRARY.bind_factorization,
         name,
         result.dtype.name,
-        _computed(result.dtype, order).name,
         sides=(rows, order if core == 2 else 1),
         right=(order, columns),
         span=span,
@@ -143,7 +143,27 @@ def bind_system(
         check=check,
         fallback=fallback,
     )
+    computed, wide = _computed(result.dtype, order), _WIDE.get(result.dtype, result.dtype)
+    kernel: Kernel = bind_computed(computed.name)
+    if computed is not wide:
+        kernel = _widening(kernel, bind_computed(wide.name), tuple(range(-min(2, result.rank), 0)))
     return _compacting(kernel) if one and not sides.is_compact else kernel
+
+
+def _widening(kernel: Kernel, wide: Kernel, core: tuple[int, ...]) -> Kernel:
+    """Solutions by a kernel, and by one in double precision those that leave the range of floats on the way.
+
+    ``core`` are the axes of one solution.
+    """
+
+    def widened(diagonals: Array, sides: Array) -> Any:
+        found: Any = kernel(diagonals, sides)
+        spoilt = ~np.isfinite(found).all(axis=core)
+        if spoilt.any():
+            found[spoilt] = wide(diagonals, sides)[spoilt]
+        return found
+
+    return widened
 
 
 def _compacting(kernel: Kernel) -> Kernel:

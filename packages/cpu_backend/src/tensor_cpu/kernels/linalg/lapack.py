@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from tensor_core.dtypes import FLOATING
+from tensor_core.dtypes import C64, F64, FLOATING
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.checks import reaches_the_limit
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY
@@ -74,7 +75,9 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         batch = b.shape[2:] if a.rank == 2 else batch
         b_strides = (0, b.strides[0]) if b.rank == 1 else stack_strides(b, batch)
     shared = a.rank == 2 and bool(batch)
-    return LIBRARY.bind_lapack(
+    behind = drivers.bind(name, operands, result, check, driver)
+    is_large = max(a.shape[:2]) > LARGEST_IN_LANES
+    kernel = LIBRARY.bind_lapack(
         name,
         dtype.name,
         rows=a.shape[0],
@@ -85,9 +88,20 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         b_strides=b_strides,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
         check=check,
-        fallback=drivers.bind(name, operands, result, check, driver),
-        in_floats=max(a.shape[:2]) > LARGEST_IN_LANES,
+        fallback=behind,
+        in_floats=is_large,
     )
+    return _scaling(kernel, behind) if name == "qr" and is_large and dtype in (F64, C64) else kernel
+
+
+def _scaling(kernel: Kernel, behind: Kernel) -> Kernel:
+    """Factors by LAPACK; by another kernel, which scales, where R is so large that reflectors may be infinite."""
+
+    def scaling(a: Any) -> Any:
+        q, r = kernel(a)
+        return behind(a) if reaches_the_limit(r) else (q, r)
+
+    return scaling
 
 
 def stack_strides(form: Form, batch: Shape, core: int = 2) -> _Strides:

@@ -31,6 +31,7 @@ from tensor_cpu.kernels.linalg.checks import (
     safe_det,
     safe_eig,
     safe_inv,
+    safe_qr,
     safe_slogdet,
     safe_solve,
 )
@@ -334,8 +335,8 @@ ROUTINES: Final[Mapping[str, Routine]] = {
     "svd": Routine(svd, partial(_explain_iteration, "svd", svd), _svd_elements),
     "svd_full": Routine(svd_full, partial(_explain_iteration, "svd", svd_full), _svd_full_elements),
     "svdvals": Routine(svdvals, partial(_explain_iteration, "svdvals", svdvals), _svd_elements),
-    "qr": Routine(qr, _explain_qr, _matrix_elements),
-    "qr_complete": Routine(qr_complete, _explain_qr, _complete_elements),
+    "qr": Routine(partial(safe_qr, qr), _explain_qr, _matrix_elements),
+    "qr_complete": Routine(partial(safe_qr, qr_complete), _explain_qr, _complete_elements),
     "eigh": Routine(eigh, partial(_explain_iteration, "eigh", eigh), _eigh_elements),
     "eigvalsh": Routine(eigvalsh, partial(_explain_iteration, "eigvalsh", eigvalsh), _eigh_elements),
     "eig": Routine(partial(safe_eig, eig), partial(_explain_iteration, "eig", eig), _matrix_elements),
@@ -347,8 +348,6 @@ ROUTINES: Final[Mapping[str, Routine]] = {
     "slogdet": Routine(partial(safe_slogdet, slogdet), _explain_det, _matrix_elements),
 }
 """The decompositions by kernel name."""
-
-
 _PUBLIC: Final = {"svd_full": "svd", "qr_complete": "qr"}  # what errors call kernels that options ask for
 
 

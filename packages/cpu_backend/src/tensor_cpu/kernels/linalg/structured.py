@@ -1,7 +1,8 @@
 """Systems whose matrices are given by their diagonals.
 
 Banded ones by SciPy's binding of the LAPACK routine ``gbsv``, one matrix of a stack after the other; Toeplitz ones by
-Levinson's recursion, each step for all matrices of a batch at once.
+Levinson's recursion, each step for all matrices of a batch at once. F32 and C32 are computed in double precision and
+rounded once.
 """
 
 from __future__ import annotations
@@ -47,16 +48,18 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
     largest = max(size * (2 * lower + upper + 1), size * (prod(sides.shape[1:]) if one_matrix else columns))
     require_indexable("solve_banded", result.shape, largest)
     dtype = NUMPY_DTYPES[result.dtype]
-    gbsv: Any = get_lapack_funcs("gbsv", dtype=dtype)
+    wide = np.result_type(dtype, np.float64)
+    gbsv: Any = get_lapack_funcs("gbsv", dtype=wide)
     ranks = (min(2, bands.rank), min(2, sides.rank))
 
     def solved(band: Array, right: Array, place: tuple[int, ...]) -> Array:
         """Transposed solutions; ``band`` is [N, l + u + 1], ``right`` [M, N]."""
-        work = np.zeros((size, 2 * lower + upper + 1), dtype)  # what the exchange of rows fills comes first
+        work = np.zeros((size, 2 * lower + upper + 1), wide)  # what the exchange of rows fills comes first
         work[:, lower:] = band
         power = powers_of(work)
         of_right = side_powers(right, power)
-        side = np.array(scaled(right, -of_right) if power.any() else right, dtype, order="C")
+        side = np.array(right, wide, order="C")
+        side = scaled(side, -of_right) if power.any() else side
         work = scaled(work, -power) if power.any() else work
         *_, x, info = gbsv(lower, upper, work.T, side.T, overwrite_ab=1, overwrite_b=1)
         if info > 0:
@@ -76,7 +79,8 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
         if not result.size:
             return np.zeros(result.shape[::-1], dtype)
         if one_matrix:  # whose factors serve all right-hand sides
-            return np.ascontiguousarray(solved(ab, b.reshape(-1, size), ())).reshape(result.shape[::-1])
+            found = np.array(solved(ab, b.reshape(-1, size), ()), dtype, order="C")
+            return found.reshape(result.shape[::-1])
         out = np.empty(result.shape[::-1], dtype)
         matrices = np.broadcast_to(_padded(ab, len(batch)), (*batch[::-1], *ab.shape[-2:]))
         rights = np.broadcast_to(_padded(b, len(batch)), out.shape)
@@ -87,7 +91,7 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
             out[index] = solved(matrices[index], rights[index], own)
         return out
 
-    return kernel
+    return ignoring_fp_errors(kernel)
 
 
 def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, /) -> Kernel:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tensor_core.dtypes import F32, F64, I32, I64
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.scan.native import lines_of
+from tensor_cpu.kernels.sort.numpy import MOST_AXES_IN_ORDER
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
@@ -20,7 +21,7 @@ _MANY: Final = 1 << 23  # elements of a line: beyond, the keys, of 40 bytes for 
 
 
 def bind_sort(operands: tuple[Operand, ...], result: Any, params: SortParams, /) -> Kernel | None:
-    """Lines in order along an axis, least first; None of complex numbers, Bool, gaps and no elements.
+    """Lines in order along an axis, least first; None of complex numbers, Bool, gaps, no elements and many axes.
 
     >>> import numpy as np
     >>> from tensor_runtime.form import form_of
@@ -34,7 +35,7 @@ def bind_sort(operands: tuple[Operand, ...], result: Any, params: SortParams, /)
     axis, descending = params
     if form.dtype not in (F32, F64, I32, I64) or not form.is_compact or (axis is None and form.rank != 1):
         return None
-    if descending or not form.size:
+    if descending or not form.size or form.rank > MOST_AXES_IN_ORDER:
         return None
     place = 0 if axis is None else form.rank - 1 - axis % form.rank
     return LIBRARY.bind_sort(form.dtype.name, place, form.shape[::-1])

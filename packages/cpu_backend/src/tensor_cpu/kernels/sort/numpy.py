@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -44,7 +45,8 @@ def bind_sort(operands: tuple[Form], result: Form, params: SortParams, /) -> Ker
         out = source.copy(order="C")
         if key is not None:
             key(out, out=out)
-        _sort_in_place(out, source if key is None or source.ndim > 1 else key(source), place)
+        few = out if out.ndim <= MOST_AXES_IN_ORDER else out.reshape(_about(out.shape, place))
+        _sort_in_place(few, source if key is None or source.ndim > 1 else key(source), place if few is out else 1)
         if key is not None:
             key(out, out=out)
         return out
@@ -76,7 +78,11 @@ def bind_argsort(operands: tuple[Form], result: Form, params: SortParams, /) -> 
 
     def order(x: Array) -> Array:
         line = truth(x.ravel(order="F") if axis is None else x)
-        found = (line if key is None else key(line)).argsort(axis=place, kind="stable")
+        keys = line if key is None else key(line)
+        if keys.ndim > MOST_AXES_IN_ORDER:
+            found = keys.reshape(_about(keys.shape, place)).argsort(axis=1, kind="stable").reshape(keys.shape)
+        else:
+            found = keys.argsort(axis=place, kind="stable")
         return np.asarray(found, np.int64, order="C")
 
     return ignoring_fp_errors(order)
@@ -90,6 +96,13 @@ def _order(form: Form, axis: int | None, descending: bool) -> tuple[int, Callabl
     return place, np.negative if form.dtype.kind in ("float", "complex") else np.invert
 
 
+def _about(shape: tuple[int, ...], place: int) -> tuple[int, int, int]:
+    """Extents before an axis, along it, and behind it."""
+    return prod(shape[:place]), shape[place], prod(shape[place + 1 :])
+
+
+MOST_AXES_IN_ORDER: Final = 32
+"""Axes with which NumPy sorts; arrays may have more."""
 _LOWEST: Final[dict[str, Any]] = {"f4": np.int32(-(2**31)), "f8": np.int64(-(2**63))}
 """Bits of -0.0, read as an integer."""
 _SHORT: Final = 64  # elements up to which the stable method is the faster one

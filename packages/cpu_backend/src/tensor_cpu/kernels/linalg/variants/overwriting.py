@@ -37,6 +37,8 @@ _LEAST: Final = 65
 _STRIP_ROWS: Final = 64
 _MODERATE: Final = (2.0**-200, 2.0**200)
 """Sizes of elements from which no elimination reaches the limits of the range."""
+_LIMITS: Final = {"inv": _MODERATE, "solve": _MODERATE, "qr": (0.0, 2.0**1000)}
+"""Sizes of elements with which operands are overwritten, where not all will do."""
 _PLACES: Final[Mapping[str, int | None]] = {"eigh": 1, "svd": None}
 """Which result lies where the operand was, if it is not the first one."""
 
@@ -62,7 +64,7 @@ def bind(name: str, operands: tuple[Form, ...], result: Result, check: bool) -> 
 
     def kernel(*arrays: Array) -> Any:
         for which, array in zip("ab", arrays, strict=False):
-            if not _is_moderate(array, name in ("inv", "solve") and which == "a"):
+            if not _is_moderate(array, _LIMITS.get(name) if which == "a" else None):
                 if check:
                     require_finite(name, which, array, min(2, array.ndim))
                 return usual(*arrays)
@@ -132,16 +134,17 @@ def _nothing(*arrays: object) -> None:
     return None
 
 
-def _is_moderate(array: Array, narrowly: bool) -> bool:
-    """Whether all elements are finite, and for eliminations of moderate size; a few rows at a time."""
+def _is_moderate(array: Array, limits: tuple[float, float] | None) -> bool:
+    """Whether all elements are finite, and zero or between limits if there are any; a few rows at a time."""
     rows = array.reshape(-1, array.shape[-1])
     for start in range(0, len(rows), _STRIP_ROWS):
         part = rows[start : start + _STRIP_ROWS]
         if not np.isfinite(part).all():
             return False
-        if narrowly:
+        if limits is not None:
+            least, most = limits
             sizes = np.abs(part)
-            if sizes.max() > _MODERATE[1] or sizes.min(where=sizes > 0, initial=1.0) < _MODERATE[0]:
+            if sizes.max() > most or sizes.min(where=sizes > 0, initial=1.0) < least:
                 return False
     return True
 
@@ -180,7 +183,7 @@ def bind_lu_factor(operands: tuple[Form], result: tuple[Form, Form], check: bool
 
     def kernel(array: Array) -> Any:
         owned = array.flags.writeable and array.flags.c_contiguous
-        if not owned or not _is_moderate(array, True):
+        if not owned or not _is_moderate(array, _MODERATE):
             return usual(array)
         permutation = np.empty((prod(batch), rows), np.int64)
         for matrix, order in zip(array.reshape(-1, columns, rows), permutation, strict=True):
