@@ -294,3 +294,23 @@ def test_the_sources_compile_and_spill_nothing(architecture: str, dtype: DType) 
         code = nvrtc.compiled(make(dtype).source, architecture)
         assert code.spilled == 0
         assert code.registers <= 128
+
+
+@pytest.mark.parametrize(
+    ("diagonal", "dtype", "expected"),
+    [
+        ([1e200, 1e200, 1e-200, 1e-200], "float64", 1.0),
+        ([1e-200, 1e-200, 1e200, 1e200], "float64", 1.0),
+        ([2.0**100] * 20 + [2.0**-100] * 20, "float32", 1.0),
+        ([2.0**1000 * 1j, 2.0**1000, 2.0**-1000, 2.0**-1001], "complex128", 0.5j),
+        ([2.0**-600] * 2, "float64", 0.0),
+        ([2.0**600, -(2.0**600)], "float64", -np.inf),
+    ],
+)
+def test_factors_of_a_determinant_leave_the_range_on_the_way(
+    diagonal: list[complex], dtype: str, expected: complex
+) -> None:
+    matrix = np.asfortranarray(np.diag(diagonal).astype(dtype))
+    for rows, sign in ((matrix, 1), (np.asfortranarray(matrix[[1, 0, *range(2, len(diagonal))]]), -1)):
+        found = tr.to(tl.det(tr.to(tr.asarray(rows), "sim")), "cpu").item()
+        assert found == pytest.approx(sign * expected, rel=1e-15, abs=0.0)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
 
 from tensor_core.dtypes import I32, I64, DType
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
 from tensor_gpu.programs.source import TYPES, header
 
+_FAR: Final = 1 << 16  # beyond every power of two that a number has
 _LOOP = """    const long long stride = (long long)gridDim.x * blockDim.x;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += stride) {
 """
@@ -159,7 +162,7 @@ def permutation_of_pivots() -> Program:
 
 @made_once
 def determinant(dtype: DType, /) -> Program:
-    """The determinant of each matrix from its LU factors and pivots.
+    """The determinant of each matrix from its LU factors and pivots; powers of two are taken off on the way.
 
     Arguments are the results, the factors [n, n, matrices], the pivots [n, matrices], n and the number of matrices.
 
@@ -168,15 +171,21 @@ def determinant(dtype: DType, /) -> Program:
     'determinant'
     """
     number = TYPES[dtype]
-    source = f"""{header()}extern "C" __global__ void determinant({number}* target, const {number}* lu,
+    source = f"""{header("exponents.cuh")}extern "C" __global__ void determinant({number}* target, const {number}* lu,
     const int* pivots, long long n, long long size) {{
 {_LOOP}        {number} product = to<{number}>(1);
+        long long exponent = 0;
         for (long long k = 0; k < n; ++k) {{
-            product = f_multiply(product, lu[(i * n + k) * n + k]);
+            const {number} factor = lu[(i * n + k) * n + k];
+            const int of_factor = exponent_of(factor);
+            product = f_multiply(product, scaled(factor, -of_factor));
             if (pivots[i * n + k] != k + 1)
                 product = f_negative(product);
+            const int of_product = exponent_of(product);
+            product = scaled(product, -of_product);
+            exponent += of_factor + of_product;
         }}
-        target[i] = product;
+        target[i] = scaled(product, (int)(exponent < -{_FAR} ? -{_FAR} : exponent > {_FAR} ? {_FAR} : exponent));
     }}
 }}
 """
@@ -185,8 +194,31 @@ def determinant(dtype: DType, /) -> Program:
         target, address, exchanged, n, count = map(int, arguments)
         diagonals = memory.view(address, dtype, (count, n), (n * n, n + 1))
         pivots = memory.view(exchanged, I32, (count, n), (n, 1))
-        signs = 1 - 2 * ((pivots != np.arange(1, n + 1)).sum(axis=1) % 2)
+        odd = (pivots != np.arange(1, n + 1)).sum(axis=1) % 2 == 1
+        product, exponent = np.ones(count, diagonals.dtype), np.zeros(count, np.int64)
         with np.errstate(all="ignore"):
-            memory.view(target, dtype, (count,), (1,))[...] = diagonals.prod(axis=1) * signs
+            for k in range(n):
+                of_factor = _exponents(diagonals[:, k])
+                product = product * _scaled(diagonals[:, k], -of_factor)
+                of_product = _exponents(product)
+                product = _scaled(product, -of_product)
+                exponent += of_factor + of_product
+            found = _scaled(product, np.clip(exponent, -_FAR, _FAR).astype(np.int32))
+            memory.view(target, dtype, (count,), (1,))[...] = np.where(odd, -found, found)
 
     return Program("determinant", source, meaning)
+
+
+def _exponents(x: Any) -> Any:
+    """The power of two above the larger part of each number; 0 of zeros, and of what is not finite."""
+    largest = np.maximum(np.abs(x.real), np.abs(x.imag))
+    return np.where(np.isfinite(largest), np.frexp(largest)[1], 0).astype(np.int32)
+
+
+def _scaled(x: Any, exponents: Any) -> Any:
+    """Each number times a power of two, part by part."""
+    if x.dtype.kind != "c":
+        return np.ldexp(x, exponents)
+    made = np.empty_like(x)
+    made.real, made.imag = np.ldexp(x.real, exponents), np.ldexp(x.imag, exponents)
+    return made
