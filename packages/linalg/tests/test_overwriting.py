@@ -213,6 +213,22 @@ def test_what_has_no_result_is_told_with_its_place() -> None:
         assert np.array_equal(given.to_numpy(), a, equal_nan=True)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize(("size", "bad"), [(64, 5), (65, 0), (65, 5), (65, 64), (300, 150), (300, 299)])
+def test_the_block_that_is_not_positive_definite_is_named(size: int, bad: int, dtype: str, upper: bool) -> None:
+    factor = np.tril(np.random.default_rng(size).integers(-1, 2, (size, size)), -1) + 4 * np.eye(size)
+    for last in (-1.0, 0.0):  # of a factorisation in whole numbers
+        signs = np.where(np.arange(size) == bad, last, 1.0)
+        a = np.stack([factor @ factor.T, factor * signs @ factor.T], -1).astype(dtype, order="F")
+        with pytest.raises(NotPositiveDefiniteError) as kept:
+            tl.cholesky(tr.asarray(a), upper=upper)
+        with pytest.raises(NotPositiveDefiniteError, match=f"the leading {bad + 1}x{bad + 1} block") as caught:
+            tl.cholesky(tr.asarray(a.copy(order="F")), upper=upper, overwrite=True)
+        assert caught.value.element_index == (bad, bad) and caught.value.batch_index == (1,)
+        assert str(caught.value) == str(kept.value)
+
+
 def test_numbers_near_the_limits_have_the_results_that_they_have_elsewhere() -> None:
     for scale in (1e-300, 1e300):
         a = positive("float64", 70) * scale
