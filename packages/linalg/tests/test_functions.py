@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core import ArgumentError, ShapeError, UnsupportedOperationError
+from tensor_core import ArgumentError, ShapeError, UnsupportedOperationError, promote
 from tensor_linalg.functions import powers
 from tensor_linalg.functions.powers import cheapest_split
 
@@ -221,6 +221,26 @@ def test_several_products_are_numpys_and_take_vectors_at_the_ends() -> None:
         tl.multi_dot(tensors[:1])
     with pytest.raises(ShapeError, match=r"matrices 1 and 2 of shapes \(7, 3\) and \(2, 7\) do not fit"):
         tl.multi_dot([*tensors[:2], tensors[0]])
+
+
+@pytest.mark.parametrize("sides", [(1, 9, 1, 9), (1, 9, 9, 1), (9, 1, 9, 1), (2, 3, 2, 5)])
+@pytest.mark.parametrize(
+    "dtypes",
+    [("bool", "bool", "int64"), ("int32", "int32", "float64"), ("int32", "int32", "int64"), ("bool", "bool", "int32"),
+     ("int32", "int32", "complex64"), ("complex64", "int32", "int32"), ("float32", "float32", "float64"),
+     ("complex64", "float64", "float32"), ("int64", "bool", "bool"), ("int32", "int32", "int32")],
+)  # fmt: skip
+def test_factors_of_several_dtypes_are_promoted_before_they_are_multiplied(
+    sides: tuple[int, ...], dtypes: tuple[str, ...]
+) -> None:
+    chain, exact = [], np.eye(sides[0], dtype=object)
+    for pair, dtype in zip(pairwise(sides), dtypes, strict=True):
+        large = {"bool": 1, "int32": 2**20 - 1 if len(set(dtypes)) > 1 else 7}.get(dtype, 3)
+        chain.append(np.full(pair, large).astype(dtype))
+        exact = exact @ np.full(pair, large, dtype=object)
+    found = tl.multi_dot([tr.asarray(one) for one in chain])
+    assert found.dtype is promote(*[tr.asarray(one).dtype for one in chain])
+    assert [[int(x.real) for x in row] for row in found.to_numpy()] == exact.tolist()
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "int32"])

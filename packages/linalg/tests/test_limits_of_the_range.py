@@ -288,7 +288,36 @@ def test_condition_numbers_are_those_of_a_matrix_of_any_scale(scale: float, orde
     assert found[1] == np.inf
 
 
-@pytest.mark.parametrize("size", [3, 20, 70])
+def product_of_norms(a: Array, order: Any) -> Any:
+    """In numbers of a wider range, by the inverse of a matrix whose columns are scaled to 1."""
+    wide = a.astype(np.longdouble)
+    largest = np.abs(wide).max(0)
+    inverse = np.linalg.inv((wide / largest).astype(float)) / largest[:, None]
+    return np.linalg.norm(wide, order) * np.linalg.norm(inverse, order)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("size", [3, 9, 20, 70])
+@pytest.mark.parametrize("order", [1, float("inf"), "fro", "nuc"])
+def test_condition_numbers_beyond_the_range_are_infinite(dtype: str, size: int, order: Any) -> None:
+    one = np.eye(size) + np.random.default_rng(0).integers(-2, 3, (size, size)) / 32
+    largest = float(np.finfo(dtype).max)
+    a = np.stack([one, one, one], -1)
+    a[0, 0, 0] = largest
+    a[:, 0, 1] *= largest * 0.75
+    expected = [product_of_norms(a[..., k], "fro" if order == "nuc" else order) for k in range(3)]
+    known = [float(x) if x <= largest else np.inf for x in expected]
+    if order == "nuc":  # no smaller than that of Frobenius
+        known = [np.inf, np.inf, np.linalg.cond(one, order)]
+    for batch in (slice(0, 1), slice(0, 2), slice(0, 3)):
+        x = tr.asarray(a[..., batch].astype(dtype, order="F"))
+        np.testing.assert_allclose(tl.cond(x, order).to_numpy(), known[batch], rtol=1e-5)
+        masked = tl.cond(x, order, check="mask")
+        np.testing.assert_allclose(masked.result.to_numpy(), known[batch], rtol=1e-5)
+        assert not masked.status.to_numpy().any()
+
+
+@pytest.mark.parametrize("size", [3, 65])
 def test_eigenvalues_of_a_pair_that_are_beyond_the_range_are_an_error(size: int) -> None:
     a, b = tr.embed_diagonal(tr.arange(1.0, size + 1)), tr.eye(size) * 1e-300
     assert tl.eigh(a * 1e-200, b).eigenvalues[0].item() == pytest.approx(1e100)

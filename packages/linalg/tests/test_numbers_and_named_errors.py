@@ -140,6 +140,25 @@ def test_errors_bear_the_name_of_what_was_called_and_not_of_what_it_calls(name: 
     assert vars(caught.value)["operation"] == name
 
 
+NANS = tr.full((2, 2), float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("sqrtm", lambda: tl.sqrtm(tr.convert(NANS, "C64"), check=False)),
+        ("orth", lambda: tl.orth(NANS, check=False)),
+        ("null_space", lambda: tl.null_space(NANS, check=False)),
+        ("matrix_norm", lambda: tl.matrix_norm(NANS, "nuc", check=False)),
+        ("eigsh", lambda: tl.eigsh(NANS, tr.ones(2), k=1, sigma=0.5)),
+    ],
+)
+def test_errors_of_values_bear_the_name_of_what_was_called(name: str, call: Any) -> None:
+    with pytest.raises(tl.LinalgError, match=f"^{name}: ") as caught:
+        call()
+    assert vars(caught.value)["operation"] == name
+
+
 @pytest.mark.parametrize("wrong", [np.eye(4), [[1.0, 0.0], [0.0, 1.0]], "A"], ids=["array", "lists", "text"])
 @pytest.mark.parametrize("name", ["eigsh", "eigs", "svds"])
 def test_an_operator_that_is_an_array_is_told_to_become_a_tensor(name: str, wrong: Any) -> None:

@@ -11,8 +11,11 @@ import pytest
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core import ArgumentError, OverlappingViewError, ReadOnlyError
+from tensor_core.errors import BackendContractError
 from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.backends.plugins.result_checks import CheckedResults
 from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
+from tensor_runtime.testing.kernel_contracts import checked_results
 
 Array = np.ndarray[Any, np.dtype[Any]]
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -210,11 +213,53 @@ def test_what_has_no_result_is_told_with_its_place() -> None:
         assert np.array_equal(given.to_numpy(), a, equal_nan=True)
 
 
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize(("size", "bad"), [(64, 5), (65, 0), (65, 5), (65, 64), (300, 150), (300, 299)])
+def test_the_block_that_is_not_positive_definite_is_named(size: int, bad: int, dtype: str, upper: bool) -> None:
+    factor = np.tril(np.random.default_rng(size).integers(-1, 2, (size, size)), -1) + 4 * np.eye(size)
+    for last in (-1.0, 0.0):  # of a factorisation in whole numbers
+        signs = np.where(np.arange(size) == bad, last, 1.0)
+        a = np.stack([factor @ factor.T, factor * signs @ factor.T], -1).astype(dtype, order="F")
+        with pytest.raises(NotPositiveDefiniteError) as kept:
+            tl.cholesky(tr.asarray(a), upper=upper)
+        with pytest.raises(NotPositiveDefiniteError, match=f"the leading {bad + 1}x{bad + 1} block") as caught:
+            tl.cholesky(tr.asarray(a.copy(order="F")), upper=upper, overwrite=True)
+        assert caught.value.element_index == (bad, bad) and caught.value.batch_index == (1,)
+        assert str(caught.value) == str(kept.value)
+
+
 def test_numbers_near_the_limits_have_the_results_that_they_have_elsewhere() -> None:
     for scale in (1e-300, 1e300):
         a = positive("float64", 70) * scale
         expected = tl.inv(tr.asarray(a)).to_numpy()
         assert tl.inv(tr.asarray(a.copy(order="F")), overwrite=True).to_numpy().tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("size", [3, 70])
+def test_results_pass_where_all_results_are_looked_at(size: int) -> None:
+    a, b = positive("float64", size), np.asfortranarray(np.ones((size, 9)))
+    x = tr.asarray(a)
+    calls: list[Callable[[], Any]] = [
+        *(lambda f=f: f(tr.asarray(a.copy(order="F")), overwrite=True) for f in FUNCTIONS.values()),
+        lambda: tl.solve(tr.asarray(a.copy(order="F")), tr.asarray(b.copy(order="F")), overwrite=True),
+        lambda: tl.triangular_solve(x, tr.asarray(b.copy(order="F")), lower=True, overwrite=True),
+        lambda: tl.cho_solve(tl.cholesky(x), tr.asarray(b)),
+        lambda: tl.lu_solve(tl.lu_factor(x), tr.asarray(b)),
+        lambda: tl.solve(x, tr.asarray(b), condition=True),
+    ]
+    for call in calls:
+        expected = [one.to_numpy().tobytes() for one in parts(call())]
+        with checked_results():
+            assert [one.to_numpy().tobytes() for one in parts(call())] == expected
+
+
+def test_a_kernel_that_is_given_operands_up_and_gives_nothing_is_told() -> None:
+    form = tr.eye(2)._form
+    for found, said in ((None, "a NoneType"), (np.eye(3), r"an array of shape \(3, 3\)")):
+        kernel = CheckedResults(tr.backend("cpu"), "inv_overwriting", form, lambda a, found=found: found)
+        with pytest.raises(BackendContractError, match=f"^inv_overwriting: the cpu backend gave {said}"):
+            kernel(np.eye(2))
 
 
 def test_overwriting_is_a_flag_and_goes_with_outputs() -> None:

@@ -176,6 +176,30 @@ def test_tolerances_in_a_tensor_are_looked_at(function: Callable[..., Any], rtol
         function(_A, rtol=tr.tensor(rtol))
 
 
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize(
+    ("rtol", "counted"), [(1e300, 0), (1e38, 0), (1.0, 0), (2**62, 0), (0.25, 2), (1e-300, 4), (0, 4)]
+)
+def test_tolerances_in_a_tensor_are_those_that_numbers_are(batch: tuple[int, ...], rtol: float, counted: int) -> None:
+    one = np.diag([1.0, 2.0**-1, 2.0**-2, 2.0**-3])
+    for dtype in ("float32", "float64"):
+        a = tr.asarray(np.broadcast_to(one.astype(dtype).reshape(4, 4, *[1] * len(batch)), (4, 4, *batch)))
+        b, tolerance = tr.ones((4, 1, *batch), dtype=a.dtype), tr.full(batch, rtol)
+        kept = np.diag([1.0 / x if k < counted else 0.0 for k, x in enumerate(np.diag(one))])
+        for value in (rtol, tolerance):
+            assert (tl.matrix_rank(a, rtol=value).to_numpy() == counted).all()
+            fit = tl.lstsq(a, b, rtol=value)
+            assert (fit.rank.to_numpy() == counted).all()
+            for k in np.ndindex(batch):
+                np.testing.assert_allclose(tl.pinv(a, rtol=value).to_numpy()[:, :, *k], kept, atol=1e-5)
+                np.testing.assert_allclose(fit.solution.to_numpy()[:, 0, *k], np.diag(kept), atol=1e-5)
+            if not batch:
+                assert tl.orth(a, rtol=value).shape == (4, counted)  # type: ignore[arg-type]
+                assert tl.null_space(a, rtol=value).shape == (4, 4 - counted)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="negative or not finite"):
+            tl.matrix_rank(a, rtol=tr.full(batch, -1e-300))
+
+
 @pytest.mark.parametrize("function", [tl.orth, tl.null_space])
 def test_a_tolerance_is_looked_at_where_there_is_no_element(function: Callable[..., Any]) -> None:
     with pytest.raises(ArgumentError, match="rtol is 'x'"):

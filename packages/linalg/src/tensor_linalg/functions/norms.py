@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf, nan
 from typing import Any, Final, Literal, TypeVar, overload
 
@@ -145,7 +146,7 @@ def matrix_norm(
     if order == "fro":
         found: Tensor = statistics.norm(a, 2, (0, 1), out=out)
         return found
-    return placed(operation, _norms(a, order), out, a)
+    return placed(operation, _norms(operation, a, order), out, a)
 
 
 def _apart(a: Tensor, order: Order) -> Tensor:
@@ -157,12 +158,13 @@ def _apart(a: Tensor, order: Order) -> Tensor:
     return where(finite, matrix_norm(where(finite, a, 1.0), order), found) if holds(any(logical_not(finite))) else found
 
 
-def _norms(a: Tensor, order: Order) -> Tensor:
+def _norms(operation: str, a: Tensor, order: Order) -> Tensor:
     """Norms of matrices that have elements, unchecked."""
     if order == "fro":
         return statistics.norm(a, 2, (0, 1))
     if order in _OF_SINGULAR_VALUES:
-        values = svdvals(a, check=False)
+        with failing_as(operation):
+            values = svdvals(a, check=False)
         return sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1]
     axis = 0 if order in (1, -1) else 1
     sums = sum(abs(a), axis) if a.dtype.kind == "complex" else statistics.norm(a, 1, axis)  # a tenth of the time
@@ -310,13 +312,14 @@ def cond(
 
 def _product_of_norms(a: Tensor, inverse: Tensor, order: Order) -> Tensor:
     """The norms of matrices times those of their inverses; of matrices at the ends of the range, as of nearer ones."""
+    norms = partial(_norms, "cond")
     usable = isfinite(sum(inverse, (0, 1)))
     if order == "nuc" and holds(any(logical_not(usable))):  # infinite matrices have no singular values
         usable = logical_and(all(isfinite(a), (0, 1)), all(isfinite(inverse), (0, 1)))
-        found = multiply(_norms(where(usable, a, 0.0), order), _norms(where(usable, inverse, 0.0), order))
+        found = multiply(norms(where(usable, a, 0.0), order), norms(where(usable, inverse, 0.0), order))
         found = where(usable, found, where(any(isnan(a), (0, 1)), nan, inf))
     else:
-        found = multiply(_norms(a, order), _norms(inverse, order))
+        found = multiply(norms(a, order), norms(inverse, order))
     beyond = greater(found, _LARGEST[a.dtype.component])
     if not holds(any(beyond)):
         return found
@@ -325,7 +328,11 @@ def _product_of_norms(a: Tensor, inverse: Tensor, order: Order) -> Tensor:
     near = multiply(multiply(a, half), half)  # the power of both may be beyond the range
     inverse, status = inv(near, check="mask")
     fine = equal(status, 0)
-    again = multiply(_norms(where(fine, near, 0.0), order), _norms(where(fine, inverse, 0.0), order))
+    if order == "nuc":  # where the inverse is beyond the range, so is the product
+        fine = logical_and(fine, all(isfinite(inverse), (0, 1)))
+    else:
+        inverse = where(isfinite(inverse), inverse, inf)
+    again = multiply(norms(where(fine, near, 0.0), order), norms(where(fine, inverse, 0.0), order))
     return where(logical_and(fine, beyond), again, found)
 
 

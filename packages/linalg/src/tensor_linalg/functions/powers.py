@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.promotion import promote
 from tensor_linalg.composed import failing_as
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
 from tensor_linalg.operands import floating, with_batch
@@ -18,6 +19,7 @@ from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.call import execute_binary
+from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import eye
@@ -106,7 +108,8 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
 
     Returns:
         Shape [M, N, B...], without the axes that vectors lack; of the promoted dtype, owned, compact. The order is that
-        of the extents alone, so equal shapes give equal results.
+        of the extents alone, so equal shapes give equal results. Factors of several dtypes are promoted before any are
+        multiplied, so none wraps that the result can hold.
 
     Raises:
         ArgumentError: fewer than two matrices, or no tuple or list of them.
@@ -133,12 +136,21 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
         given[0] = expand_dims(given[0], 0)
     if column:
         given[-1] = expand_dims(given[-1], 1)
+    if any(one.dtype is not given[0].dtype for one in given):
+        given = _promoted(given)
     for left, right in steps:
         given.append(execute_binary(MATMUL, given[left], given[right]))
     found = given[-1]
     if row or column:
         found = squeeze(found, [axis for axis, gone in ((0, row), (1, column)) if gone])
     return found if out is None else placed(name, found, out, *matrices)
+
+
+def _promoted(matrices: list[Tensor]) -> list[Tensor]:
+    """The factors in the promoted dtype, so that no product of two is of a smaller one; real ones stay real."""
+    dtype = promote(*[one.dtype for one in matrices])
+    real = dtype.component if dtype.kind == "complex" else dtype
+    return [convert(one, dtype if one.dtype.kind == "complex" else real) for one in matrices]
 
 
 class _Chain(NamedTuple):

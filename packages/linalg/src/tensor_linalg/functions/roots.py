@@ -233,7 +233,8 @@ def funm(
     floating("funm", a)
     if check:
         require_finite("funm", "a", a)
-    values, vectors = eigh(a, check=False)
+    with failing_as("funm"):
+        values, vectors = eigh(a, check=False)
     found = function(values)
     if not isinstance(found, Tensor):
         raise ArgumentError(
@@ -255,7 +256,8 @@ def _with_values(vectors: Tensor, values: Tensor) -> Tensor:
 
 def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor], unit: float | None) -> Tensor:
     """The function of positive definite matrices; given a rounding unit, of semidefinite ones that are rounded so."""
-    values, vectors = eigh(a, check=False)
+    with failing_as(operation):
+        values, vectors = eigh(a, check=False)
     if a.shape[0]:
         smallest = values[0]
         if unit is not None:
@@ -304,7 +306,8 @@ def _composed_root(operation: str, a: Tensor) -> Tensor:
     if not holds(any(lost)):
         return x
     rest = where(lost, a, identities(a))
-    others, singular = _schur_root(rest)
+    with failing_as(operation):
+        others, singular = _schur_root(rest)
     others = complex_parts.real(others) if real else others
     without = misses(others, rest, _HALF_OF_THE_DIGITS)
     if operation == "logm":
@@ -384,17 +387,14 @@ def _schur_root(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _below(column: Tensor, size: int) -> Tensor:
-    missing = size - column.shape[0]
-    if not missing:
-        return column
-    return concatenate([column, zeros((missing, *column.shape[1:]), dtype=column.dtype, placement=column.placement)], 0)
+    shape = size - column.shape[0], *column.shape[1:]
+    return concatenate([column, zeros(shape, dtype=column.dtype, placement=column.placement)], 0)
 
 
 def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
     batch = first(bad)
     which = f" at batch index {batch}" if batch else ""
-    text = f"the iteration for the square root of the matrix{which} has no limit"
+    text = f"{operation}: the iteration for the square root of the matrix{which} has no limit; {remedy}"
     if remedy is _REMEDY_COMPLEX:
-        text = f"the matrix{which} has no square root that can be found"
-    text = f"{operation}: {text}; {remedy}"
+        text = f"{operation}: the matrix{which} has no square root that can be found; {remedy}"
     return NotConvergedError(text, operation=operation, batch_index=batch, element_index=None)

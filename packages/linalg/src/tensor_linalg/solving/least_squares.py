@@ -351,11 +351,10 @@ def _relative_tolerance(
             raise DTypeError(
                 f"{operation}: rtol is {rtol.dtype.name}; accepted: F32, F64, I32, I64", operation=operation
             )
-        given = cast(rtol, dtype.component)
-        if holds(any(logical_not(logical_and(greater_equal(given, 0.0), isfinite(given))))):
+        if holds(any(logical_not(logical_and(greater_equal(rtol, 0), isfinite(rtol))))):
             raise ArgumentError(
                 f"{operation}: rtol holds a number that is negative or not finite; accepted: numbers from 0 on",
                 operation=operation,
             )
-        return given
+        return cast(rtol, dtype.component)
     return number(operation, "rtol", rtol, "None, a number from 0 on, or a tensor")

@@ -39,7 +39,8 @@ class LinalgSpec(OpSpec):
     ) -> None:
         refuses = None if takes_all else _not_finite if total else _no_result
         options = {"accepts": FLOATING, "takes_params": True, **options}
-        super().__init__(name, facts=KernelFacts(effect="writes" if writes else "pure", refuses=refuses), **options)
+        facts = KernelFacts(effect="writes" if writes else "pure", refuses=refuses, given_up=writes)
+        super().__init__(name, facts=facts, **options)
 
     def common_dtype(self, operands: Sequence[Operand], /) -> DType:
         """Promotion of the operands, each of which must be F32, F64, C32 or C64.

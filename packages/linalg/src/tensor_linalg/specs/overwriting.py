@@ -44,6 +44,6 @@ TRIANGULAR_SOLVE_OVERWRITING: Final = StrictSpec(
     accepts=FLOATING,
     result_shape=_solution,
     takes_params=True,
-    facts=KernelFacts(effect="writes"),
+    facts=KernelFacts(effect="writes", given_up=True),
 )
 """Operands of one dtype, [N, N, B...] and [N, M, B...] of one batch shape; params as for the primitive."""

@@ -35,6 +35,8 @@ class KernelFacts(NamedTuple):
         refuses: which values a call of these forms may refuse, in words; None where it takes all. A kernel without
             such a rule takes every value.
         option: what the params ask for beyond the result's form, in words; without a rule, whatever they are.
+        given_up: of a kernel that writes: operands are given up to it, and it returns its result, which may be their
+            memory. Others that write return nothing.
 
     >>> KernelFacts(elementwise=True).effect, KernelFacts(elementwise=True).checks_values
     ('pure', False)
@@ -45,6 +47,7 @@ class KernelFacts(NamedTuple):
     view: bool = False
     refuses: Reason | None = None
     option: Reason | None = None
+    given_up: bool = False
 
     @property
     def checks_values(self) -> bool:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS
-from tensor_runtime.errors import NonFiniteError
+from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError
 
 Array = NDArray[Any]
 Index = tuple[int, ...]
@@ -139,6 +139,21 @@ def _fails(run: Callable[[Array], object], transposed: Array) -> bool:
     except LinAlgError:
         return True
     return False
+
+
+def not_positive_definite(order: int, batch: tuple[int, ...], /) -> NotPositiveDefiniteError:
+    """The error of ``cholesky`` that names the smallest leading block, of the matrix at a batch index.
+
+    >>> print(not_positive_definite(2, ()))  # doctest: +ELLIPSIS
+    cholesky: the leading 2x2 block is not positive definite; accepted: Hermitian ...
+    """
+    return NotPositiveDefiniteError(
+        f"cholesky: the leading {order}x{order} block{place(batch)} is not positive definite; "
+        "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
+        operation="cholesky",
+        batch_index=batch,
+        element_index=(order - 1, order - 1),
+    )
 
 
 def require_indexable(operation: str, shape: tuple[int, ...], elements: int) -> None:

@@ -25,6 +25,7 @@ from tensor_cpu.kernels.linalg.checks import (
     Array,
     first_bad_minor,
     first_failure,
+    not_positive_definite,
     place,
     require_finite,
     require_indexable,
@@ -38,7 +39,7 @@ from tensor_cpu.kernels.linalg.checks import (
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.errors import LinalgError, NotConvergedError, NotPositiveDefiniteError, SingularMatrixError
+from tensor_runtime.errors import LinalgError, NotConvergedError, SingularMatrixError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -251,14 +252,7 @@ def _upper_factor(a: Array) -> Array:
 
 def _explain_cholesky(a: Array) -> LinalgError:
     batch, matrix = first_failure(_upper_factor, a)
-    order = first_bad_minor(_upper_factor, matrix)
-    return NotPositiveDefiniteError(
-        f"cholesky: the leading {order}x{order} block{place(batch)} is not positive definite; "
-        "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
-        operation="cholesky",
-        batch_index=batch,
-        element_index=(order - 1, order - 1),
-    )
+    return not_positive_definite(first_bad_minor(_upper_factor, matrix), batch)
 
 
 def _explain_solve(a: Array, *_: Array) -> LinalgError:

@@ -75,10 +75,10 @@ class CheckedResults:
         return repr(self._kernel)
 
     def _problem(self, found: Any) -> str | None:
-        effect = facts_of(self._operation).effect
-        if effect == "writes":
+        facts = facts_of(self._operation)
+        if facts.effect == "writes" and not facts.given_up:
             return None if found is None else f"a {type(found).__name__} where it writes into an operand"
-        if effect == "answers":
+        if facts.effect == "answers":
             return None if isinstance(found, Counted) else f"a {type(found).__name__} where it counts"
         if isinstance(self._result, Form):
             return self._of_array(found, self._result)

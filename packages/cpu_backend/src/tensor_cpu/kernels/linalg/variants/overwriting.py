@@ -19,7 +19,7 @@ from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import factors, triangular
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import place, require_finite
+from tensor_cpu.kernels.linalg.checks import not_positive_definite, require_finite
 from tensor_cpu.kernels.linalg.triangular_simd import FEW_SIDES
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
@@ -28,7 +28,7 @@ from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.contracts.linalg import TriangularSolveParams
-from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError
+from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Result
 
@@ -76,7 +76,7 @@ def bind(name: str, operands: tuple[Form, ...], result: Result, check: bool) -> 
             parts = in_place(*[stack[number] for stack in stacks])
             if parts is None:
                 index = np.unravel_index(number, batch[::-1]) if batch else ()
-                raise _refused(name, tuple(int(i) for i in reversed(index)))
+                raise _refused(name, tuple(int(i) for i in reversed(index)), stacks[0][number])
             found.append(parts if isinstance(parts, tuple) else (parts,))
         whole = []
         for position, form in enumerate(results):
@@ -149,18 +149,14 @@ def _is_moderate(array: Array, limits: tuple[float, float] | None) -> bool:
     return True
 
 
-def _refused(name: str, batch: tuple[int, ...]) -> LinalgError:
+def _refused(name: str, batch: tuple[int, ...], left: Array) -> LinalgError:
+    """Of the matrix at a batch index, from what LAPACK left of it."""
     if name in ("eigh", "svd"):
         return linalg.not_converged(name, batch)
     if name in ("inv", "solve"):
         return linalg.exactly_singular(name, batch)
-    return NotPositiveDefiniteError(
-        f"{name}: the matrix{place(batch).removeprefix(' of the matrix')} is not positive definite; "
-        "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
-        operation=name,
-        batch_index=batch,
-        element_index=None,
-    )
+    pivots = np.diagonal(left).real  # roots up to the one that has none, which is left as it was met
+    return not_positive_definite(int(np.argmin(pivots > 0)) + 1, batch)
 
 
 def bind_lu_factor(operands: tuple[Form], result: tuple[Form, Form], check: bool) -> Kernel:
