@@ -168,3 +168,18 @@ def test_an_operator_that_is_an_array_is_told_to_become_a_tensor(name: str, wron
             call(getattr(tl, name))
     with pytest.raises(ArgumentError, match="eigsh: the operator is a"):
         tl.eigsh(wrong, B, sigma=0.5)
+
+
+@pytest.mark.parametrize("name", ["eig", "eigvals", "schur"])
+@pytest.mark.parametrize("size", [3, 70])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_ends_no_process_and_keeps_no_iteration_going(
+    name: str, size: int, dtype: str, value: float
+) -> None:
+    one = np.eye(size, dtype=dtype)
+    one[0, 1] = value
+    for matrix in (one, np.full((size, size), value, dtype)):
+        for given in (matrix, np.stack([np.eye(size, dtype=dtype), matrix], -1)):
+            with pytest.raises(tl.NotConvergedError, match=f"^{name}: "):
+                getattr(tl, name)(tr.asarray(np.asfortranarray(given)), check=False)

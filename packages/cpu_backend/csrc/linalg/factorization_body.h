@@ -185,7 +185,7 @@ static bool NAME(schur)(const FactorizationPlan *plan, const FactorizationScratc
     const BlasInt *n = &plan->rows;
     NUMBER *triangle = scratch->out[0], *values = scratch->extra;
     BlasInt info = 0, selected = 0;
-    if (!NAME(load_a)(plan, scratch, triangle)) return false;
+    if (!NAME(load_a)(plan, scratch, triangle) || !NAME(are_finite)(triangle, *n * *n)) return false; /* or it hangs */
 #if WIDTH == 1
     blas_table()->lapack.real_gees[KIND]("V", "N", NULL, n, triangle, n, &selected, values, values + *n,
                                          scratch->out[1], n, scratch->work, &plan->work_size, scratch->integers, &info);
@@ -221,7 +221,8 @@ static bool NAME(eig)(const FactorizationPlan *plan, const FactorizationScratch 
     const char *right = vectors ? "V" : "N";
     BlasInt info = 0;
     NUMBER none[1];
-    if (!NAME(load_a)(plan, scratch, scratch->a)) return false;
+    /* Of infinities xGEEV writes beyond its workspace. */
+    if (!NAME(load_a)(plan, scratch, scratch->a) || !NAME(are_finite)(scratch->a, *n * *n)) return false;
     const int power = NAME(enlarge)(scratch->a, *n * *n);
 #if WIDTH == 1
     REAL *real = scratch->extra, *imaginary = real + *n, *packed = imaginary + *n;

@@ -146,6 +146,8 @@ def schur(a: Array, triangle: Array, vectors: Array) -> int:
     (0, [[1.0, 2.0], [0.0, 3.0]])
     """
     size = len(a)
+    if not np.isfinite(a).all():
+        return 1  # LAPACK's iteration may not end
     order = np.empty(size, a.dtype)
     values = (order,) if a.dtype.kind == "c" else (order, np.empty(size))
     reals = (np.empty(size),) if a.dtype.kind == "c" else ()
