@@ -99,13 +99,12 @@ def map_slices(
     state = None if checkpoint is None else Checkpoint(plan, operands, checkpoint, seconds)
     if state is not None:
         state.restore(making)
-    if making.taken < executable.count:
-        work = Work(plan, forms, _slots_of(executable, executable.prepare(arrays)))
-        with nullcontext() if state is None else state.saved_when_stopped(making):
+    with nullcontext() if state is None else state.saved_when_stopped(making):
+        if making.taken < executable.count:
+            work = Work(plan, forms, _slots_of(executable, executable.prepare(arrays)))
             _Mapping(executor, work, executable, making, state, on_slice).run()
-    result = wrap(making.form, making.finish())
-    if state is not None:
-        state.remove()
+        with nullcontext() if state is None else state.completing():
+            result = wrap(making.form, making.finish())
     return result
 
 

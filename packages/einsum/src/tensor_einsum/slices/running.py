@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -79,8 +78,10 @@ def run_sliced(
 
     state = Checkpoint(plan, operands, checkpoint, seconds)
     state.restore(making)
-    result = finish(wrap(making.form, contract(executable, arrays, making, on_step, state)))
-    state.remove()
+    with state.saved_when_stopped(making):
+        array = contract(executable, arrays, making, on_step, state)
+        with state.completing():
+            result = finish(wrap(making.form, array))
     return result
 
 
@@ -126,10 +127,9 @@ def contract(
         return None
     prepared = executable.prepare(arrays, done) if making.taken < count else []
     put = making.put if state is None else partial(state.put, making)
-    with nullcontext() if state is None else state.saved_when_stopped(making):
-        for number in range(making.taken, count):
-            part = executable.run(number, prepared, done)
-            put(number, executable.form_of_part(number), part, fresh=True)
+    for number in range(making.taken, count):
+        part = executable.run(number, prepared, done)
+        put(number, executable.form_of_part(number), part, fresh=True)
     return making.finish()
 
 
