@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import Mock
 
 import distributed
@@ -144,6 +144,46 @@ def test_what_a_task_gives_is_looked_at(part: Any, error: type[Exception], messa
 
     with pytest.raises(error, match=message):
         plan("ij->j", (3, 4)).with_slices("i").map_slices(Other(), tr.ones((3, 4)))
+
+
+def read_only(part: tr.Tensor) -> tr.Tensor:
+    array = np.asfortranarray(part.to_numpy()).copy(order="F")
+    array.flags.writeable = False
+    return tr.asarray(array)
+
+
+@pytest.mark.parametrize("labels", ["j", "ij", "k"])
+@pytest.mark.parametrize(
+    "lying",
+    [
+        lambda part: tr.tensor(part.to_numpy().T).T,
+        lambda part: tr.tensor(np.repeat(part.to_numpy(), 2, axis=0))[::2],
+        lambda part: tr.tensor(part.to_numpy()[::-1])[::-1],
+        read_only,
+    ],
+)
+def test_parts_lie_in_any_way_and_are_left_as_they_are(labels: str, lying: Callable[[tr.Tensor], tr.Tensor]) -> None:
+    a, b = np.arange(12.0).reshape(3, 4), np.arange(8.0).reshape(4, 2)
+    found = plan("ij,jk->ik", a.shape, b.shape).with_slices(labels)
+
+    class Remembering:
+        """Gives the parts that it knows already."""
+
+        known: ClassVar[dict[tuple[int, int], list[tr.Tensor]]] = {}
+
+        def submit(self, function: Any, work: Any, first: int, last: int) -> Any:
+            if (first, last) not in self.known:
+                parts = function(work, first, last)
+                self.known[first, last] = [lying(part) if part.rank else part for part in parts]
+            future: Future[Any] = Future()
+            future.set_result(self.known[first, last])
+            return future
+
+    Remembering.known.clear()
+    results = [found.map_slices(Remembering(), tr.tensor(a), tr.tensor(b)) for _ in range(2)]
+    for result in results:
+        assert result.to_numpy().tolist() == (a @ b).tolist()
+        assert (result * 2.0).to_numpy().tolist() == (2 * (a @ b)).tolist()
 
 
 def test_options_of_slices_are_checked_before_the_first() -> None:

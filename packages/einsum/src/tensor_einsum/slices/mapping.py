@@ -151,7 +151,7 @@ class _Mapping:
                 for number, part in enumerate(self._outcome(first, last, future), first):
                     form, array = unwrap("map_slices", part)
                     check_part("map_slices", self.making, number, form)
-                    self.put(number, form, array, fresh=True)
+                    self.put(number, form, array, fresh=False)  # an executor may keep it, or lend it to others
                     if self.on_slice is not None:
                         self.on_slice(self.making.taken, self.count)
         finally:
