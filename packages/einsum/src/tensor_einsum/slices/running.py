@@ -130,6 +130,7 @@ def contract(
     for number in range(making.taken, count):
         part = executable.run(number, prepared, done)
         put(number, executable.form_of_part(number), part, fresh=True)
+        del part  # so that it is not alive beside the next one
     return making.finish()
 
 
@@ -245,13 +246,15 @@ def gather(plan: Plan, parts: Iterable[Tensor]) -> Tensor:
         )
     making: Gathering | None = None
     count, number = plan.slices.count, 0
-    for number, part in enumerate(parts, 1):
+    for part in parts:  # enumerate() would keep the former part
+        number += 1
         form, array = unwrap("gather", part)
         if number > count:
             break
         making = making or Gathering(plan, form.placement)
         check_part("gather", making, number - 1, form)
         making.put(number - 1, form, array, fresh=False)
+        del part, array  # so that it is not alive beside the next one
     if making is None or number != count:
         more = "more than " if number > count else ""
         raise ExtentError(
