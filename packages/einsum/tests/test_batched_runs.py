@@ -15,6 +15,7 @@ import tensor_runtime as tr
 from network_cases import Case, networks, same, small_integers
 from tensor_core import C64, F32, F64, Bool
 from tensor_core.errors import ArgumentError, DTypeError
+from tensor_cpu.system.memory import pool
 from tensor_einsum import ExtentError, MemoryLimitError, Plan, Progress, plan
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_runtime.algebras import MAX_PLUS
@@ -259,3 +260,19 @@ def test_an_empty_batch_takes_what_is_shared_and_nothing_for_its_values(labels: 
 
     result = found.map(operands, memory_limit=e.value.smallest, progress=lambda told: None)
     assert result.shape == (2, 0)
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_a_part_is_let_go_before_the_next_one(count: int) -> None:
+    operands = [tr.ones((1000, 2, count)), tr.ones((2, 1000)), tr.ones((1000, 1000))]
+    found = plan("ij,jk,kl->il", (1000, 2), *operands[1:], optimize=[(0, 1), (0, 1)])
+    with pytest.raises(MemoryLimitError) as refused:
+        found.map(operands, memory_limit=0)
+    limit = refused.value.__dict__["smallest"]
+    found.map(operands, memory_limit=limit)
+    pool.clear()
+    before = pool.stats().used_bytes
+    found.map(operands, memory_limit=limit)
+
+    assert limit == 8 * 1000**2 * (count + 2)
+    assert pool.stats().peak_bytes - before <= 1.01 * limit  # the allocator's classes of sizes are coarser

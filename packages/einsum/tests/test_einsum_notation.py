@@ -184,6 +184,9 @@ def test_a_long_notation_is_cut_around_the_caret() -> None:
 
 def test_the_caret_counts_the_columns_of_wide_characters() -> None:
     assert pointed("m", "字%", [1]).splitlines()[-1] == "    ^"
+    for text in ("i\u0301%", "a\u0302\u0323%", "b\u20dd%"):  # marks are drawn onto the letter before them
+        assert pointed("m", text, [len(text) - 1]).splitlines()[1:] == [f"  {text}", "   ^"]
+    assert pointed("m", "字\u0301a%", [1, 3]).splitlines()[-1] == "  ^  ^"
 
 
 def test_nesting_has_no_depth_limit() -> None:

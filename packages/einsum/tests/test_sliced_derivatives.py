@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import tracemalloc
+from collections.abc import Callable
+from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from tensor_core import F64
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_cpu.system.memory import pool
 from tensor_einsum import ExtentError, MemoryLimitError, Plan, Progress, plan
+from tensor_einsum.derivatives.sliced import kinds_of
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring
 
 
@@ -127,6 +131,75 @@ def test_a_sweep_is_planned_without_a_list_of_its_slices() -> None:
     found = plan("i,j,k->", (1000,), (1000,), (1000,)).with_slices("ijk")
 
     assert found.environments_plan(0).slices == 10**9
+    assert plan("i->", (2**62,)).with_slices("i").environments_plan().slices == 2**62
+
+
+def test_the_starts_of_slices_are_not_listed() -> None:
+    found = plan("ij,j->", (2**21, 2), (2,)).with_slices("i")
+    tracemalloc.start()
+    sweep = found.environments_plan(which=1)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert sweep.peak_bytes == 32
+    assert taken < 1_000_000
+
+
+def test_slices_follow_one_another_with_the_last_cut_running_fastest() -> None:
+    found = plan("ij,jk,k->", (5, 6), (6, 7), (7,)).with_slices({"i": 2, "j": 3, "k": 4})
+    cuts = [kind.starts for kind in kinds_of(found)]
+
+    assert len(cuts) == 4
+    for kind in kinds_of(found):
+        starts = [tuple(part.start for part in parts.values()) for parts in kind.parts()]
+        assert starts == list(product(*kind.starts))
+        lengths = {tuple(part.stop - part.start for part in parts.values()) for parts in kind.parts()}
+        assert lengths == {kind.lengths}
+
+
+@given(networks(), st.data())
+def test_the_smallest_limit_of_a_refusal_is_one_that_all_slices_keep(case: Case, data: st.DataObject) -> None:
+    found = cut(data, case.plan)
+    calls: list[Callable[[int], Any]] = [
+        lambda limit: found.environments_plan(memory_limit=limit).peak_bytes,
+        lambda limit: found.environments(*case.tensors, memory_limit=limit),
+        lambda limit: found.marginals_plan(memory_limit=limit).peak_bytes,
+        lambda limit: found.marginals(*case.tensors, memory_limit=limit),
+    ]
+    for call in calls:
+        try:
+            call(0)
+        except MemoryLimitError as error:
+            smallest: Any = error.smallest
+            given_back = call(smallest)
+            assert not isinstance(given_back, int) or given_back <= smallest
+
+
+def test_the_peak_is_that_of_the_slices_that_take_most() -> None:
+    found = plan("h,cb,fab,ea->", (1,), (5, 5), (1, 2, 5), (4, 2)).with_slices({"c": 3})
+    shorter = found.with_slices(()).reuse((1,), (2, 5), (1, 2, 5), (4, 2))
+    peaks = [
+        (sliced.peak_bytes - results, whole.peak_bytes)
+        for sliced, whole, results in (
+            (found.environments_plan(), shorter.environments_plan(), 8 * (1 + 25 + 10 + 8)),
+            (found.marginals_plan(), shorter.marginals_plan(), 8 * (1 + 5 + 5 + 1 + 2 + 4)),
+        )
+    ]
+
+    assert all(peak >= other for peak, other in peaks)
+    assert any(peak == other for peak, other in peaks)  # full slices, which share intermediates, take less
+
+
+def test_shorter_slices_may_need_more_than_full_ones() -> None:
+    a, b = tr.ones((1, 2, 2)), tr.ones((3, 2))
+    found = plan("edc,fc->ed", a, b).with_slices({"c": 1, "f": 2})
+    with pytest.raises(MemoryLimitError) as refused:
+        found.marginals(a, b, memory_limit=0)
+    marginals = found.marginals(a, b, memory_limit=refused.value.__dict__["smallest"])
+
+    assert {label: x.to_numpy().tolist() for label, x in marginals.items()} == {
+        "e": [12.0], "d": [6.0, 6.0], "c": [6.0, 6.0], "f": [4.0, 4.0, 4.0]
+    }  # fmt: skip
 
 
 RING = ",".join("abcdefgh"[k] + "abcdefgh"[(k + 1) % 8] for k in range(8)) + "->"

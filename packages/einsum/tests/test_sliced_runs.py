@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import Mock
 
 import distributed
@@ -144,6 +144,160 @@ def test_what_a_task_gives_is_looked_at(part: Any, error: type[Exception], messa
 
     with pytest.raises(error, match=message):
         plan("ij->j", (3, 4)).with_slices("i").map_slices(Other(), tr.ones((3, 4)))
+
+
+class Here:
+    """Computes at once, in this process."""
+
+    def submit(self, function: Any, *arguments: Any, **options: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+class NoWorkers(Here):
+    _max_workers = 0
+
+
+class FewerThanNone(Here):
+    _max_workers = -3
+
+
+class OneCore(Here):
+    def ncores(self) -> dict[str, int]:
+        return {}
+
+
+@pytest.mark.parametrize("kind", [NoWorkers, FewerThanNone, OneCore])
+def test_there_is_one_worker_at_least(kind: type[Here]) -> None:
+    a, b = np.arange(12.0).reshape(3, 4), np.arange(8.0).reshape(4, 2)
+    found = plan("ij,jk->ik", a.shape, b.shape).with_slices("j")
+    assert found.map_slices(kind(), tr.tensor(a), tr.tensor(b)).to_numpy().tolist() == (a @ b).tolist()
+
+
+class Lost(Here):
+    def scatter(self, work: Any, **options: Any) -> Any:
+        raise OSError("connection lost")
+
+
+class LostWhenItIsAskedAgain(Here):
+    """The first scattering is lost, with its task; no other goes through."""
+
+    scattered = 0
+
+    def scatter(self, work: Any, **options: Any) -> Any:
+        self.scattered += 1
+        if self.scattered == 2:
+            raise OSError("connection lost")
+        return work
+
+    def submit(self, function: Any, *arguments: Any, **options: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_exception(RuntimeError("worker lost"))
+        return future
+
+
+class Uncounted(Here):
+    def ncores(self) -> Any:
+        raise OSError("connection lost")
+
+
+class Miscounted(Here):
+    def ncores(self) -> Any:
+        return {"a": float("nan")}
+
+
+class Scattering(Here):
+    async def scatter(self, work: Any, **options: Any) -> Any:
+        return work
+
+
+class Counting(Here):
+    async def ncores(self) -> Any:
+        return {}
+
+
+class Submitting(Here):
+    async def submit(self, function: Any, *arguments: Any, **options: Any) -> Any:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        (Lost, BackendError, "the executor broke after 0 of 28 slices: OSError: connection lost; give checkpoint="),
+        (LostWhenItIsAskedAgain, BackendError, "the executor broke after 0 of 28 slices: OSError: connection lost"),
+        (Uncounted, BackendError, "the executor broke after 0 of 28 slices: OSError: connection lost"),
+        (
+            Miscounted,
+            ArgumentError,
+            r"map_slices: ncores\(\) gave \{'a': nan\}; accepted: a dict, by worker",
+        ),
+        (Scattering, ArgumentError, r"map_slices: scatter\(\) of .* gave a coroutine; accepted: an executor whose"),
+        (Counting, ArgumentError, r"map_slices: ncores\(\) of .* gave a coroutine; .* without asynchronous=True"),
+        (Submitting, ArgumentError, r"map_slices: submit\(\) of .* gave a coroutine"),
+    ],
+)
+def test_what_methods_of_an_executor_raise_or_give_is_looked_at(
+    kind: type[Here], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        SLICED.map_slices(kind(), *operands_of(SLICED))
+
+
+def test_an_error_of_a_slice_is_not_hidden_by_tasks_that_cannot_be_cancelled() -> None:
+    class Kept(Future[Any]):
+        def cancel(self) -> bool:
+            raise OSError("connection lost")
+
+    class Keeping:
+        def submit(self, function: Any, *arguments: Any) -> Any:
+            future = Kept()
+            future.set_exception(RuntimeError("worker lost"))
+            return future
+
+    with pytest.raises(BackendError, match="slices 0 to 0 failed: RuntimeError: worker lost"):
+        SLICED.map_slices(Keeping(), *operands_of(SLICED))
+
+
+def read_only(part: tr.Tensor) -> tr.Tensor:
+    array = np.asfortranarray(part.to_numpy()).copy(order="F")
+    array.flags.writeable = False
+    return tr.asarray(array)
+
+
+@pytest.mark.parametrize("labels", ["j", "ij", "k"])
+@pytest.mark.parametrize(
+    "lying",
+    [
+        lambda part: tr.tensor(part.to_numpy().T).T,
+        lambda part: tr.tensor(np.repeat(part.to_numpy(), 2, axis=0))[::2],
+        lambda part: tr.tensor(part.to_numpy()[::-1])[::-1],
+        read_only,
+    ],
+)
+def test_parts_lie_in_any_way_and_are_left_as_they_are(labels: str, lying: Callable[[tr.Tensor], tr.Tensor]) -> None:
+    a, b = np.arange(12.0).reshape(3, 4), np.arange(8.0).reshape(4, 2)
+    found = plan("ij,jk->ik", a.shape, b.shape).with_slices(labels)
+
+    class Remembering:
+        """Gives the parts that it knows already."""
+
+        known: ClassVar[dict[tuple[int, int], list[tr.Tensor]]] = {}
+
+        def submit(self, function: Any, work: Any, first: int, last: int) -> Any:
+            if (first, last) not in self.known:
+                parts = function(work, first, last)
+                self.known[first, last] = [lying(part) if part.rank else part for part in parts]
+            future: Future[Any] = Future()
+            future.set_result(self.known[first, last])
+            return future
+
+    Remembering.known.clear()
+    results = [found.map_slices(Remembering(), tr.tensor(a), tr.tensor(b)) for _ in range(2)]
+    for result in results:
+        assert result.to_numpy().tolist() == (a @ b).tolist()
+        assert (result * 2.0).to_numpy().tolist() == (2 * (a @ b)).tolist()
 
 
 def test_options_of_slices_are_checked_before_the_first() -> None:

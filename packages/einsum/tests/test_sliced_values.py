@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import string
+import tracemalloc
+from collections.abc import Callable
 from datetime import date
 from enum import Enum
 from typing import Any
@@ -263,6 +265,27 @@ def test_an_exponent_is_taken_off_all_slices_together(labels: str, power: int) -
 
     assert other == pytest.approx(exponent, rel=1e-12)
     assert np.allclose(found.to_numpy(), mantissa.to_numpy(), rtol=1e-9, atol=0)
+
+
+def taken_by(call: Callable[[], object]) -> int:
+    """The most bytes that a call takes at once, of those that NumPy allocates; the second time, when all is bound."""
+    call()
+    tracemalloc.start()
+    call()
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return taken
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_a_part_is_let_go_before_the_next_one(count: int) -> None:
+    x = tr.ones((count, 1000))
+    found = plan("fi->ii", x).with_slices("f")
+    assert found.peak_bytes == 2 * 8 * 1000**2
+
+    assert taken_by(lambda: found(x)) <= found.peak_bytes + 100_000
+    assert taken_by(lambda: found(x, strip_exponent=True)) <= found.peak_bytes + 100_000
+    assert taken_by(lambda: found.gather(found.run_slice(k, x) for k in range(count))) <= found.peak_bytes + 100_000
 
 
 def test_sweeps_of_a_sliced_plan_are_those_of_the_whole() -> None:

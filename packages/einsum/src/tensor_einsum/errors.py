@@ -58,14 +58,20 @@ def pointed(message: str, notation: str, columns: Sequence[int]) -> str:
     last = first + WINDOW
     head, tail = "…" if first > 0 else "", "…" if last < len(notation) else ""
     shown = "".join(" " if char.isspace() or not char.isprintable() else char for char in notation[first:last])
-    marks = head and " "
+    marks = [" ", " ", *(" " if head else "")]  # below each character that takes a place of its own
     for column, char in enumerate(shown + " ", first):
-        marks += ("^" if column in columns else " ") + " " * (_width(char) - 1)
-    return f"{message}\n  {head}{shown}{tail}\n  {marks.rstrip()}"
+        width = _width(char)
+        if width:
+            marks.append(" " * width)
+        if column in columns:
+            marks[-1] = "^" + marks[-1][1:]
+    return f"{message}\n  {head}{shown}{tail}\n{''.join(marks).rstrip()}"
 
 
 def _width(char: str) -> int:
-    """Columns of a terminal that a character takes."""
-    from unicodedata import east_asian_width
+    """Columns of a terminal that a character takes; 0 for a mark that is drawn onto the one before it."""
+    from unicodedata import category, east_asian_width
 
+    if category(char) in ("Mn", "Me"):
+        return 0
     return 2 if east_asian_width(char) in "WF" else 1

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.promotion import promote
@@ -12,6 +13,7 @@ from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
 from tensor_einsum.derivatives.sliced import (
     Bound,
+    Kind,
     bind_kind,
     cut_slots,
     kinds_of,
@@ -33,6 +35,8 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
+
+T = TypeVar("T")
 
 _sweeps: Final[CacheTable[SweepPlan]] = CacheTable(binding_cache)
 _bound: Final[CacheTable[BoundSweep]] = CacheTable(binding_cache)
@@ -87,24 +91,34 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
 
 
 def _sliced(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
-    """The sweep over one slice, beside the results of all."""
+    """The sweep over one full slice, beside the results of all; its peak is that of the slices that take most."""
     results = result_bytes(plan, goal)
     within = None if limit is None else max(limit - results, 0)
-    full = kinds_of(plan)[0]
-    try:
-        sweep = plan_sweep(operation, plan_of_slice(plan, next(full.parts())), goal, within)
-    except MemoryLimitError as error:
-        raise _with_results(operation, error, limit, results) from None
-    shared = shareable(sweep, *cut_slots(plan, goal)) if full.slices > 1 else set()
-    shared = shared_within(sweep, shared, within)
-    peak = parted(sweep, shared).peak_bytes if shared else sweep.peak_bytes
-    return sweep._replace(plan=plan, peak_bytes=peak + results, slices=plan.slices.count, shared=tuple(sorted(shared)))
+
+    def planned(kind: Kind) -> SweepPlan:
+        sweep = plan_sweep(operation, plan_of_slice(plan, next(kind.parts())), goal, within)
+        shared = shareable(sweep, *cut_slots(plan, goal)) if kind.slices > 1 else set()
+        shared = shared_within(sweep, shared, within)
+        peak = parted(sweep, shared).peak_bytes if shared else sweep.peak_bytes
+        return sweep._replace(peak_bytes=peak + results, shared=tuple(sorted(shared)))
+
+    each = _of_all_kinds(operation, plan, limit, results, planned)
+    peak = max([sweep.peak_bytes for sweep in each])
+    return each[0]._replace(plan=plan, peak_bytes=peak, slices=plan.slices.count)
 
 
-def _with_results(operation: str, error: MemoryLimitError, limit: int | None, results: int) -> MemoryLimitError:
-    smallest: Any = error.smallest
-    usable: Any = error.limit
-    return limit_error(operation, usable if limit is None else limit, smallest + results, limit is None)
+def _of_all_kinds(operation: str, plan: Plan, limit: int | None, results: int, made: Callable[[Kind], T]) -> list[T]:
+    """What is made for each kind of slices; shorter ones may need more, so a refusal names what all of them keep."""
+    found, refused = [], []
+    for kind in kinds_of(plan):
+        try:
+            found.append(made(kind))
+        except MemoryLimitError as error:
+            refused.append(error)
+    if refused:
+        most: Any = max(refused, key=attrgetter("smallest"))
+        raise limit_error(operation, most.limit if limit is None else limit, most.smallest + results, limit is None)
+    return found
 
 
 def run_sweep(
@@ -192,14 +206,11 @@ def _run_slices(
     if bound is None:
         results = result_bytes(plan, goal)
         left = None if limit is None else max(limit - results, 0)
-        try:
-            bound = [
-                bind_kind(operation, plan, goal, kind, given, left, lambda x, y: _bind(operation, x, goal, y, left))
-                for kind in kinds_of(plan)
-            ]
-        except MemoryLimitError as error:
-            raise _with_results(operation, error, limit, results) from None
-        bound = _bound_slices.insert(key, bound)
+
+        def bound_to(kind: Kind) -> Bound:
+            return bind_kind(operation, plan, goal, kind, given, left, lambda x, y: _bind(operation, x, goal, y, left))
+
+        bound = _bound_slices.insert(key, _of_all_kinds(operation, plan, limit, results, bound_to))
     rounds = [one for kind in bound for one in kind.rounds]
     with reporting(operation, rounds, progress) as on_step:
         total = sum([len(steps) * times for steps, times in rounds])

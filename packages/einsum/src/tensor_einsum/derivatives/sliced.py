@@ -60,8 +60,12 @@ class Kind(NamedTuple):
 
     def parts(self) -> Iterator[Parts]:
         """Where each of them lies, one at a time, as there may be many."""
-        for starts in product(*self.starts):
-            places = zip(self.labels, starts, self.lengths, strict=True)
+        for number in range(self.slices):  # product() would list all starts of a label
+            starts, rest = [], number
+            for along in reversed(self.starts):
+                rest, place = divmod(rest, len(along))
+                starts.append(along[place])
+            places = zip(self.labels, reversed(starts), self.lengths, strict=True)
             yield {label: slice(start, start + length) for label, start, length in places}
 
 

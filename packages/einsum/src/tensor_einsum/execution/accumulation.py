@@ -12,6 +12,7 @@ wider, and there is no ``out``, a second tensor is needed; that is refused at th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 from tensor_core.dtypes import INTEGER, DType
@@ -20,6 +21,7 @@ from tensor_core.foreign import refuse_masked
 from tensor_core.formatting import readable_bytes
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.errors import MemoryLimitError
+from tensor_einsum.execution.interrupts import InterruptsHeld
 from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.dispatch.conversion import number_in
@@ -103,7 +105,10 @@ class Accumulation:
         check_apart("einsum", target, *operands)
 
     def finish(self, result: Tensor) -> Tensor:
-        """The result, scaled, in place if it is large; or ``out``, with the sum written into it."""
+        """The result, scaled, in place if it is large; or ``out``, with the sum written into it.
+
+        Ctrl-C that comes while ``out`` is written takes effect when it is complete.
+        """
         alpha, beta, target = self.alpha, self.beta, self.target
         same = _changes_nothing(alpha, result._form)
         if target is None or self.out is None:
@@ -113,14 +118,15 @@ class Accumulation:
                 return multiply(result, alpha)
             write_in_pieces("einsum", as_target("einsum", result), result._form.nbytes, multiply, result, alpha)
             return result
-        if beta != 0 and same:
-            _write(target, _SUM, result, target, beta)
-        elif beta != 0:
-            _write(target, _WEIGHTED, result, target, alpha, beta)
-        elif same:
-            write_result("einsum", target, result)
-        else:
-            _write(target, multiply, result, alpha)
+        with InterruptsHeld() if serves_in_pieces(target._form) else nullcontext():  # else one kernel writes all of it
+            if beta != 0 and same:
+                _write(target, _SUM, result, target, beta)
+            elif beta != 0:
+                _write(target, _WEIGHTED, result, target, alpha, beta)
+            elif same:
+                write_result("einsum", target, result)
+            else:
+                _write(target, multiply, result, alpha)
         return self.out
 
 

@@ -281,4 +281,5 @@ class _Parts:
                 bound = self.rest(self.shared, stop - start, given)
                 (part,) = bound([tensor._array for tensor in (*given, *kept)], done)
             target[(..., slice(start, stop))] = part
+            del part  # so that it is not alive beside the next one
         return result

@@ -79,6 +79,7 @@ class Checkpoint:
         self._digests = {"plan": digest_of_plan(plan), "operands": digest_of_operands(operands)}
         self._saved = monotonic()
         self._whole = True  # whether the sum is that of the parts that were taken
+        self._kept = 0  # parts in the file's sum
 
     def restore(self, making: Gathering) -> None:
         """Put what the file has into a result that is still empty; without a file nothing happens.
@@ -113,6 +114,7 @@ class Checkpoint:
         found = asarray(HostTensor.wrap_bytes(elements, making.form.shape, making.form.dtype), copy=False)
         making.array = to(found, making.form.placement)._array
         making.taken, making.exponent = header["taken"], header.get("exponent")
+        self._kept = making.taken
 
     def _header(self, line: bytes) -> dict[str, Any]:
         try:
@@ -163,13 +165,24 @@ class Checkpoint:
         if monotonic() - self._saved >= self.seconds:
             self.save(making)
 
+    @contextmanager
+    def completing(self) -> Iterator[None]:
+        """A block that makes the result of the whole sum, after which the file is removed.
+
+        Ctrl-C takes effect before the block or after it: what is written once is not written again by the next call.
+        """
+        with InterruptsHeld():
+            self._whole = False  # it may be scaled where it lies
+            yield
+            self.remove()
+
     def save(self, making: Gathering) -> None:
-        """Save the sum so far, unless there is none, or what stopped the run came while a part was being added.
+        """Save the sum so far, unless the file has it, or what stopped the run came while a part was being added.
 
         Raises:
             SaveError: the file cannot be written; the former one is untouched.
         """
-        if making.taken == 0 or not self._whole:
+        if making.taken == self._kept or not self._whole:
             return
         pieces = list(elements_of(wrap(making.form, making.array)))
         counted: dict[str, int | None] = {"taken": making.taken}
@@ -177,7 +190,7 @@ class Checkpoint:
             counted["exponent"] = making.exponent
         header = {"format": FORMAT, **self._digests, **counted, "elements": _digest([_line(counted), *pieces])}
         write_atomically(self.path, [json.dumps(header).encode() + b"\n", *pieces])
-        self._saved = monotonic()
+        self._saved, self._kept = monotonic(), making.taken
 
     def remove(self) -> None:
         """Remove the file, when the result is complete; a symbolic link to it stays, as when the file is saved."""

@@ -74,8 +74,8 @@ class Gathering:
         """Of two, by which the sum has to be multiplied; None where none was taken off."""
 
     def put(self, number: int, form: Form, array: Any, *, fresh: bool) -> None:
-        """The next part; one that is ``fresh`` belongs to nobody else and may become the result."""
-        if self.taken == 0 and not self._placed and fresh:
+        """The next part; one that is ``fresh`` belongs to nobody else, and becomes the result if it lies like that."""
+        if self.taken == 0 and not self._placed and fresh and form == self.form:
             self.array = array
         else:
             if self.array is None:

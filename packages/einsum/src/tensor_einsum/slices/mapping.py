@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
@@ -99,13 +99,12 @@ def map_slices(
     state = None if checkpoint is None else Checkpoint(plan, operands, checkpoint, seconds)
     if state is not None:
         state.restore(making)
-    if making.taken < executable.count:
-        work = Work(plan, forms, _slots_of(executable, executable.prepare(arrays)))
-        with nullcontext() if state is None else state.saved_when_stopped(making):
+    with nullcontext() if state is None else state.saved_when_stopped(making):
+        if making.taken < executable.count:
+            work = Work(plan, forms, _slots_of(executable, executable.prepare(arrays)))
             _Mapping(executor, work, executable, making, state, on_slice).run()
-    result = wrap(making.form, making.finish())
-    if state is not None:
-        state.remove()
+        with nullcontext() if state is None else state.completing():
+            result = wrap(making.form, making.finish())
     return result
 
 
@@ -138,11 +137,11 @@ class _Mapping:
 
     def run(self) -> None:
         """Submit what is left, a few tasks ahead, and add what comes back in the order of the slices."""
-        self._hand_out()
         flying: deque[tuple[int, int, Any]] = deque()
-        ahead = _AHEAD * _workers(self.executor)
         following = self.making.taken
         try:
+            self._hand_out()
+            ahead = _AHEAD * self._workers()
             while following < self.count or flying:
                 while following < self.count and len(flying) < ahead:
                     last = min(following + self.chunk, self.count)
@@ -152,22 +151,48 @@ class _Mapping:
                 for number, part in enumerate(self._outcome(first, last, future), first):
                     form, array = unwrap("map_slices", part)
                     check_part("map_slices", self.making, number, form)
-                    self.put(number, form, array, fresh=True)
+                    self.put(number, form, array, fresh=False)  # an executor may keep it, or lend it to others
                     if self.on_slice is not None:
                         self.on_slice(self.making.taken, self.count)
         finally:
-            for _, _, future in flying:
-                future.cancel()
             self.sent.close()
+            for _, _, future in flying:
+                with suppress(Exception):  # of somebody else, and nobody waits for it any more
+                    future.cancel()
 
     def _hand_out(self) -> None:
-        self.data = self.executor.scatter(self.work, broadcast=True, hash=False) if self.scatters else self.sent
+        self.data = self._asked("scatter", self.work, broadcast=True, hash=False) if self.scatters else self.sent
 
-    def _submit(self, first: int, last: int) -> Any:
+    def _workers(self) -> int:
+        known = getattr(self.executor, "_max_workers", None)
+        if isinstance(known, int):
+            return max(1, known)
+        if not callable(getattr(self.executor, "ncores", None)):
+            return os.cpu_count() or 1
+        cores = self._asked("ncores")
         try:
-            future = self.executor.submit(compute, self.data, first, last, **self.options)
+            return max(1, int(sum(cores.values())))
+        except Exception:
+            raise ArgumentError(
+                f"map_slices: ncores() gave {shortened(cores)}; accepted: a dict, by worker the number of its cores"
+            ) from None
+
+    def _asked(self, method: str, *arguments: Any, **options: Any) -> Any:
+        """What a method of the executor gives."""
+        try:
+            found = getattr(self.executor, method)(*arguments, **options)
         except Exception as error:
             raise self._broken(error) from error
+        if isinstance(found, Coroutine):
+            found.close()  # else Python warns that nobody awaited it
+            raise ArgumentError(
+                f"map_slices: {method}() of {shortened(self.executor)} gave a coroutine; accepted: an executor whose "
+                "methods are called without await, such as a client of dask.distributed without asynchronous=True"
+            )
+        return found
+
+    def _submit(self, first: int, last: int) -> Any:
+        future = self._asked("submit", compute, self.data, first, last, **self.options)
         if not callable(getattr(future, "result", None)) or not callable(getattr(future, "cancel", None)):
             raise ArgumentError(
                 f"map_slices: submit() gave {shortened(future)}; accepted: a future, with result() and cancel()"
@@ -207,12 +232,3 @@ class _Mapping:
             f"map_slices: the executor broke after {self.making.taken} of {self.count} slices: {type(error).__name__}: "
             f"{error}; {hint}"
         )
-
-
-def _workers(executor: Any) -> int:
-    known = getattr(executor, "_max_workers", None)
-    if isinstance(known, int):
-        return known
-    if callable(getattr(executor, "ncores", None)):
-        return max(1, int(sum(executor.ncores().values())))
-    return os.cpu_count() or 1

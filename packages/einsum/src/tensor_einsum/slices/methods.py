@@ -145,7 +145,7 @@ class SliceMethods:
             force: as for a call.
 
         Raises:
-            ArgumentError: the executor has no ``submit``.
+            ArgumentError: the executor has no ``submit``, or gives coroutines.
             BackendError: it broke, or a worker failed otherwise than by an error of ours.
 
         >>> from concurrent.futures import ThreadPoolExecutor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -79,8 +78,10 @@ def run_sliced(
 
     state = Checkpoint(plan, operands, checkpoint, seconds)
     state.restore(making)
-    result = finish(wrap(making.form, contract(executable, arrays, making, on_step, state)))
-    state.remove()
+    with state.saved_when_stopped(making):
+        array = contract(executable, arrays, making, on_step, state)
+        with state.completing():
+            result = finish(wrap(making.form, array))
     return result
 
 
@@ -126,10 +127,10 @@ def contract(
         return None
     prepared = executable.prepare(arrays, done) if making.taken < count else []
     put = making.put if state is None else partial(state.put, making)
-    with nullcontext() if state is None else state.saved_when_stopped(making):
-        for number in range(making.taken, count):
-            part = executable.run(number, prepared, done)
-            put(number, executable.form_of_part(number), part, fresh=True)
+    for number in range(making.taken, count):
+        part = executable.run(number, prepared, done)
+        put(number, executable.form_of_part(number), part, fresh=True)
+        del part  # so that it is not alive beside the next one
     return making.finish()
 
 
@@ -245,13 +246,15 @@ def gather(plan: Plan, parts: Iterable[Tensor]) -> Tensor:
         )
     making: Gathering | None = None
     count, number = plan.slices.count, 0
-    for number, part in enumerate(parts, 1):
+    for part in parts:  # enumerate() would keep the former part
+        number += 1
         form, array = unwrap("gather", part)
         if number > count:
             break
         making = making or Gathering(plan, form.placement)
         check_part("gather", making, number - 1, form)
         making.put(number - 1, form, array, fresh=False)
+        del part, array  # so that it is not alive beside the next one
     if making is None or number != count:
         more = "more than " if number > count else ""
         raise ExtentError(

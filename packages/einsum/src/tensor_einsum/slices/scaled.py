@@ -80,10 +80,10 @@ def run_scaled_slices(
             part: Any = wrap(executable.form_of_part(number), executable.run(number, prepared, done))
             with nullcontext() if state is None else state.taking(making):
                 _take(making, number, part, scale.exponent)
-    scale.exponent = making.exponent or 0
-    result = normalised(wrap(making.form, making.finish()), scale)
-    if state is not None:
-        state.remove()
+            del part  # so that it is not alive beside the next one
+        scale.exponent = making.exponent or 0
+        with nullcontext() if state is None else state.completing():
+            result = normalised(wrap(making.form, making.finish()), scale)
     return result
 
 
