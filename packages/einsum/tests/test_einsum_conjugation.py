@@ -106,6 +106,16 @@ def test_real_operands_are_their_own_conjugates() -> None:
     assert einsum("i,i->", x, x, conj=(0, 1)).item() == 5
 
 
+def test_a_plan_of_real_operands_is_reused_without_conjugation() -> None:
+    z, x = tr.tensor([1j, 2.0]), tr.tensor([1.0, 2.0])
+    first = plan("i,i->", z, z, conj=0)
+
+    assert first.reuse(z, z)(z, z).item() == 5.0
+    assert first.reuse(z, x).conj == (0,)
+    assert first.reuse(x, z).conj == ()
+    assert first.reuse(x, x).reuse(z, z)(z, z).item() == 3.0
+
+
 def test_a_plan_keeps_which_operands_are_conjugated() -> None:
     found = plan("ij,jk->ik", (2, 3), (3, 4), dtype="C64", conj=1)
     assert found != plan("ij,jk->ik", (2, 3), (3, 4), dtype="C64")

@@ -94,7 +94,8 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
             take at once; operands do not count. It is kept by contracting in slices, which the search chooses together
             with the order.
         algebra: what is added and multiplied with, one of ``tensor_runtime.algebras``. Embedding writes its zero.
-        conj: positions of operands that are taken conjugated: ``conj=0``, ``conj=(0, 2)``.
+        conj: positions of operands that are taken conjugated: ``conj=0``, ``conj=(0, 2)``. A plan forgets those of
+            real operands.
         out: a mutable view or an owned tensor of the result's shape, which receives the result and is returned. Its
             dtype can hold the result's; it may be one of the operands, but not overlap a part of one.
         alpha, beta: Python numbers; the result is alpha times the sum, plus beta times what ``out`` held. With a

@@ -19,9 +19,9 @@ from tensor_core.dtypes import INTEGER, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, OutOfMemoryError, ShapeError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.formatting import readable_bytes
+from tensor_core.interrupts import InterruptsHeld
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.execution.interrupts import InterruptsHeld
 from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.dispatch.conversion import number_in

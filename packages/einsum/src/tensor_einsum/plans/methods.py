@@ -280,7 +280,8 @@ class PlanMethods:
         """The same path for other inputs: a new plan for the same notation, with other shapes or dtypes.
 
         Nothing is searched, so this costs what reading a stored plan does. Conjugation stays with the operands that
-        are conjugated now.
+        are conjugated now, as :attr:`Plan.conj` says. Real operands never are, whatever ``conj`` they were planned
+        with: a plan of real operands is reused for complex ones without conjugation.
 
         Args:
             operands: tensors or shapes, one for each operand, of the same ranks as now (an ellipsis covers as many axes

@@ -22,7 +22,7 @@ from tensor_core.files.atomic_write import write_atomically
 from tensor_core.files.source import open_regular
 from tensor_core.foreign import number_of
 from tensor_core.host.tensor import HostTensor, HostTensorView
-from tensor_einsum.execution.interrupts import InterruptsHeld
+from tensor_core.interrupts import InterruptsHeld
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import file_name

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, Final
 
 from tensor_core.errors import SaveError, TensorError
+from tensor_core.interrupts import InterruptsHeld
 
 fcntl: Any
 try:
@@ -80,8 +81,9 @@ def new_file(path: str, /) -> Iterator[BinaryIO]:
     try:
         mode = _mode_of(target, path)
         with ExitStack() as open_files:
-            temporary, handle = _new_file_beside(target)
-            open_files.callback(os.close, handle)
+            with InterruptsHeld():  # else the file might be there before its name is known here
+                temporary, handle = _new_file_beside(target)
+                open_files.callback(os.close, handle)
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(handle, mode)
             with open(handle, "w+b", buffering=0, closefd=False) as file:

@@ -64,7 +64,12 @@ def open_regular(path: str, /) -> Any:
     Traceback (most recent call last):
     IsADirectoryError: [Errno 21] it is a directory; accepted: a regular file
     """
-    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    return open(path, "rb", opener=_opened)
+
+
+def _opened(path: str, flags: int) -> int:
+    """The descriptor of a regular file, which the file object closes from now on, whatever happens to it."""
+    flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     # Opening a pipe for reading would wait for a writer; O_NONBLOCK means nothing for a regular file.
     flags |= getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
     handle = os.open(path, flags)
@@ -74,10 +79,10 @@ def open_regular(path: str, /) -> Any:
             raise OSError(errno.EISDIR, "it is a directory; accepted: a regular file")
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "it is no regular file; accepted: a regular file")
-        return open(handle, "rb")
     except BaseException:
         os.close(handle)
         raise
+    return handle
 
 
 class Source:
