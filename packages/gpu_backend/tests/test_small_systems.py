@@ -17,6 +17,7 @@ from gpu_programs.running import Hosted, RunError
 from tensor_core.dtypes import C32, C64, F32, F64, DType
 from tensor_core.errors import BackendUnavailableError
 from tensor_gpu.device.program import Program
+from tensor_gpu.programs.linalg import determinant
 from tensor_gpu.programs.matrices import ROOM_BYTES, cholesky_program, held, lu_program, lu_solve_program
 from tensor_runtime.errors import NotPositiveDefiniteError, SingularMatrixError
 
@@ -103,6 +104,66 @@ def test_solutions_inverses_and_determinants_are_right(dtype: str, n: int, colum
     assert far(first(tl.solve(up(given), up(sides))), np.linalg.solve(a, b), dtype) < 10 * n
     assert far(first(tl.inv(up(given))), np.linalg.inv(a), dtype) < 10 * n
     assert np.allclose(first(tl.det(up(given))), np.linalg.det(a), rtol=10 * n * np.finfo(dtype).eps, atol=0)
+
+
+def quotients(dtype: str, power: int) -> tuple[Array, Array, Array]:
+    """Complex divisors of one row, times a power of two, what they divide, and the quotients, next to the largest."""
+    parts = np.arange(-7, 8)
+    result = (parts[:, None] + 1j * parts).ravel()
+    by = result[(abs(result) > 0) & (abs(result) < 5)][:, None] * 2.0**power
+    most = 2.0 ** (int(np.finfo(dtype).maxexp) - 3)
+    found = np.broadcast_arrays(by, by * result * most, result * most)
+    by, given, expected = (one.reshape(1, 1, -1).astype(dtype) for one in found)
+    return by, given, expected
+
+
+def extreme(dtype: str, n: int) -> tuple[Array, Array]:
+    """Matrices of one number in each row, a power of two times one of i or -1; their determinants."""
+    draw = np.random.default_rng(n)
+    most = 100 if dtype in ("float32", "complex64") else 900
+    powers = np.array([1, 1, -1, -1, 0] * n)[:n] * most
+    units = np.array([1, 1j, -1, -1j] if dtype.startswith("complex") else [1, -1, 1, -1])
+    given, expected = np.zeros((n, n, 5), dtype), np.zeros(5, dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        for one, exponents in enumerate((powers, -powers, powers[::-1], abs(powers) + 9, -abs(powers))):
+            order, turns = draw.permutation(n), draw.integers(0, 4, n)
+            given[range(n), order, one] = units[turns] * 2.0**exponents
+            unit = units[turns.sum() % 4] * np.linalg.det(np.eye(n)[order]).round()
+            expected.real[one] = np.ldexp(unit.real, exponents.sum())
+            if unit.imag:
+                expected.imag[one] = np.ldexp(unit.imag, exponents.sum())
+    return given, expected
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 4, 5, 20, 40])
+def test_products_of_pivots_leave_the_range_only_in_the_end(dtype: str, n: int) -> None:
+    """Numbers are powers of two: nothing is rounded."""
+    given, expected = extreme(dtype, n)
+    found = tr.to(tl.det(up(given)), "cpu").to_numpy()
+
+    assert found.dtype == expected.dtype
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.usefixtures("on_host")
+def test_at_the_ends_of_the_range_the_sources_have_the_bits_of_their_meanings() -> None:
+    with recorded("extremes") as recording:
+        for dtype in DTYPES:
+            for given in (extreme(dtype, 5)[0], drawn(dtype, 7, 7, 40), 1e-39 * drawn(dtype, 2, 2, 40)):
+                given[0, :, 1] = 0
+                tl.det(up(given.astype(dtype), recording.place))
+                given[0, 0, :3] = np.inf, np.nan, -np.inf
+                tl.det(up(given.astype(dtype), recording.place), check=False)
+        for dtype in ("complex64", "complex128"):
+            by, given = (one[..., ::99] for one in quotients(dtype, -4)[:2])
+            for odd in (0, np.inf, np.nan, -np.inf - 3j):
+                given[0, 0, -1] = odd
+                tl.solve(up(by, recording.place), up(given, recording.place), check=False)
+        found = [one for one in recording.launches() if one.launch.program.entry in ("determinant", "lu_solve")]
+    with Hosted(list({one.launch.program.source: one.launch.program for one in found}.values())) as hosted:
+        left = hosted.run(found)
+        assert [difference(noted, memory) for noted, memory in zip(found, left, strict=True)] == [None] * 32
 
 
 def test_numbers_of_few_digits_are_eliminated_exactly() -> None:
@@ -280,7 +341,7 @@ def test_barriers_that_are_missing_are_found() -> None:
     assert found == FOUND
 
 
-MAKERS = (cholesky_program, lu_program, lu_solve_program)
+MAKERS = (cholesky_program, lu_program, lu_solve_program, determinant)
 
 
 @pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)

@@ -8,8 +8,10 @@ import numpy as np
 
 from tensor_core.dtypes import I32, I64, DType
 from tensor_gpu.device.program import Argument, HostMemory, Program, made_once
+from tensor_gpu.programs.columns import multiply, parts_of, put_parts
 from tensor_gpu.programs.source import TYPES, header
 
+Array = np.ndarray[Any, Any]
 _FAR: Final = 1 << 16  # beyond every power of two that a number has
 _LOOP = """    const long long stride = (long long)gridDim.x * blockDim.x;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += stride) {
@@ -175,16 +177,17 @@ def determinant(dtype: DType, /) -> Program:
     const int* pivots, long long n, long long size) {{
 {_LOOP}        {number} product = to<{number}>(1);
         long long exponent = 0;
+        bool odd = false;
         for (long long k = 0; k < n; ++k) {{
             const {number} factor = lu[(i * n + k) * n + k];
             const int of_factor = exponent_of(factor);
             product = f_multiply(product, scaled(factor, -of_factor));
-            if (pivots[i * n + k] != k + 1)
-                product = f_negative(product);
             const int of_product = exponent_of(product);
             product = scaled(product, -of_product);
             exponent += of_factor + of_product;
+            odd ^= pivots[i * n + k] != k + 1;
         }}
+        if (odd) product = f_negative(product);
         target[i] = scaled(product, (int)(exponent < -{_FAR} ? -{_FAR} : exponent > {_FAR} ? {_FAR} : exponent));
     }}
 }}
@@ -192,33 +195,25 @@ def determinant(dtype: DType, /) -> Program:
 
     def meaning(memory: HostMemory, arguments: tuple[Argument, ...]) -> None:
         target, address, exchanged, n, count = map(int, arguments)
-        diagonals = memory.view(address, dtype, (count, n), (n * n, n + 1))
+        diagonals = parts_of(memory.view(address, dtype, (count, n), (n * n, n + 1)))
         pivots = memory.view(exchanged, I32, (count, n), (n, 1))
         odd = (pivots != np.arange(1, n + 1)).sum(axis=1) % 2 == 1
-        product, exponent = np.ones(count, diagonals.dtype), np.zeros(count, np.int64)
+        product, exponent = np.zeros_like(diagonals, shape=(len(diagonals), count)), np.zeros(count, np.int64)
+        product[0] = 1
         with np.errstate(all="ignore"):
             for k in range(n):
-                of_factor = _exponents(diagonals[:, k])
-                product = product * _scaled(diagonals[:, k], -of_factor)
+                of_factor = _exponents(diagonals[..., k])
+                product = multiply(product, np.ldexp(diagonals[..., k], -of_factor))
                 of_product = _exponents(product)
-                product = _scaled(product, -of_product)
+                product = np.ldexp(product, -of_product)
                 exponent += of_factor + of_product
-            found = _scaled(product, np.clip(exponent, -_FAR, _FAR).astype(np.int32))
-            memory.view(target, dtype, (count,), (1,))[...] = np.where(odd, -found, found)
+            found = np.ldexp(np.where(odd, -product, product), np.clip(exponent, -_FAR, _FAR).astype(np.int32))
+        put_parts(memory.view(target, dtype, (count,), (1,)), found)
 
     return Program("determinant", source, meaning)
 
 
-def _exponents(x: Any) -> Any:
-    """The power of two above the larger part of each number; 0 of zeros, and of what is not finite."""
-    largest = np.maximum(np.abs(x.real), np.abs(x.imag))
+def _exponents(x: Array) -> Array:
+    """The power of two above the larger part of each number, given its parts; 0 of zeros, and of what is not finite."""
+    largest = np.abs(x).max(axis=0)
     return np.where(np.isfinite(largest), np.frexp(largest)[1], 0).astype(np.int32)
-
-
-def _scaled(x: Any, exponents: Any) -> Any:
-    """Each number times a power of two, part by part."""
-    if x.dtype.kind != "c":
-        return np.ldexp(x, exponents)
-    made = np.empty_like(x)
-    made.real, made.imag = np.ldexp(x.real, exponents), np.ldexp(x.imag, exponents)
-    return made
