@@ -117,6 +117,16 @@ def quotients(dtype: str, power: int) -> tuple[Array, Array, Array]:
     return by, given, expected
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("power", [-4, -60])
+def test_quotients_leave_the_range_only_in_the_end(dtype: str, power: int) -> None:
+    """Numbers are whole but for powers of two, and so are their quotients: nothing is rounded."""
+    by, given, expected = quotients(dtype, power)
+
+    assert np.isfinite(given).all()
+    assert np.array_equal(first(tl.solve(up(by), up(given))), wide(expected))
+
+
 def extreme(dtype: str, n: int) -> tuple[Array, Array]:
     """Matrices of one number in each row, a power of two times one of i or -1; their determinants."""
     draw = np.random.default_rng(n)

@@ -305,5 +305,6 @@ def quotient(x: Array, by: Array, /) -> Array:
     if len(x) == 1:
         return np.asarray(x / by)
     scale = power_below(np.maximum(np.abs(by[0]), np.abs(by[1])))
-    unit = by / scale
-    return np.asarray(_outer(x / scale, conjugate(unit)) / square(unit))
+    unit, size = by / scale, np.maximum(np.abs(x[0]), np.abs(x[1]))
+    part = np.where(np.isinf(4 * (size / scale)), x.dtype.type(0.0625), x.dtype.type(1))
+    return np.asarray(_outer(part * x / scale, conjugate(unit)) / square(unit) / part)
