@@ -81,6 +81,16 @@ def test_small_singular_values_keep_their_digits() -> None:
     assert np.allclose(tr.to(s, "cpu").to_numpy(), sizes[:, None], rtol=1e-13, atol=0)
 
 
+@pytest.mark.parametrize("last", [None, 1e-150], ids=["of half the rank", "graded"])
+def test_rotations_go_on_as_long_as_columns_are_of_many_sizes(last: float | None) -> None:
+    x = np.random.default_rng(7).standard_normal((64, 64, 2))
+    x *= (np.arange(64) < 32 if last is None else np.logspace(0, np.log10(last), 64))[:, None, None]
+
+    _, s, _ = map(first, tl.svd(tr.to(tr.tensor(x), "sim:0")))
+
+    assert far(s, np.linalg.svd(np.moveaxis(x, -1, 0), compute_uv=False), "float64") < 100
+
+
 def test_all_of_a_stack_are_one_launch() -> None:
     counts = tr.backend("sim").api.counts
     x = tr.to(tr.uniform((8, 6, 100), seed=1), "sim:0")
