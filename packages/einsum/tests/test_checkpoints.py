@@ -361,6 +361,22 @@ def test_behind_a_symbolic_link_the_file_goes_and_the_link_stays(tmp_path: Path)
     assert link.is_symlink() and not file.exists()
 
 
+def test_a_file_that_the_system_keeps_is_warned_of_and_the_result_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operands, path = operands_of(SLICED), tmp_path / "sum"
+
+    def refuse(name: str) -> None:
+        raise PermissionError(13, "Permission denied", name)
+
+    with monkeypatch.context() as kept, pytest.warns(RuntimeWarning, match=r"sum' could not be removed: Permission"):
+        kept.setattr(os, "unlink", refuse)
+        found = SLICED(*operands, checkpoint=path, checkpoint_seconds=0)
+    assert path.exists()
+    assert same(found, SLICED(*operands).to_numpy())
+    assert same(SLICED(*operands, checkpoint=path), found.to_numpy())
+
+
 def test_progress_of_a_run_that_goes_on_ends_with_all_of_the_work(tmp_path: Path) -> None:
     path, operands = tmp_path / "sum", operands_of(SLICED)
     stopped(path, SLICED, operands)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import blake2b
 from time import monotonic
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
+from warnings import warn
 
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, FormatError, LoadError, SaveError, shortened
@@ -193,9 +194,21 @@ class Checkpoint:
         self._saved, self._kept = monotonic(), making.taken
 
     def remove(self) -> None:
-        """Remove the file, when the result is complete; a symbolic link to it stays, as when the file is saved."""
-        with suppress(FileNotFoundError):
+        """Remove the file, when the result is complete; a symbolic link to it stays, as when the file is saved.
+
+        A file that the system keeps is warned of, since the result is there.
+        """
+        try:
             os.unlink(os.path.realpath(self.path))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            warn(
+                f"einsum: checkpoint {self.path!r} could not be removed: {error.strerror or error}; the result is "
+                "complete: remove the file, or a later call goes on from it",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
 
 def check_saving(operation: str, path: Any, seconds: Any) -> None:

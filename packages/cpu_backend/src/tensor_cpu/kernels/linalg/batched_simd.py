@@ -21,12 +21,13 @@ from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.linalg import drivers, least_squares
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import minute_powers, scaled, side_powers
+from tensor_cpu.kernels.linalg.checks import minute_powers, not_positive_definite, scaled, side_powers
 from tensor_cpu.kernels.linalg.lapack import LARGEST_IN_LANES
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.errors import NotPositiveDefiniteError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -53,6 +54,9 @@ small matrices are, too."""
 
 _FEWEST: Final[Mapping[str, tuple[int, int]]] = {"svd": (3, 5), "svdvals": (3, 4), "eigh": (3, 4), "eigvalsh": (2, 3)}
 """Matrices in a batch with which a group of them is done before they are one by one: of up to 32 rows, and of more."""
+
+TOGETHER: Final = 64
+"""Matrices of which lanes are asked at once whether they refuse one: so few that looking for it costs little."""
 
 _SPLIT: Final = range(2, 5)
 """Sides of systems whose many right-hand sides are cut into parts."""
@@ -121,7 +125,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
 
         behind = _rescaling(name, regular, again)
     elif name == "cholesky" and count > 1:
-        behind = _looking_again(behind, refusing(name, a, 1), bind_lanes)
+        behind = _looking_again(behind, a, bind_lanes)
     if not check and batch:
         behind = _sparing(behind, bind_lanes)
     kernel = bind_lanes(fallback=behind)
@@ -167,26 +171,55 @@ def _sparing(behind: Kernel, bind_lanes: Callable[..., Kernel]) -> Kernel:
     return kernel
 
 
-def _looking_again(behind: Kernel, refuses: Callable[[Any], bool], bind_lanes: Callable[..., Kernel]) -> Kernel:
+def _looking_again(behind: Kernel, form: Form, bind_lanes: Callable[..., Kernel]) -> Kernel:
     """What stands behind lanes that refuse a matrix of a batch: of those that they refuse it takes the factors.
 
-    Factors of the others stay those from lanes; the identity takes the place of whatever is not asked for.
+    Factors of the others stay those from lanes, which take the identity in place of those that they refuse.
     """
+    together, alone = (refusing("cholesky", form, many) for many in (min(TOGETHER, prod(form.shape[2:])), 1))
 
     def kernel(a: Any) -> Any:
         one = np.eye(a.shape[-1])
         matrices = a.reshape(-1, *one.shape)
-        refused = ~np.isfinite(a).all(axis=(-2, -1)) | np.array([*map(refuses, matrices)]).reshape(a.shape[:-2])
-        if refused.all():
+        spoilt = refused(matrices, together, alone).reshape(a.shape[:-2])
+        spoilt |= ~np.isfinite(a).all(axis=(-2, -1))
+        if spoilt.all():
             return behind(a)
-        again, regular = a.copy(), a.copy()
-        again[~refused], regular[refused] = one, one
-        of_refused = behind(again)  # which raises, and names the place in the whole batch
+        try:
+            others = behind(a[spoilt])
+        except NotPositiveDefiniteError as error:
+            _, order = error.element_index or (0, 0)
+            where = np.argwhere(spoilt)[error.batch_index]
+            raise not_positive_definite(order + 1, tuple(map(int, where[::-1]))) from None
+        except TensorError:
+            return behind(a)  # which raises, and names the place in the whole batch
+        regular = a.copy()
+        regular[spoilt] = one
         found = bind_lanes(fallback=behind)(regular)
-        found[refused] = of_refused[refused]
+        found[spoilt] = others
         return found
 
     return kernel
+
+
+def refused(matrices: Any, together: Callable[[Any], bool], alone: Callable[[Any], bool], /) -> Any:
+    """Which matrices of a compact stack are refused, a Bool for each.
+
+    Args:
+        matrices: [count, N, N].
+        together: whether one of ``TOGETHER`` matrices is refused, or of all of them where they are fewer.
+        alone: whether a matrix (N, N) is.
+
+    >>> refused(np.array([[[1.0]], [[0.0]]]), lambda some: not some.all(), lambda one: not one.all()).tolist()
+    [False, True]
+    """
+    found = np.zeros(len(matrices), bool)
+    size = min(TOGETHER, len(matrices))
+    for start in range(0, len(matrices), TOGETHER):
+        part = matrices[start : start + TOGETHER]
+        if len(part) < size or together(part):
+            found[start : start + TOGETHER] = [alone(one) for one in part]
+    return found
 
 
 def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel:

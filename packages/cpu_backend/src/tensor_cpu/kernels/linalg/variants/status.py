@@ -16,14 +16,12 @@ import numpy as np
 from tensor_core.promotion import promote
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.batched_simd import TOGETHER, refused
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.form import Form, Shape, form_of
 from tensor_runtime.protocols import Kernel
-
-_TOGETHER: Final = 64
-"""Matrices that are asked for at once: so few that looking for one among them costs little."""
 
 Refuses = Callable[[Array], bool]
 """Whether one of the matrices of a compact stack has no result."""
@@ -42,18 +40,15 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
     side, batch = a.shape[0], a.shape[2:]
     count = prod(batch)
     dtype = NUMPY_DTYPES[promote(*(one.dtype for one in operands))]
-    together, alone = (_refusing(name, operands, result, many) for many in (min(_TOGETHER, max(count, 1)), 1))
+    together, alone = (_refusing(name, operands, result, many) for many in (min(TOGETHER, max(count, 1)), 1))
 
     def kernel(*arrays: Array) -> Array:
         finite: list[Array] = [np.asarray(np.isfinite(x).all(axis=(-1, -2)[: x.ndim])) for x in arrays]
         stack = np.array(arrays[0], dtype, order="C").reshape(count, side, side)
         stack[~finite[0].reshape(count)] = np.eye(side)
         status = np.zeros(count, np.int32)
-        for start in range(0, count if side else 0, _TOGETHER):
-            part = stack[start : start + _TOGETHER]
-            ask = together if len(part) == min(_TOGETHER, count) else None
-            if ask is None or ask(part):
-                status[start : start + len(part)] = [2 * alone(one) for one in part]
+        if side:
+            status[refused(stack, together, alone)] = 2
         found = _spread(status.reshape(batch[::-1]), result.shape)
         good = _spread(finite[0], result.shape)
         for other in finite[1:]:
