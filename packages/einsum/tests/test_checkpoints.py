@@ -369,9 +369,10 @@ def test_a_file_that_the_system_keeps_is_warned_of_and_the_result_is_there(
     def refuse(name: str) -> None:
         raise PermissionError(13, "Permission denied", name)
 
-    with monkeypatch.context() as kept, pytest.warns(RuntimeWarning, match=r"sum' could not be removed: Permission"):
+    with monkeypatch.context() as kept:
         kept.setattr(os, "unlink", refuse)
-        found = SLICED(*operands, checkpoint=path, checkpoint_seconds=0)
+        with pytest.warns(RuntimeWarning, match=r"sum' could not be removed: Permission"):
+            found = SLICED(*operands, checkpoint=path, checkpoint_seconds=0)
     assert path.exists()
     assert same(found, SLICED(*operands).to_numpy())
     assert same(SLICED(*operands, checkpoint=path), found.to_numpy())

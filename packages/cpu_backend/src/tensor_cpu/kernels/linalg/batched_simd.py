@@ -55,8 +55,8 @@ small matrices are, too."""
 _FEWEST: Final[Mapping[str, tuple[int, int]]] = {"svd": (3, 5), "svdvals": (3, 4), "eigh": (3, 4), "eigvalsh": (2, 3)}
 """Matrices in a batch with which a group of them is done before they are one by one: of up to 32 rows, and of more."""
 
-TOGETHER: Final = 64
-"""Matrices of which lanes are asked at once whether they refuse one: so few that looking for it costs little."""
+_TOGETHER: Final = (64, 8, 1)
+"""Matrices of which lanes are asked at once whether they refuse one, and then, where they do, parts of these."""
 
 _SPLIT: Final = range(2, 5)
 """Sides of systems whose many right-hand sides are cut into parts."""
@@ -176,12 +176,11 @@ def _looking_again(behind: Kernel, form: Form, bind_lanes: Callable[..., Kernel]
 
     Factors of the others stay those from lanes, which take the identity in place of those that they refuse.
     """
-    together, alone = (refusing("cholesky", form, many) for many in (min(TOGETHER, prod(form.shape[2:])), 1))
 
     def kernel(a: Any) -> Any:
         one = np.eye(a.shape[-1])
         matrices = a.reshape(-1, *one.shape)
-        spoilt = refused(matrices, together, alone).reshape(a.shape[:-2])
+        spoilt = refused(matrices, partial(refusing, "cholesky", form)).reshape(a.shape[:-2])
         spoilt |= ~np.isfinite(a).all(axis=(-2, -1))
         if spoilt.all():
             return behind(a)
@@ -202,23 +201,31 @@ def _looking_again(behind: Kernel, form: Form, bind_lanes: Callable[..., Kernel]
     return kernel
 
 
-def refused(matrices: Any, together: Callable[[Any], bool], alone: Callable[[Any], bool], /) -> Any:
+def refused(matrices: Any, refuses: Callable[[int], Callable[[Any], bool]], /) -> Any:
     """Which matrices of a compact stack are refused, a Bool for each.
 
     Args:
         matrices: [count, N, N].
-        together: whether one of ``TOGETHER`` matrices is refused, or of all of them where they are fewer.
-        alone: whether a matrix (N, N) is.
+        refuses: from a number of matrices to what tells whether one of a stack of so many is refused; of 1, whether a
+            matrix (N, N) is.
 
-    >>> refused(np.array([[[1.0]], [[0.0]]]), lambda some: not some.all(), lambda one: not one.all()).tolist()
+    >>> refused(np.array([[[1.0]], [[0.0]]]), lambda count: lambda stack: not stack.all()).tolist()
     [False, True]
     """
     found = np.zeros(len(matrices), bool)
-    size = min(TOGETHER, len(matrices))
-    for start in range(0, len(matrices), TOGETHER):
-        part = matrices[start : start + TOGETHER]
-        if len(part) < size or together(part):
-            found[start : start + TOGETHER] = [alone(one) for one in part]
+    kernels = [(size, refuses(size)) for size in _TOGETHER if size <= len(matrices)]
+
+    def look(start: int, stop: int, level: int) -> None:
+        size, refuse = kernels[level]
+        for first in range(start, stop, size):
+            last = min(first + size, stop)
+            if size == 1:
+                found[first] = refuse(matrices[first])
+            elif last - first < size or refuse(matrices[first:last]):
+                look(first, last, level + 1)
+
+    if kernels:
+        look(0, len(matrices), 0)
     return found
 
 

@@ -26,8 +26,6 @@ from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError
 Array = NDArray[Any]
 Index = tuple[int, ...]
 
-_INT32_MAX: Final = 2**31 - 1
-_INT64_MAX: Final = 2**63 - 1
 _LOW: Final = -900
 _HIGH: Final = 1010
 _LARGE: Final = 1000
@@ -188,7 +186,7 @@ def lapack_limit() -> int:
     """
     config: Any = np.show_config(mode="dicts")
     lapack = config["Build Dependencies"].get("lapack", {})
-    return _INT64_MAX if "USE64BITINT" in lapack.get("openblas configuration", "") else _INT32_MAX
+    return (2**63 if "USE64BITINT" in lapack.get("openblas configuration", "") else 2**31) - 1
 
 
 def scale_away_from_limits(a: Array) -> int:
@@ -198,7 +196,7 @@ def scale_away_from_limits(a: Array) -> int:
     >>> scale_away_from_limits(a), a.tolist(), scale_away_from_limits(a)
     (-1039, [[0.5]], 0)
     """
-    power = int(_excess(_exponents(a).max()))
+    power = int(_excess(_largest_exponent(a)))
     if power == 0 or not np.isfinite(a).all():
         return 0
     a[...] = scaled(a, -power)
@@ -225,7 +223,7 @@ def minute_powers(a: Array, low: int = _LOW) -> Array | None:
     >>> minute_powers(np.array([[2.0**-1040, 0.0]])).tolist(), minute_powers(np.ones((1, 1)))
     ([[-1039]], None)
     """
-    powers = _exponents(a).max(axis=(-2, -1), keepdims=True)
+    powers = _largest_exponent(a, (-2, -1))
     powers = np.where((powers > _NOTHING) & (powers <= low), powers, 0)
     return powers if powers.any() else None
 
@@ -245,10 +243,9 @@ def has_extreme_pivots(a: Array) -> bool:
 
     OpenBLAS neither exchanges rows for a subnormal one nor divides by it, so that one of zero may have others below it.
 
-    >>> has_extreme_pivots(np.diag([1.0, 2.0**-1040])), has_extreme_pivots(np.diag([1.0, 0.0]))
-    (True, False)
-    >>> has_extreme_pivots(np.array([[0.0, 2.0**-1040], [1.0, 0.0]]))
-    True
+    >>> matrices = np.diag([1.0, 2.0**-1040]), np.diag([1.0, 0.0]), np.array([[0.0, 2.0**-1040], [1.0, 0.0]])
+    >>> [has_extreme_pivots(a) for a in matrices]
+    [True, False, True]
     """
     exponents = _exponents(a.diagonal())
     missed = any(a[step, step + 1 :].any() for step in np.flatnonzero(exponents == _NOTHING))
@@ -261,7 +258,7 @@ def powers_of(a: Array) -> Any:
     >>> powers_of(np.array([[2.0**-1040, 0.0]])).tolist(), powers_of(np.ones((1, 1))).tolist()
     ([[-1039]], [[0]])
     """
-    return _excess(_exponents(a).max(axis=(-2, -1), keepdims=True))
+    return _excess(_largest_exponent(a, (-2, -1)))
 
 
 def side_powers(b: Array, powers: Any) -> Any:
@@ -270,7 +267,7 @@ def side_powers(b: Array, powers: Any) -> Any:
     >>> side_powers(np.array([2.0**-1040, 0.0]), np.array([-1039])).tolist()
     [-1039]
     """
-    largest = _exponents(b).max(axis=(-2, -1) if b.ndim > 1 else -1, keepdims=True)
+    largest = _largest_exponent(b, (-2, -1) if b.ndim > 1 else (-1,))
     return np.where((powers != 0) & (largest > _NOTHING), largest, 0)
 
 
@@ -393,3 +390,10 @@ def _exponents(a: Array) -> Any:
     """The e of each element, 2^(e - 1) <= size < 2^e, of the larger part where it is complex."""
     sizes = np.maximum(np.abs(a.real), np.abs(a.imag)) if a.dtype.kind == "c" else np.abs(a)
     return np.where(sizes == 0, _NOTHING, np.frexp(sizes)[1])
+
+
+def _largest_exponent(a: Array, axes: tuple[int, ...] | None = None) -> Any:
+    """The largest of them, of all or along axes that stay with extent 1."""
+    parts = (a.real, a.imag) if a.dtype.kind == "c" else (a,)
+    ends = [end(part, axes, keepdims=bool(axes)) for part in parts for end in (np.max, np.min)]
+    return _exponents(np.max(np.abs(ends), axis=0))

@@ -16,7 +16,7 @@ import numpy as np
 from tensor_core.promotion import promote
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.batched_simd import TOGETHER, refused
+from tensor_cpu.kernels.linalg.batched_simd import refused
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE
@@ -40,7 +40,7 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
     side, batch = a.shape[0], a.shape[2:]
     count = prod(batch)
     dtype = NUMPY_DTYPES[promote(*(one.dtype for one in operands))]
-    together, alone = (_refusing(name, operands, result, many) for many in (min(TOGETHER, max(count, 1)), 1))
+    refuses = partial(_refusing, name, operands, result)
 
     def kernel(*arrays: Array) -> Array:
         finite: list[Array] = [np.asarray(np.isfinite(x).all(axis=(-1, -2)[: x.ndim])) for x in arrays]
@@ -48,7 +48,7 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
         stack[~finite[0].reshape(count)] = np.eye(side)
         status = np.zeros(count, np.int32)
         if side:
-            status[refused(stack, together, alone)] = 2
+            status[refused(stack, refuses)] = 2
         found = _spread(status.reshape(batch[::-1]), result.shape)
         good = _spread(finite[0], result.shape)
         for other in finite[1:]:
