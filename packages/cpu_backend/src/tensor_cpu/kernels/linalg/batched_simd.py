@@ -187,9 +187,9 @@ def _looking_again(behind: Kernel, form: Form, bind_lanes: Callable[..., Kernel]
         try:
             others = behind(a[spoilt])
         except NotPositiveDefiniteError as error:
-            _, order = error.element_index or (0, 0)
-            where = np.argwhere(spoilt)[error.batch_index]
-            raise not_positive_definite(order + 1, tuple(map(int, where[::-1]))) from None
+            told: Any = error
+            where = np.argwhere(spoilt)[told.batch_index]
+            raise not_positive_definite(told.element_index[0] + 1, tuple(map(int, where[::-1]))) from None
         except TensorError:
             return behind(a)  # which raises, and names the place in the whole batch
         regular = a.copy()
