@@ -158,11 +158,15 @@ class _Small:
         found = _exponential(whole_matrix)
         return found[:m, 0], found[:m, m]
 
-    def rounded(self, t: complex, /) -> tr.Tensor:
-        """How many rounding units exp(t H) may be off [C...]: |t H| of them, each grown by |exp(t H / 2)|²."""
+    def rounded(self, t: complex, length: tr.Tensor, /) -> tr.Tensor:
+        """How far exp(t H) of a vector of this length [C...] may be off: |t H| rounding units, grown by |exp(t H / 2)|².
+
+        Factors are multiplied so that nothing but what is beyond the range in the end is on the way.
+        """
         half = tr.abs(_exponential(tr.multiply(self._h, 0.5 * t)))
-        growth = tr.multiply(tr.max(tr.sum(half, axis=0), axis=0), tr.max(tr.sum(half, axis=1), axis=0))
-        return tr.multiply(growth, tr.max(tr.sum(tr.abs(tr.multiply(self._h, t)), axis=0), axis=0))
+        columns, rows = (tr.max(tr.sum(half, axis=axis), axis=0) for axis in (0, 1))
+        units = tr.multiply(tr.max(tr.sum(tr.abs(tr.multiply(self._h, t)), axis=0), axis=0), unit_of(length.dtype))
+        return tr.multiply(tr.multiply(columns, length), tr.multiply(rows, units))
 
 
 class _HermitianSmall(_Small):
@@ -182,10 +186,11 @@ class _HermitianSmall(_Small):
         exponential, phi = (tr.multiply(one, self._first) for one in (tr.exp(z), phi))
         return matvec(self._vectors, exponential), matvec(self._vectors, phi)
 
-    def rounded(self, t: complex, /) -> tr.Tensor:
+    def rounded(self, t: complex, length: tr.Tensor, /) -> tr.Tensor:
         """As above."""
         z = tr.multiply(self._values, t)
-        return tr.multiply(tr.max(tr.abs(tr.exp(z)), axis=0), tr.max(tr.abs(z), axis=0))
+        units = tr.multiply(tr.max(tr.abs(z), axis=0), unit_of(length.dtype))
+        return tr.multiply(tr.multiply(tr.max(tr.abs(tr.exp(z)), axis=0), length), units)
 
 
 def _exponential(a: tr.Tensor) -> tr.Tensor:
@@ -259,9 +264,8 @@ def _grown(
                     _require_resolved(abs(t) * float(tr.max(scale)))
                     return None
             if part.excess <= 1:
-                rounded = tr.multiply(small.rounded(t * part.step), unit_of(part.lost.dtype))
-                whole_part = basis.combined(tr.multiply(part.coefficients, length))
-                return part.step, tr.multiply(tr.add(part.lost, rounded), length), whole_part
+                off = tr.add(tr.multiply(part.lost, length), small.rounded(t * part.step, length))
+                return part.step, off, basis.combined(tr.multiply(part.coefficients, length))
         basis.set(count, over(rest, beta))
         w = apply(basis[count])
         scale = tr.maximum(scale, tr.norm(w, axis=0))
