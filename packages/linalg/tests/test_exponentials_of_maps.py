@@ -83,3 +83,14 @@ def test_an_exponential_without_tolerance_is_exact_to_rounding_or_says_that_it_i
     assert error <= (1e-4 if dtype is tr.F32 else 1e-12)
     assert found.converged == (found.reached == 1)
     assert found.converged or hermitian or dtype is tr.F32
+
+
+@pytest.mark.parametrize("dtype", [tr.F32, tr.C32], ids=str)
+@pytest.mark.parametrize("hermitian", [True, False])
+def test_growth_near_the_end_of_the_range_is_told_with_a_finite_error(dtype: Any, hermitian: bool) -> None:
+    a = tr.embed_diagonal(tr.tensor([1.0, 2.0, 29.5], dtype=dtype))
+    found = tl.expm_multiply(a, tr.full(3, 1e-20, dtype=dtype), 3.0, hermitian=hermitian)
+
+    largest = 1e-20 * np.exp(88.5)
+    assert found.converged
+    assert abs(found.x.to_numpy()[2] - largest) <= float(found.errors) <= 1e-4 * largest

@@ -296,3 +296,19 @@ def test_an_element_that_is_not_finite_is_named_by_its_own_indices(call: Callabl
     assert info.value.batch_index == (2,)
     name = getattr(call, "__name__", "<lambda>")
     assert name == "<lambda>" or str(info.value).startswith(f"{name}: operand a holds")
+
+
+@pytest.mark.parametrize("seed", [1976, 3618])
+def test_schur_goes_on_where_lapack_does_not_end(seed: int) -> None:
+    """Elements from 1e-300 to 1e300, half of them zero: LAPACK's iteration needs another scale, or the other end."""
+    draw = np.random.default_rng(seed)
+    sizes = 10.0 ** draw.uniform(-300, 300, (14, 14))
+    a = (draw.standard_normal((14, 14)) + 1j * draw.standard_normal((14, 14))) * sizes
+    a[draw.random((14, 14)) < 0.5] = 0
+
+    t, z = (part.to_numpy() for part in tl.schur(tr.tensor(a)))
+
+    largest = np.abs(a).max()
+    assert np.array_equal(np.triu(t), t)
+    assert np.abs(z @ z.conj().T - np.eye(14)).max() < 1e-13
+    assert np.abs(z @ (t / largest) @ z.conj().T - a / largest).max() < 1e-13

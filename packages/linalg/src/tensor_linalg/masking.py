@@ -78,6 +78,7 @@ def masked_result(
     *,
     status: Status | None = None,
     harmless: Tensor | None = None,
+    beside: Tensor | None = None,
     out: Any = None,
 ) -> MaskedResult[Any]:
     """What an operation answers to ``check="mask"``: its result, a tensor or a named tuple, and the status.
@@ -85,7 +86,7 @@ def masked_result(
     Args:
         operation: its name.
         run: as :func:`masked` takes it, but that it may give a tensor.
-        a, b, status, harmless: see there.
+        a, b, status, harmless, beside: see there.
         out: None, or a :class:`MaskedResult` of targets.
 
     >>> import tensor_runtime as tr
@@ -100,7 +101,7 @@ def masked_result(
         kinds.append(type(found))
         return found if isinstance(found, tuple) else (found,)
 
-    found, codes = masked(several, operation, a, b, status, harmless)
+    found, codes = masked(several, operation, a, b, status, harmless, beside=beside)
     result = kinds[-1]._make(found) if issubclass(kinds[-1], tuple) else found[0]
     return delivered(operation, MaskedResult(result, codes), out, a, b)
 
@@ -184,6 +185,7 @@ def masked(
     status_of: Status | None = None,
     instead: Tensor | None = None,
     instead_of_b: Tensor | None = None,
+    beside: Tensor | None = None,
 ) -> tuple[tuple[Any, ...], Tensor]:
     """Results and status of a function whose operands have passed every check on metadata.
 
@@ -195,6 +197,7 @@ def masked(
         status_of: from operands to I32 [B...], not 0 where ``run`` would raise; asked when it does.
         instead: [M, N], what takes the place of a bad matrix; None is an identity.
         instead_of_b: the same of ``b``; None is zero.
+        beside: [1, 1, B...], numbers that ``run`` takes last, one for each matrix of ``a``; 0 where one is not finite.
 
     Returns:
         The results, NaN where the status is not 0; and I32 [B...].
@@ -206,14 +209,14 @@ def masked(
     """
     batch = a.shape[2:] if b is None else broadcast_batches(operation, a.shape[2:], b.shape[2:])
     count = prod(batch)
-    operands = [a] if b is None else [a, b]
+    operands = [one for one in (a, b, beside) if one is not None]
     finite = [_finite(x) for x in operands]
-    harmless = [eye(a.shape[0], a.shape[1], dtype=a.dtype, placement=a.placement) if instead is None else instead]
-    if b is not None:
-        nothing = zeros(b.shape[:2], dtype=b.dtype, placement=b.placement) if instead_of_b is None else instead_of_b
-        harmless.append(nothing)
+    harmless = [zeros(x.shape[:2], dtype=x.dtype, placement=x.placement) for x in operands]
+    harmless[0] = eye(a.shape[0], a.shape[1], dtype=a.dtype, placement=a.placement) if instead is None else instead
+    if instead_of_b is not None:
+        harmless[1] = instead_of_b
     clean = [_replaced(x, ok, one) for x, ok, one in zip(operands, finite, harmless, strict=True)]
-    good = finite[0] if b is None else logical_and(*(_spread(ok, batch) for ok in finite))
+    good = reduce(logical_and, (_spread(ok, batch) for ok in finite))
     if not batch or count == 0:
         found, failed = _alone(run, clean, harmless)
         status: Tensor = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)

@@ -54,7 +54,8 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
 
     Returns:
         Shape [N, N, B...], of the operand's dtype; owned, compact. It takes at most 2 log2 |n| products, whose errors
-        each are N rounding units times the norms of the factors; powers beyond the dtype's range become infinite.
+        each are N rounding units times the norms of the factors; values beyond the dtype's range become infinite
+        or NaN.
 
     Raises:
         ShapeError: fewer than two axes, or matrices that are not square.

@@ -11,7 +11,7 @@ from tensor_linalg.decompositions import eigvalsh, svd, svdvals
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
-from tensor_linalg.solving.least_squares import counted, one_tolerance
+from tensor_linalg.solving.least_squares import counted, tolerances
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
@@ -75,10 +75,12 @@ def matrix_rank(
     1
     """
     if check is not True and asks_for_mask(check):
-        one_tolerance("matrix_rank", rtol)
-        return masked_result(
-            "matrix_rank", lambda x: matrix_rank(x, rtol=rtol, hermitian=hermitian, check=False), a, out=out
-        )
+
+        def ranks(x: Tensor, tolerance: Tensor | None = None) -> Tensor:
+            one = rtol if tolerance is None else tolerance[0, 0]
+            return matrix_rank(x, rtol=one, hermitian=hermitian, check=False)
+
+        return masked_result("matrix_rank", ranks, a, beside=tolerances("matrix_rank", a, rtol), out=out)
     operation = "matrix_rank"
     hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
     rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)

@@ -159,7 +159,7 @@ class _Small:
         return found[:m, 0], found[:m, m]
 
     def rounded(self, t: complex, length: tr.Tensor, /) -> tr.Tensor:
-        """How far exp(t H) of a vector of this length [C...] may be off: |t H| rounding units, grown by |exp(t H / 2)|².
+        """How far exp(t H) of a vector of this length [C...] may be off: |t H| rounding units times |exp(t H / 2)|².
 
         Factors are multiplied so that nothing but what is beyond the range in the end is on the way.
         """

@@ -51,7 +51,8 @@ def inv(
     Returns:
         X [N, N, B...] with A X ≈ X A ≈ 1; owned, compact. Of A X - 1 and X A - 1 at least one is a few rounding units
         of the dtype times N times the norms of A and X; which one, LAPACK decides. The error of X grows with the
-        condition number of A. Values beyond the dtype's range become infinite. The inverse of a 0 x 0 matrix is empty.
+        condition number of A. What is beyond the dtype's range, as products may be, makes infinities or NaN.
+        The inverse of a 0 x 0 matrix is empty.
 
     Warns:
         IllConditionedWarning: on request, for the first such matrix.

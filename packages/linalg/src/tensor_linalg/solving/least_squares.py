@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
@@ -14,8 +13,18 @@ from tensor_linalg.contracts.solving import LstsqParams
 from tensor_linalg.decompositions import eigh, qr, svd
 from tensor_linalg.decompositions.eigh import DRIVERS as HERMITIAN_DRIVERS
 from tensor_linalg.decompositions.svd import DRIVERS
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.operands import holds, lent, number, promoted, require_finite, require_regular, unit_of, with_batch
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
+from tensor_linalg.operands import (
+    floating,
+    holds,
+    lent,
+    number,
+    promoted,
+    require_finite,
+    require_regular,
+    unit_of,
+    with_batch,
+)
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.solving.triangular import substituted
@@ -132,9 +141,12 @@ def pinv(
     [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     if check is not True and asks_for_mask(check):
-        one_tolerance("pinv", rtol)
-        options: dict[str, Any] = {"rtol": rtol, "hermitian": hermitian, "driver": driver}
-        return masked_result("pinv", lambda x: pinv(x, **options, check=False), a, out=out)
+
+        def unchecked(x: Tensor, tolerance: Tensor | None = None) -> Tensor:
+            one = rtol if tolerance is None else tolerance[0, 0]
+            return pinv(x, rtol=one, hermitian=hermitian, driver=driver, check=False)
+
+        return masked_result("pinv", unchecked, a, beside=tolerances("pinv", a, rtol), out=out)
     operation = "pinv"
     hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
     driver = choice(operation, "driver", driver, HERMITIAN_DRIVERS if hermitian else DRIVERS)
@@ -175,7 +187,7 @@ def lstsq(
     /,
     *,
     driver: str = "svd",
-    rtol: float | None = None,
+    rtol: float | Tensor | None = None,
     check: Literal["mask"],
     out: MaskedResult[LstsqResult] | None = None,
 ) -> MaskedResult[LstsqResult]: ...
@@ -227,7 +239,7 @@ def lstsq(
     """
     operation = "lstsq"
     if asks_for_mask(check):
-        return masked_result(operation, *_lstsq_masked(a, b, driver, rtol), out=out)
+        return _lstsq_masked(a, b, driver, rtol, out)
     check = flag(operation, "check", check)
     by_qr = choice(operation, "driver", driver, ("svd", "qr")) == "qr"
     given = a, b
@@ -278,7 +290,8 @@ def by_singular_values(
         require_finite(operation, "b", b)
     kept = greater(values, multiply(max(values, 0), rtol))
     divisors = expand_dims(where(kept, values, inf), 1)  # reciprocals of subnormal ones are beyond the range
-    solution = matmul(mH(vh), divide(matmul(mH(u), b), divisors))
+    parts = matmul(mH(u), b)
+    solution = matmul(mH(vh), divide(parts, with_batch(divisors, 2, parts.shape[2:])))
     return solution, _residuals(a, solution, b), sum(kept, 0), values
 
 
@@ -288,27 +301,46 @@ def _residuals(a: Tensor, solution: Tensor, b: Tensor) -> Tensor:
     return sum(multiply(missed, missed), 0)
 
 
-def one_tolerance(operation: str, rtol: Any, /) -> None:
-    """Refuse tolerances of each matrix where parts of a batch are computed alone.
+def tolerances(operation: str, a: Tensor, rtol: Any, /) -> Tensor | None:
+    """Tolerances of each matrix as what runs on parts of a batch takes them, [1, 1, B...]; None for one number.
 
-    >>> one_tolerance("pinv", 1e-8)
+    >>> import tensor_runtime as tr
+    >>> tolerances("pinv", tr.ones((2, 2, 3)), tr.full(3, 1e-8)).shape, tolerances("pinv", tr.ones((2, 2)), None)
+    ((1, 1, 3), None)
     """
-    if isinstance(rtol, Tensor):
-        raise ArgumentError(
-            f'{operation}: check="mask" with a tensor for rtol; accepted: a number', operation=operation
-        )
+    if not isinstance(rtol, Tensor):
+        return None
+    floating(operation, a)
+    return expand_dims(_tolerance_of_each(operation, matrix_axes(operation, a.shape)[2], a.dtype, rtol), (0, 1))
 
 
-def _lstsq_masked(a: Tensor, b: Tensor, driver: str, rtol: Any) -> tuple[Callable[..., LstsqResult], Tensor, Tensor]:
-    """What runs on parts of the batch, and the operands, of which each has every batch axis."""
-    one_tolerance("lstsq", rtol)
-    a, b = promoted("lstsq", a, b)
-    batch = matrix_axes("lstsq", a.shape)[2]
-    require_sides("lstsq", a.shape, b.shape)
-    if b.rank > 1:
-        batch = broadcast_batches("lstsq", batch, b.shape[2:])
-        a, b = with_batch(a, 2, batch), with_batch(b, 2, batch)
-    return lambda x, y: lstsq(x, y, driver=driver, rtol=rtol, check=False), a, b
+def _lstsq_masked(a: Tensor, b: Tensor, driver: str, rtol: Any, out: Any) -> MaskedResult[LstsqResult]:
+    """Every matrix is decomposed as often as without the mask: what is of ``a`` alone has its batch axes."""
+    operation, given = "lstsq", (a, b)
+    a, b = promoted(operation, a, b)
+    batch = matrix_axes(operation, a.shape)[2]
+    require_sides(operation, a.shape, b.shape)
+    numbers = None if driver == "qr" else tolerances(operation, a, rtol)
+
+    def solved(x: Tensor, y: Tensor, tolerance: Tensor | None = None) -> LstsqResult:
+        return lstsq(x, y, driver=driver, rtol=rtol if tolerance is None else tolerance[0, 0], check=False)
+
+    if b.rank == 1 or broadcast_batches(operation, batch, b.shape[2:]) == batch:
+        return masked_result(operation, solved, a, b, beside=numbers, out=out)
+
+    # one more batch axis in b: what decomposes each matrix once for many sides computes here as well
+
+    def of_b(x: Tensor, y: Tensor, *tolerance: Tensor) -> tuple[Any, ...]:
+        solution, residuals = solved(x, expand_dims(y, 2), *tolerance)[:2]
+        return squeeze(solution, 2), squeeze(residuals, 1)
+
+    def of_a(x: Tensor, *tolerance: Tensor) -> tuple[Any, ...]:
+        sides = zeros((a.shape[0], 1, *(1,) * (x.rank - 1)), dtype=a.dtype, placement=a.placement)
+        return solved(x, sides, *tolerance)[2:]
+
+    (solution, residuals), status = masked(of_b, operation, a, b, beside=numbers)
+    (rank, values), _ = masked(of_a, operation, a, beside=numbers)
+    return delivered(operation, MaskedResult(LstsqResult(solution, residuals, rank, values), status), out, *given)
 
 
 def _by_qr(operation: str, a: Tensor, b: Tensor) -> Tensor:
@@ -340,21 +372,23 @@ def _relative_tolerance(
     if rtol is None:
         return sorted(sides)[1] * unit_of(dtype)
     if isinstance(rtol, Tensor):
-        unwrap(operation, rtol)
-        if rtol.shape not in ((), batch):
-            raise ShapeError(
-                f"{operation}: rtol of shape {rtol.shape}; accepted: a number, or one for each matrix, shape {batch}",
-                operation=operation,
-                shape=rtol.shape,
-            )
-        if rtol.dtype.kind not in ("float", "int"):
-            raise DTypeError(
-                f"{operation}: rtol is {rtol.dtype.name}; accepted: F32, F64, I32, I64", operation=operation
-            )
-        if holds(any(logical_not(logical_and(greater_equal(rtol, 0), isfinite(rtol))))):
-            raise ArgumentError(
-                f"{operation}: rtol holds a number that is negative or not finite; accepted: numbers from 0 on",
-                operation=operation,
-            )
-        return cast(rtol, dtype.component)
+        return _tolerance_of_each(operation, batch, dtype, rtol)
     return number(operation, "rtol", rtol, "None, a number from 0 on, or a tensor")
+
+
+def _tolerance_of_each(operation: str, batch: Shape, dtype: DType, rtol: Tensor) -> Tensor:
+    unwrap(operation, rtol)
+    if rtol.shape not in ((), batch):
+        raise ShapeError(
+            f"{operation}: rtol of shape {rtol.shape}; accepted: a number, or one for each matrix, shape {batch}",
+            operation=operation,
+            shape=rtol.shape,
+        )
+    if rtol.dtype.kind not in ("float", "int"):
+        raise DTypeError(f"{operation}: rtol is {rtol.dtype.name}; accepted: F32, F64, I32, I64", operation=operation)
+    if holds(any(logical_not(logical_and(greater_equal(rtol, 0), isfinite(rtol))))):
+        raise ArgumentError(
+            f"{operation}: rtol holds a number that is negative or not finite; accepted: numbers from 0 on",
+            operation=operation,
+        )
+    return cast(rtol, dtype.component)

@@ -66,7 +66,7 @@ def solve(
     Returns:
         x [N, M, B...], or [N]; owned, compact, of the promoted dtype. The residual b - A x is a few rounding units of
         the dtype times N times the norms of A and x (backward stable in practice); the error of x grows with the
-        condition number of A. Values beyond the dtype's range become infinite, as in all floating-point arithmetic.
+        condition number of A. What is beyond the dtype's range, as products may be, makes infinities or NaN.
 
     Warns:
         IllConditionedWarning: on request, for the first such matrix.

@@ -21,7 +21,7 @@ from tensor_linalg.solving.condition import (
 )
 from tensor_linalg.specs.overwriting import TRIANGULAR_SOLVE_OVERWRITING
 from tensor_linalg.specs.solving import TRIANGULAR_SOLVE_CHECKED, solve_shape
-from tensor_linalg.targets import given_up, placed
+from tensor_linalg.targets import delivered, given_up, placed
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.dispatch.conversion import cast
@@ -81,6 +81,7 @@ def triangular_solve(
     transpose: bool = False,
     adjoint: bool = False,
     unit_diagonal: bool = False,
+    side: str = "left",
     check: Literal["mask"],
     out: MaskedResult[Tensor] | None = None,
 ) -> MaskedResult[Tensor]: ...
@@ -101,8 +102,7 @@ def triangular_solve(
 ) -> Tensor | MaskedResult[Tensor]:
     """The x with op(A) x = b, or x op(A) = b, where A is triangular; by substitution.
 
-    Only one triangle of A is read: what stands elsewhere may be anything, such as the other factor of a decomposition
-    that is kept in one matrix, or NaN.
+    Only one triangle of A is read: elsewhere may be anything, such as another factor kept in one matrix, or NaN.
 
     Args:
         a: shape [N, N, B...]; F32, F64, C32 or C64.
@@ -125,7 +125,8 @@ def triangular_solve(
 
     Returns:
         x of the shape of ``b`` with the batch shapes broadcast; owned, compact, of the promoted dtype. Each column
-        solves a system whose matrix differs from A by at most N rounding units of each of its elements.
+        solves a system whose matrix differs from A by at most N rounding units of each of its elements. What is beyond
+        the dtype's range, as products may be, makes infinities or NaN.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -149,33 +150,32 @@ def triangular_solve(
     if transpose and adjoint:
         raise ArgumentError(f"{operation}: both transpose and adjoint; accepted: one of them", operation=operation)
     left = choice(operation, "side", side, ("left", "right")) == "left"
-    params = lower, transpose or adjoint, adjoint, unit_diagonal
-    if asks_for_mask(masks):
-        flag(operation, "overwrite", overwrite)  # a hint, which is dropped
-        refuse_with_mask(operation, flag(operation, "condition", condition))
-        if not left:
-            raise ArgumentError(
-                f"{operation}: check='mask' with side='right'; accepted: side='left'", operation=operation
-            )
-
-        def solved(x: Tensor, y: Tensor) -> Tensor:
-            return substituted(operation, x, y, *params, True)
-
-        return _masked(operation, a, b, solved, out, lower, unit_diagonal)
-    if flag(operation, "condition", condition):
-        _warn(operation, a, lower, unit_diagonal, False)
-    b, gives_up = taken(operation, overwrite, a, b)
-    if left:
-        return placed(operation, substituted(operation, a, b, *params, check, gives_up), out, a, b)
-    if unwrap(operation, b)[0].rank < 2:
+    # x op(A) = b is op(A)ᵀ xᵀ = bᵀ; the transpose of Aᴴ is the conjugate of A
+    turned = (transpose or adjoint) == left
+    params = lower, turned, adjoint, unit_diagonal
+    if not left and unwrap(operation, b)[0].rank < 2:
         raise ShapeError(
             f"{operation}: b of shape {b.shape} has no rows; accepted: [M, N, B...] for side='right'",
             operation=operation,
             shapes=(a.shape, b.shape),
         )
-    # x op(A) = b is op(A)ᵀ xᵀ = bᵀ; the transpose of Aᴴ is the conjugate of A
-    plain = not (transpose or adjoint)
-    found = mT(substituted(operation, a, mT(b), lower, plain, adjoint, unit_diagonal, check))
+    if asks_for_mask(masks):
+        flag(operation, "overwrite", overwrite)  # a hint, which is dropped
+        refuse_with_mask(operation, flag(operation, "condition", condition))
+
+        def solved(x: Tensor, y: Tensor) -> Tensor:
+            return substituted(operation, x, y, *params, True)
+
+        if left:
+            return _masked(operation, a, b, solved, out, lower, unit_diagonal)
+        result, status = _masked(operation, a, mT(b), solved, None, lower, unit_diagonal)
+        return delivered(operation, MaskedResult(copy(mT(result)), status), out, a, b)
+    if flag(operation, "condition", condition):
+        _warn(operation, a, lower, unit_diagonal, False)
+    b, gives_up = taken(operation, overwrite, a, b)
+    if left:
+        return placed(operation, substituted(operation, a, b, *params, check, gives_up), out, a, b)
+    found = mT(substituted(operation, a, mT(b), *params, check))
     return copy(found) if out is None else placed(operation, found, out, a, b)
 
 

@@ -17,7 +17,13 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernel_table import bind as bind_best
-from tensor_cpu.kernels.linalg.checks import has_extreme_pivots, require_finite, scale_away_from_limits, scaled
+from tensor_cpu.kernels.linalg.checks import (
+    has_extreme_pivots,
+    minute_powers,
+    require_finite,
+    scale_away_from_limits,
+    scaled,
+)
 from tensor_cpu.kernels.linalg.numpy import not_converged
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
@@ -25,6 +31,9 @@ from tensor_cpu.system import lapack
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
+
+_EVERY_POWER: Final = 1100
+"""Beyond the exponents of all numbers."""
 
 
 class Routine(NamedTuple):
@@ -145,9 +154,25 @@ def schur(a: Array, triangle: Array, vectors: Array) -> int:
     >>> schur(np.array([[1.0, 0.0], [2.0, 3.0]]), triangle, vectors), triangle.T.tolist()
     (0, [[1.0, 2.0], [0.0, 3.0]])
     """
-    size = len(a)
     if not np.isfinite(a).all():
         return 1  # LAPACK's iteration may not end
+    given = a.copy()
+    info = _schur_once(a, triangle, vectors)
+    if info:  # elements of many sizes: it may end near 1, or from the other end
+        power = 0 if (powers := minute_powers(given, _EVERY_POWER)) is None else int(powers.item())
+        near = scaled(given, -power)
+        a[...] = near
+        info = _schur_once(a, triangle, vectors)
+        if info:
+            a[...] = near[::-1, ::-1]
+            info = _schur_once(a, triangle, vectors)
+            vectors[...] = vectors[:, ::-1].copy()
+        triangle[...] = scaled(triangle, power)
+    return info
+
+
+def _schur_once(a: Array, triangle: Array, vectors: Array) -> int:
+    size = len(a)
     order = np.empty(size, a.dtype)
     values = (order,) if a.dtype.kind == "c" else (order, np.empty(size))
     reals = (np.empty(size),) if a.dtype.kind == "c" else ()

@@ -225,10 +225,10 @@ def not_converged(operation: str, batch: tuple[int, ...], /) -> NotConvergedErro
     """The error of an iteration that failed on the matrix at a batch index.
 
     >>> print(not_converged("svd", (3,)))
-    svd: the iteration of the matrix at batch index (3,) did not converge
+    svd: the iteration of the matrix at batch index (3,) did not converge; it may for the matrix times a power of two
     """
     return NotConvergedError(
-        f"{operation}: the iteration{place(batch)} did not converge",
+        f"{operation}: the iteration{place(batch)} did not converge; it may for the matrix times a power of two",
         operation=operation,
         batch_index=batch,
         element_index=None,

@@ -124,11 +124,11 @@ def turner(executor: Executor, form: Form, /) -> Callable[[DeviceArray], DeviceA
 def not_converged(operation: str, batch: tuple[int, ...], info: int, /) -> LinalgError:
     """What is raised for a matrix whose iteration did not end.
 
-    >>> not_converged("svd", (3,), 1)
-    NotConvergedError('svd: the iteration of the matrix at batch index (3,) did not converge')
+    >>> print(not_converged("svd", (3,), 1))
+    svd: the iteration of the matrix at batch index (3,) did not converge; it may for the matrix times a power of two
     """
     return NotConvergedError(
-        f"{operation}: the iteration{place(batch)} did not converge",
+        f"{operation}: the iteration{place(batch)} did not converge; it may for the matrix times a power of two",
         operation=operation,
         batch_index=batch,
         element_index=None,
