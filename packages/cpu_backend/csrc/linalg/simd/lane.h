@@ -121,16 +121,20 @@ INLINE Lane with_sign(Lane size, Lane sign) { return (Lane)(((Bits)size & ~SIGN_
 /* A size, which is not negative, with the sign of the other. */
 INLINE Lane signed_like(Lane size, Lane sign) { return (Lane)((Bits)size | ((Bits)sign & SIGN_BIT)); }
 
-/* x y + z, rounded once where the processor can. Of a sum of two products a compiler may round either one first. */
-INLINE Lane fused(Lane x, Lane y, Lane z) {
+/* x y + z, and z - x y, rounded once where the processor can. Of a sum of two products a compiler may round either one
+ * first. */
 #if LANES == 8
-    return _mm512_fmadd_pd(x, y, z);
+#define FUSES 1
+INLINE Lane fused(Lane x, Lane y, Lane z) { return _mm512_fmadd_pd(x, y, z); }
+INLINE Lane fused_rest(Lane x, Lane y, Lane z) { return _mm512_fnmadd_pd(x, y, z); }
 #elif LANES == 4 && defined(__FMA__)
-    return _mm256_fmadd_pd(x, y, z);
+#define FUSES 1
+INLINE Lane fused(Lane x, Lane y, Lane z) { return _mm256_fmadd_pd(x, y, z); }
+INLINE Lane fused_rest(Lane x, Lane y, Lane z) { return _mm256_fnmadd_pd(x, y, z); }
 #else
-    return x * y + z;
+#define FUSES 0
+INLINE Lane fused(Lane x, Lane y, Lane z) { return x * y + z; }
 #endif
-}
 
 /* 1 / x and 1 / sqrt(x) of normal numbers, to one or two rounding units: where the processor has estimates of 14 bits,
  * two steps of Newton's make it in a fifth of the time of a division. Rough ones have 27 bits, after one step. */
@@ -179,9 +183,9 @@ typedef struct {
 } Quotient;
 INLINE Quotient quotient_by(Lane divisor) { return (Quotient){divisor, 1.0 / divisor}; }
 INLINE Lane quotient(Lane x, Quotient y) {
-#if LANES == 8
+#if FUSES
     const Lane first = x * y.inverse;
-    return _mm512_fmadd_pd(_mm512_fnmadd_pd(first, y.divisor, x), y.inverse, first);
+    return fused(fused_rest(first, y.divisor, x), y.inverse, first);
 #else
     return x / y.divisor;
 #endif

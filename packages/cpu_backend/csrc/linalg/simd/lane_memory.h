@@ -288,12 +288,17 @@ INLINE Lane load_some(const char *from, int count, bool narrow) {
 #if LANES == 8
     const __mmask8 mask = (__mmask8)((1u << count) - 1);
     return narrow ? _mm512_cvtps_pd(_mm256_maskz_loadu_ps(mask, from)) : _mm512_maskz_loadu_pd(mask, from);
+#elif LANES == 4
+    static const int64_t doubles[] = {-1, -1, -1, -1, 0, 0, 0, 0};
+    static const int32_t floats[] = {-1, -1, -1, -1, 0, 0, 0, 0};
+    if (narrow) {
+        const __m128i mask = _mm_loadu_si128((const __m128i *)(floats + LANES - count));
+        return _mm256_cvtps_pd(_mm_maskload_ps((const float *)from, mask));
+    }
+    return _mm256_maskload_pd((const double *)from, _mm256_loadu_si256((const __m256i *)(doubles + LANES - count)));
 #else
     Lane lanes = broadcast(0.0);
-    if (count == LANES && !narrow) memcpy(&lanes, from, sizeof lanes);
-    else
-        for (int i = 0; i < count; i++)
-            lanes[i] = narrow ? (double)((const float *)from)[i] : ((const double *)from)[i];
+    for (int i = 0; i < count; i++) lanes[i] = narrow ? (double)((const float *)from)[i] : ((const double *)from)[i];
     return lanes;
 #endif
 }
@@ -315,14 +320,14 @@ INLINE void store_some(char *to, Lane lanes, int count, bool narrow) {
 INLINE Mask not_finite(const Lane *lanes, int count) {
     Lane sum = broadcast(0.0);
     int i = 0;
-#if LANES == 8 /* where four sums that do not wait for each other take a part of the time */
+#if FUSES /* where four sums that do not wait for each other take a part of the time */
     Lane second = sum, third = sum, fourth = sum;
     const Lane zero = sum;
     for (; i + 4 <= count; i += 4) {
-        sum = _mm512_fmadd_pd(lanes[i], zero, sum);
-        second = _mm512_fmadd_pd(lanes[i + 1], zero, second);
-        third = _mm512_fmadd_pd(lanes[i + 2], zero, third);
-        fourth = _mm512_fmadd_pd(lanes[i + 3], zero, fourth);
+        sum = fused(lanes[i], zero, sum);
+        second = fused(lanes[i + 1], zero, second);
+        third = fused(lanes[i + 2], zero, third);
+        fourth = fused(lanes[i + 3], zero, fourth);
     }
     sum += second + (third + fourth);
 #endif
