@@ -253,7 +253,7 @@ def digest_of_operands(operands: Sequence[Tensor]) -> str:
 
 
 def elements_of(x: Tensor) -> Iterator[bytes | memoryview]:
-    """The bytes of the elements in column-major order; of a view with gaps, one slice of the last axis at a time.
+    """The bytes of the elements in column-major order: the memory itself, or copies of a few megabytes, one at a time.
 
     >>> from tensor_runtime import ones
     >>> sum(len(piece) for piece in elements_of(ones((2, 3)).T))
@@ -263,13 +263,15 @@ def elements_of(x: Tensor) -> Iterator[bytes | memoryview]:
     if not form.size:
         return
     backend: Any = registry.backend_for(form.placement)
-    if not form.is_compact and form.nbytes > _PIECE and form.rank:
-        for index in range(form.shape[-1]):
-            yield from elements_of(x[..., index])
-    elif form.is_compact and form.dtype is not Bool and hasattr(backend, "lend"):
+    if form.is_compact and form.dtype is not Bool and hasattr(backend, "lend"):
         yield HostTensorView.borrow(lend("einsum", backend, x._array, form)).as_slice().cast("B")
+    elif form.nbytes > _PIECE and form.rank:
+        count = form.shape[-1]
+        together = _PIECE * count // form.nbytes
+        for start in range(0, count, together or 1):
+            yield from elements_of(x[..., start : min(start + together, count)] if together else x[..., start])
     else:
-        yield bytes(backend.download(x._array, form).raw)
+        yield backend.download(x._array, form).raw
 
 
 def _line(counted: dict[str, int | None]) -> bytes:
