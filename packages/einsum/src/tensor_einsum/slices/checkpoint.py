@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import chain
 from time import monotonic
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
@@ -185,12 +186,13 @@ class Checkpoint:
         """
         if making.taken == self._kept or not self._whole:
             return
-        pieces = list(elements_of(wrap(making.form, making.array)))
+        result = wrap(making.form, making.array)  # its pieces are made twice, so that one is there at a time
         counted: dict[str, int | None] = {"taken": making.taken}
         if self.scaled:
             counted["exponent"] = making.exponent
-        header = {"format": FORMAT, **self._digests, **counted, "elements": _digest([_line(counted), *pieces])}
-        write_atomically(self.path, [json.dumps(header).encode() + b"\n", *pieces])
+        elements = _digest(chain([_line(counted)], elements_of(result)))
+        header = {"format": FORMAT, **self._digests, **counted, "elements": elements}
+        write_atomically(self.path, chain([json.dumps(header).encode() + b"\n"], elements_of(result)))
         self._saved, self._kept = monotonic(), making.taken
 
     def remove(self) -> None:
@@ -248,7 +250,7 @@ def digest_of_operands(operands: Sequence[Tensor]) -> str:
     pieces: list[bytes] = []
     for operand in operands:
         described = f"{operand.dtype.name} {operand.shape} ".encode()
-        pieces.append(_digest([described, *elements_of(operand)]).encode())
+        pieces.append(_digest(chain([described], elements_of(operand))).encode())
     return _digest(pieces)
 
 
@@ -279,7 +281,7 @@ def _line(counted: dict[str, int | None]) -> bytes:
     return "".join(f"{value} " for value in counted.values()).encode()
 
 
-def _digest(pieces: Sequence[Any]) -> str:
+def _digest(pieces: Iterable[Any]) -> str:
     found = blake2b(digest_size=32)
     for piece in pieces:
         found.update(piece)
