@@ -299,7 +299,9 @@ def _add_planning(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--memory", metavar="SIZE", help="contract in slices that take no more, such as 2GiB")
     command.add_argument(
-        "--slices", metavar="LABELS", help="cut these labels: j,k into parts of extent 1, j=4 into parts of 4"
+        "--slices",
+        metavar="LABELS",
+        help="cut these labels: j,k into parts of extent 1, j=4 into parts of 4; [left bond] is a longer name",
     )
     command.add_argument("--load-plan", metavar="PLAN.json", type=Path, help="take a plan that --save-plan wrote")
     command.add_argument("--save-plan", metavar="PLAN.json", type=Path, help="save the plan")
