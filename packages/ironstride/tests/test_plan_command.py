@@ -56,6 +56,15 @@ def test_shapes_may_be_written_in_several_ways(second: str, capsys: pytest.Captu
     assert (document["operands"], document["operand_bytes"]) == (3, (6 + 12 + 1) * 8)
 
 
+@pytest.mark.parametrize("options", [(), ("--json",), ("--optimize", "greedy")])
+def test_an_equation_of_scalars_is_no_option(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("plan", "contract"):
+        assert main([command, *options, "->", "()"]) == 0
+        assert "equation" in capsys.readouterr().out
+        assert main([command, "->", "()", *options]) == 0
+    assert "output label 'x' is in no operand" in refused(capsys, "contract", "->x", "()")
+
+
 def test_an_equation_may_be_longer_than_names_of_files(capsys: pytest.CaptureFixture[str]) -> None:
     labels = [chr(0x4E00 + number) for number in range(201)]
     chain = ",".join(map("".join, pairwise(labels)))

@@ -47,6 +47,10 @@ class Parser(argparse.ArgumentParser):
         """Write the help; argparse itself passes over a stream that takes nothing."""
         (file or sys.stdout).write(self.format_help())
 
+    def _parse_optional(self, arg_string: str) -> Any:
+        """No option is what begins as an equation of scalars does."""
+        return None if arg_string.startswith("->") else super()._parse_optional(arg_string)
+
     def error(self, message: str) -> NoReturn:
         """End the program with one line."""
         self._report(f"{message} (see {self.prog} --help)")
