@@ -124,7 +124,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         PathError: an invalid path, or a search that failed.
         ArgumentError: ``seconds`` or ``objective`` is none.
         PlacementError: operands in different places.
-        MemoryLimitError: no slices keep ``memory_limit``; the message has the smallest one that some keep.
+        MemoryLimitError: no slices keep ``memory_limit``; the message has the smallest one found that some do.
         DTypeError: a dtype that the algebra, or ``strip_exponent``, is not defined for.
         ArgumentError: options that do not go together, or are out of range.
         ReadOnlyError, OverlappingViewError, LossyConversionError: what ``out`` cannot receive; nothing is written then.
