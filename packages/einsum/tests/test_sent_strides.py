@@ -81,6 +81,8 @@ def test_operands_that_lie_far_apart_are_sent_as_compact_ones(processes: Executo
     x = tr.tensor(np.repeat(MATRIX.T, 5, axis=0))
     near, far = x[::4], x[::5]
     assert sendable(near) is near and sendable(far)._form.is_compact
+    elsewhere = tr.ones((50, 3), placement="meta")[::5]
+    assert sendable(elsewhere) is elsewhere
     found = plan("ij->", far).with_slices({"j": 50})
     with ThreadPoolExecutor(1) as threads, tr.set_threads(1):
         compact = tr.to_contiguous(far)

@@ -45,14 +45,16 @@ _SPREAD: Final = 4  # times the bytes of its elements: so much memory of an oper
 
 
 def sendable(operand: Tensor) -> Tensor:
-    """An operand as it can be sent: itself, or a compact copy of one on a device, or of one that lies far apart.
+    """An operand as it can be sent: itself, or a compact copy of one that lies far apart.
+
+    What is on a device goes to no other process, and stays as it is.
 
     >>> from tensor_runtime import ones
     >>> sendable(ones((2, 3)).T).strides, sendable(ones((99, 9))[0]).strides
     ((2, 1), (1,))
     """
     form, _ = unwrap("map_slices", operand)
-    if form.is_compact:
+    if form.is_compact or form.placement is not CPU:
         return operand
     lent = _lent(operand)
     far = lent is None or lent[0].raw.nbytes > _SPREAD * form.nbytes
