@@ -348,6 +348,26 @@ def test_plans_that_no_kernel_can_be_bound_to_are_shown_all_the_same() -> None:
     assert huge.peak_bytes == huge.intermediate_bytes
 
 
+@pytest.mark.parametrize(
+    ("notation", "shapes", "optimize", "smallest"),
+    [
+        ("a,bb,a,cb->c", [(3,), (3, 3), (3,), (3, 3)], "greedy", 40),
+        ("a,c,c,e,a->a", [(3,), (3,), (3,), (4,), (3,)], "greedy", 40),
+        ("ba,ab,ab,ba->b", [(3, 2), (2, 3), (2, 3), (3, 2)], "auto", 40),
+        ("b,ca,caa,a,bba->c", [(2,), (2, 2), (2, 2, 2), (2,), (2, 2, 2)], "auto", 32),
+        ("cd,bc,bda,ac,dc,dbd->ab", [(3, 2), (2, 3), (2, 2, 3), (3, 3), (2, 3), (2, 2, 2)], "auto", 64),
+    ],
+)
+def test_a_refusal_names_the_limit_of_the_path_that_needs_least(
+    notation: str, shapes: list[tuple[int, ...]], optimize: str, smallest: int
+) -> None:
+    for limit in range(0, smallest, 8):
+        with pytest.raises(MemoryLimitError) as e:
+            plan(notation, *shapes, optimize=optimize, memory_limit=limit)
+        assert e.value.smallest == smallest
+    assert plan(notation, *shapes, optimize=optimize, memory_limit=smallest).peak_bytes == smallest
+
+
 def test_a_plan_without_slices_may_be_the_smallest() -> None:
     shapes = (300, 300), (300, 300)
     with pytest.raises(MemoryLimitError, match="accepted: 720000 bytes or more"):

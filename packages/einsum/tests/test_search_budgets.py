@@ -6,15 +6,21 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable
 from math import exp2
+from typing import Any
 
 import pytest
 
-from tensor_einsum import native
-from tensor_einsum.search.engine import search
+import tensor_runtime as tr
+from tensor_einsum import einsum, native, plan
+from tensor_einsum.plans.plan import plan_cache
+from tensor_einsum.search import optimizers
+from tensor_einsum.search.engine import search, search_checked
 from tensor_einsum.search.measure import measure
 from tensor_einsum.search.problem import Budget, Objective, Problem
 from tensor_einsum.testing.networks import drawn, lattice, regular_graph
+from tensor_runtime.backends.bindings import binding_cache
 
 FLOPS = Objective("flops")
 
@@ -118,6 +124,34 @@ def test_ctrl_c_ends_a_search_by_the_clock_and_keeps_what_was_found() -> None:
     assert found.record.stopped == "interrupted"
     assert found.record.seconds < 30
     assert abs(measure(problem, found.path).products - found.record.log2_products) < 1e-6
+
+
+@pytest.mark.parametrize("limit", [None, "1MiB"])
+def test_what_ctrl_c_cut_short_is_searched_again(limit: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupts, searched = [True, True, False], [0]
+
+    def interrupted(*arguments: Any) -> Any:
+        path, sliced, found = search_checked(*arguments)
+        searched[0] += 1
+        stopped = "interrupted" if interrupts[searched[0] - 1] else "seconds"
+        return path, sliced, found._replace(made=found.record._replace(stopped=stopped))
+
+    monkeypatch.setattr(optimizers, "search_checked", interrupted)
+    x = tr.ones((2, 3, 2, 3))
+    options: dict[str, Any] = {"seconds": 0.0625, "memory_limit": limit}
+    calls: list[Callable[[], Any]] = [
+        lambda: plan("abcd,cdef,efgh,gbah->", x, x, x, x, **options).search,
+        lambda: einsum("abcd,cdef,efgh,gbah->", x, x, x, x, **options),
+    ]
+    for call in calls:
+        plan_cache.clear()
+        binding_cache.clear()
+        searched[0] = 0
+        seen = []
+        for _ in range(5):
+            call()
+            seen.append(searched[0])
+        assert seen == [1, 2, 3, 3, 3]
 
 
 @needs_native

@@ -56,6 +56,15 @@ def test_shapes_may_be_written_in_several_ways(second: str, capsys: pytest.Captu
     assert (document["operands"], document["operand_bytes"]) == (3, (6 + 12 + 1) * 8)
 
 
+@pytest.mark.parametrize("options", [(), ("--json",), ("--optimize", "greedy")])
+def test_an_equation_of_scalars_is_no_option(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("plan", "contract"):
+        assert main([command, *options, "->", "()"]) == 0
+        assert "equation" in capsys.readouterr().out
+        assert main([command, "->", "()", *options]) == 0
+    assert "output label 'x' is in no operand" in refused(capsys, "contract", "->x", "()")
+
+
 def test_an_equation_may_be_longer_than_names_of_files(capsys: pytest.CaptureFixture[str]) -> None:
     labels = [chr(0x4E00 + number) for number in range(201)]
     chain = ",".join(map("".join, pairwise(labels)))
@@ -217,6 +226,22 @@ def test_memory_is_kept_by_slices(tmp_path: Path, capsys: pytest.CaptureFixture[
     np.testing.assert_allclose(by_name, expected)
 
 
+@pytest.mark.parametrize(
+    ("slices", "shown"),
+    [
+        ("[l,a]", "4, of l,a"),
+        ("[b]=2", "3, of b by 2"),
+        (" [b]=2 , [l,a] ,[k=2]=1", "24, of l,a, k=2, b by 2"),
+        ("b", "5, of b"),
+        (r"[\b]=2", "3, of b by 2"),
+    ],
+)
+def test_labels_to_cut_stand_in_brackets(slices: str, shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "[l,a][b],[b][k=2]->[l,a][k=2]", "4x5", "5x2", "--slices", slices]) == 0
+    lines = [line.split(maxsplit=1)[1] for line in capsys.readouterr().out.splitlines() if line.startswith("  slices")]
+    assert lines == [shown]
+
+
 def test_memory_that_no_slices_keep_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "accepted: 8000000 bytes or more" in refused(capsys, "plan", "i,j->ij", "1000", "1000", "--memory", "1000")
 
@@ -229,6 +254,12 @@ def test_memory_that_no_slices_keep_is_refused(capsys: pytest.CaptureFixture[str
         ("b,,c", "found ''"),
         ("b=0", "b"),
         ("b=" + "0" * 30, "accepted: labels, such as j,k or j=4"),
+        ("[b", "'[' is never closed"),
+        ("b]", "']' without '['"),
+        ("[]", "no name between '[' and ']'"),
+        ("[b]c", "found '[b]c'; accepted: labels"),
+        ("[b][c]=2", "found '[b][c]=2'; accepted: labels"),
+        ("c,[b]=", "found '[b]='; accepted: labels"),
     ],
 )
 def test_labels_that_cannot_be_cut_are_refused(slices: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from tensor_einsum.notation.interleaved import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
 from tensor_einsum.plans.operands import dtypes_of, forms_of, lie_as_usual, shapes_of
 from tensor_einsum.plans.plan import Plan, cached_plan
+from tensor_einsum.search.engine import was_interrupted
 from tensor_einsum.search.options import DEFAULT, read_options
 from tensor_einsum.steps.arithmetic import SUMS_OF_PRODUCTS, arithmetic_of
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
@@ -123,7 +124,7 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         PathError: an invalid path, or a search that failed.
         ArgumentError: ``seconds`` or ``objective`` is none.
         PlacementError: operands in different places.
-        MemoryLimitError: no slices keep ``memory_limit``; the message has the smallest one that some keep.
+        MemoryLimitError: no slices keep ``memory_limit``; the message has the smallest one found that some do.
         DTypeError: a dtype that the algebra, or ``strip_exponent``, is not defined for.
         ArgumentError: options that do not go together, or are out of range.
         ReadOnlyError, OverlappingViewError, LossyConversionError: what ``out`` cannot receive; nothing is written then.
@@ -205,8 +206,8 @@ def plan(
         operands: shapes, tensors, or anything with a ``shape``.
         dtype: of all operands, or a list with one per operand; None takes that of each tensor or array, and F64 for
             shapes.
-        optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call; everything
-            else is cached.
+        optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call, and after
+            Ctrl-C the next call searches again; everything else is cached.
         memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
             operands on ``cpu``; ``plan.peak_bytes`` tells what is needed, ``plan.peak_bytes_on`` for other tensors.
         algebra, conj: as for :func:`einsum`.
@@ -290,7 +291,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
                 binding = bind_sliced(found, forms)
             else:
                 binding = bind_call(found, forms)
-            if key is not None:
+            if key is not None and not was_interrupted(found._searched):
                 binding = _calls.insert(key, binding)
     kernel, form = binding
     accumulation = None

@@ -35,7 +35,7 @@ class ExtentError(ShapeError):
 
 
 class MemoryLimitError(OutOfMemoryError):
-    """No slices keep a memory limit. Fields: ``limit``, and ``smallest``, the least that some keep; both in bytes."""
+    """No slices keep a memory limit. Fields: ``limit``, and ``smallest``, the least found that some keep; in bytes."""
 
 
 class PathError(TensorError, ValueError):

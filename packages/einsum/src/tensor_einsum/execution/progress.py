@@ -6,8 +6,9 @@ that the rest goes at the rate so far.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from time import perf_counter
 from typing import Any, Final, NamedTuple
@@ -23,6 +24,8 @@ OnStep = Callable[[int, int], object]
 
 _LEAST: Final = 1000
 """Flops that a step counts for at least; it takes its microseconds even if it only rearranges."""
+_DELAY: Final = 1e-9
+"""Seconds before which tqdm writes nothing: any, so that a bar which cannot be written is made, and can be closed."""
 
 
 class Progress(NamedTuple):
@@ -116,7 +119,8 @@ def reporting(operation: str, rounds: Sequence[Repeated], progress: Any) -> Iter
     Args:
         operation: the name for messages.
         rounds: steps in the order in which they are executed.
-        progress: False or None for nothing, True for a bar of tqdm on stderr, or a function of a :class:`Progress`.
+        progress: False or None for nothing, True for a bar of tqdm on stderr, which is left out where that cannot be
+            written, or a function of a :class:`Progress`.
 
     Raises:
         ArgumentError: something else.
@@ -129,15 +133,11 @@ def reporting(operation: str, rounds: Sequence[Repeated], progress: Any) -> Iter
     if progress is None or progress is False:
         yield None
     elif progress is True:
-        with _bar(operation) as bar:
-            shown = 0.0
-
-            def advance(now: Progress) -> None:
-                nonlocal shown
-                bar.update(100 * now.share - shown)
-                shown = 100 * now.share
-
-            yield Meter(rounds, advance)
+        bar = _Bar(operation)
+        try:
+            yield Meter(rounds, bar)
+        finally:
+            bar.close()
     elif callable(progress):
         yield Meter(rounds, progress)
     else:
@@ -147,14 +147,45 @@ def reporting(operation: str, rounds: Sequence[Repeated], progress: Any) -> Iter
         )
 
 
-def _bar(operation: str) -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError as error:
-        raise BackendUnavailableError(
-            f"{operation}: progress=True needs tqdm; pip install 'ironstride-tensor-einsum[progress]', or give a "
-            "function",
-            operation=operation,
-        ) from error
-    shape = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-    return tqdm(total=100, desc=operation, bar_format=shape, leave=False)
+class _Bar:
+    """A bar of tqdm on stderr; where that is closed or cannot be written there is none, and the work goes on."""
+
+    def __init__(self, operation: str) -> None:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as error:
+            raise BackendUnavailableError(
+                f"{operation}: progress=True needs tqdm; pip install 'ironstride-tensor-einsum[progress]', or give a "
+                "function",
+                operation=operation,
+            ) from error
+        self.bar: Any = None
+        self.shown = 0.0
+        if sys.stderr is None or getattr(sys.stderr, "closed", False):
+            return
+        shape = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+        with self._while_it_can_be_written():
+            self.bar = tqdm(total=100, desc=operation, bar_format=shape, leave=False, delay=_DELAY)
+            self.bar.refresh()
+
+    def __call__(self, now: Progress) -> None:
+        with self._while_it_can_be_written():
+            if self.bar is not None:
+                self.bar.update(100 * now.share - self.shown)
+                self.shown = 100 * now.share
+
+    def close(self) -> None:
+        """Clear the bar."""
+        with self._while_it_can_be_written():
+            if self.bar is not None:
+                self.bar.close()
+
+    @contextmanager
+    def _while_it_can_be_written(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError):  # of the stream
+            bar, self.bar = self.bar, None
+            if bar is not None:
+                with suppress(OSError, ValueError):  # it is off after that, whether it could be cleared or not
+                    bar.close()

@@ -25,7 +25,7 @@ from tensor_einsum.options import RunOptions
 from tensor_einsum.plans.calls import call_plan, check_known, plan_calls, run_plan
 from tensor_einsum.plans.methods import PlanMethods
 from tensor_einsum.plans.stored import parts_of_json, parts_of_pickle, pickled, to_json
-from tensor_einsum.search.engine import Searched
+from tensor_einsum.search.engine import Searched, was_interrupted
 from tensor_einsum.search.optimizers import OWN, Order, find_order
 from tensor_einsum.search.options import DEFAULT, SearchOptions
 from tensor_einsum.search.path import Path, to_linear
@@ -365,7 +365,9 @@ def cached_plan(
         plan = plan_within(
             lambda other: make_plan(operation, source, shapes, dtypes, other, arithmetic), options, forms, operation
         )
-    return plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(shapes) + 2 * len(plan.notation)) if keeps else plan
+    if not keeps or was_interrupted(plan._searched):
+        return plan
+    return plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(shapes) + 2 * len(plan.notation))
 
 
 def make_plan(

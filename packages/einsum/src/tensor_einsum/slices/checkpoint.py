@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from itertools import chain
 from time import monotonic
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final
@@ -185,12 +186,13 @@ class Checkpoint:
         """
         if making.taken == self._kept or not self._whole:
             return
-        pieces = list(elements_of(wrap(making.form, making.array)))
+        result = wrap(making.form, making.array)  # its pieces are made twice, so that one is there at a time
         counted: dict[str, int | None] = {"taken": making.taken}
         if self.scaled:
             counted["exponent"] = making.exponent
-        header = {"format": FORMAT, **self._digests, **counted, "elements": _digest([_line(counted), *pieces])}
-        write_atomically(self.path, [json.dumps(header).encode() + b"\n", *pieces])
+        elements = _digest(chain([_line(counted)], elements_of(result)))
+        header = {"format": FORMAT, **self._digests, **counted, "elements": elements}
+        write_atomically(self.path, chain([json.dumps(header).encode() + b"\n"], elements_of(result)))
         self._saved, self._kept = monotonic(), making.taken
 
     def remove(self) -> None:
@@ -248,12 +250,12 @@ def digest_of_operands(operands: Sequence[Tensor]) -> str:
     pieces: list[bytes] = []
     for operand in operands:
         described = f"{operand.dtype.name} {operand.shape} ".encode()
-        pieces.append(_digest([described, *elements_of(operand)]).encode())
+        pieces.append(_digest(chain([described], elements_of(operand))).encode())
     return _digest(pieces)
 
 
 def elements_of(x: Tensor) -> Iterator[bytes | memoryview]:
-    """The bytes of the elements in column-major order; of a view with gaps, one slice of the last axis at a time.
+    """The bytes of the elements in column-major order: the memory itself, or copies of a few megabytes, one at a time.
 
     >>> from tensor_runtime import ones
     >>> sum(len(piece) for piece in elements_of(ones((2, 3)).T))
@@ -263,13 +265,15 @@ def elements_of(x: Tensor) -> Iterator[bytes | memoryview]:
     if not form.size:
         return
     backend: Any = registry.backend_for(form.placement)
-    if not form.is_compact and form.nbytes > _PIECE and form.rank:
-        for index in range(form.shape[-1]):
-            yield from elements_of(x[..., index])
-    elif form.is_compact and form.dtype is not Bool and hasattr(backend, "lend"):
+    if form.is_compact and form.dtype is not Bool and hasattr(backend, "lend"):
         yield HostTensorView.borrow(lend("einsum", backend, x._array, form)).as_slice().cast("B")
+    elif form.nbytes > _PIECE and form.rank:
+        count = form.shape[-1]
+        together = _PIECE * count // form.nbytes
+        for start in range(0, count, together or 1):
+            yield from elements_of(x[..., start : min(start + together, count)] if together else x[..., start])
     else:
-        yield bytes(backend.download(x._array, form).raw)
+        yield backend.download(x._array, form).raw
 
 
 def _line(counted: dict[str, int | None]) -> bytes:
@@ -277,7 +281,7 @@ def _line(counted: dict[str, int | None]) -> bytes:
     return "".join(f"{value} " for value in counted.values()).encode()
 
 
-def _digest(pieces: Sequence[Any]) -> str:
+def _digest(pieces: Iterable[Any]) -> str:
     found = blake2b(digest_size=32)
     for piece in pieces:
         found.update(piece)

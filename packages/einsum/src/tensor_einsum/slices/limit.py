@@ -49,6 +49,8 @@ _UNKNOWN: Final = (
 )
 """What binding says where no kernels are there for a plan, its operands lie apart, or no memory is enough for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
+_FEW: Final = 8  # operands with which it takes no time to plan again
+_LOWER: Final = 8  # limits below the smallest one known; two or three suffice as a rule
 _CHOOSING: Final = 2e-4
 """Seconds of what is left of a time for each operand, while cuts are chosen."""
 _BINDING: Final = 3e-4
@@ -217,11 +219,15 @@ def within(
     smallest = _smallest(plan, forms)
     if smallest[0] <= limit:
         return smallest[1]._made_for(forms)
-    raise MemoryLimitError(
+    raise _refusal(operation, plan, limit, smallest[0])
+
+
+def _refusal(operation: str, plan: Plan, limit: int, smallest: int) -> MemoryLimitError:
+    return MemoryLimitError(
         f"{operation}: memory_limit is {readable_bytes(limit)}, and in the smallest slices {shortened(plan.notation)} "
-        f"still needs {readable_bytes(smallest[0])} beside its operands; accepted: {smallest[0]} bytes or more",
+        f"still needs {readable_bytes(smallest)} beside its operands; accepted: {smallest} bytes or more",
         limit=limit,
-        smallest=smallest[0],
+        smallest=smallest,
     )
 
 
@@ -232,7 +238,8 @@ def plan_within(
 
     Under another limit a search may find another path. So that the smallest limit of a refusal works when it is asked
     for, two paths are always tried before a refusal, and told of: that without a limit, and that under the least one.
-    A time that options give is for all of this.
+    Of few operands lower limits are tried too, as long as they are kept: a path between the two may need less. A time
+    that options give is for all of this.
 
     Args:
         make: plans under options; the limit is for the search alone.
@@ -241,7 +248,8 @@ def plan_within(
         operation: the name for messages.
 
     Raises:
-        MemoryLimitError: no slices keep the limit.
+        MemoryLimitError: no slices keep the limit; it names the smallest that was found to be kept, which works when it
+            is asked for.
 
     >>> from tensor_einsum import plan
     >>> from tensor_einsum.search.options import SearchOptions
@@ -256,18 +264,32 @@ def plan_within(
     def made(limit: int | None) -> Plan:
         return make(options._replace(limit=limit, seconds=deadline.search_seconds()))
 
+    found = made(limit)
     try:
-        return within(made(limit), limit, forms, operation, deadline)
-    except MemoryLimitError:
-        if not (options.optimize is True or isinstance(options.optimize, str)):  # the same path again
-            raise
-    refused: list[MemoryLimitError] = []
-    for other in (None, 0):
+        return within(found, limit, forms, operation, deadline)
+    except MemoryLimitError as error:
+        refused = [error]
+    if options.optimize is True or isinstance(options.optimize, str):  # else it would be the same path again
+        refused = []
+        for other in (None, 0):
+            try:
+                return within(made(other), limit, forms, operation, deadline)
+            except MemoryLimitError as error:
+                refused.append(error)
+    smallest: int = min([error.__dict__["smallest"] for error in refused])
+    lower = smallest - 1 if options.keeps and options.seconds is None and len(forms) <= _FEW else 0
+    for _ in range(_LOWER):
+        if lower <= limit:
+            break
         try:
-            return within(made(other), limit, forms, operation, deadline)
-        except MemoryLimitError as error:
-            refused.append(error)
-    raise min(refused, key=lambda error: error.__dict__["smallest"])
+            found = within(made(lower), lower, forms, operation)
+        except (MemoryLimitError, OutOfMemoryError):
+            break
+        smallest, needed = lower, needed_bytes(found, forms)
+        if needed <= limit:
+            return found
+        lower = min(needed, lower - 1)
+    raise _refusal(operation, found, limit, smallest)
 
 
 def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:

@@ -24,10 +24,9 @@ from tensor_einsum.slices.checkpoint import Checkpoint, check_saving
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_einsum.slices.running import bound, check_part, contract
-from tensor_einsum.slices.sending import Sent, Work
+from tensor_einsum.slices.sending import Sent, Work, sendable
 from tensor_runtime.backends.meta import META
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.ops.views import to_contiguous
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -86,8 +85,8 @@ def map_slices(
     forces = flag("map_slices", "force", force)
     check_function("map_slices", "on_slice", on_slice)
     check_saving("map_slices", checkpoint, seconds)
-    if not isinstance(executor, ThreadPoolExecutor):  # what goes to another process becomes compact on the way
-        operands = [to_contiguous(operand) for operand in operands]
+    if not isinstance(executor, ThreadPoolExecutor):
+        operands = [sendable(operand) for operand in operands]
     pairs = [unwrap("map_slices", operand) for operand in operands]
     forms = tuple([form for form, _ in pairs])
     check_forms(plan, forms, "map_slices")

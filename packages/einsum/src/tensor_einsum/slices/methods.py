@@ -132,7 +132,9 @@ class SliceMethods:
 
         What all slices share is computed here; workers get that, and the operands that slices read. Their parts are
         added in the order of the slices as they come, a few ahead of it, so the result has the bits of a call (of one
-        with as many threads as a worker has).
+        with as many threads as a worker has). Where workers are no threads of this process, operands that take
+        more than four times the memory of their elements become compact first, and the bits are those of a call with
+        compact ones.
 
         Args:
             executor: anything with ``submit``: an executor of ``concurrent.futures``, or a client of

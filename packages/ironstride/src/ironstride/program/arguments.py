@@ -47,6 +47,10 @@ class Parser(argparse.ArgumentParser):
         """Write the help; argparse itself passes over a stream that takes nothing."""
         (file or sys.stdout).write(self.format_help())
 
+    def _parse_optional(self, arg_string: str) -> Any:
+        """No option is what begins as an equation of scalars does."""
+        return None if arg_string.startswith("->") else super()._parse_optional(arg_string)
+
     def error(self, message: str) -> NoReturn:
         """End the program with one line."""
         self._report(f"{message} (see {self.prog} --help)")
@@ -299,7 +303,9 @@ def _add_planning(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--memory", metavar="SIZE", help="contract in slices that take no more, such as 2GiB")
     command.add_argument(
-        "--slices", metavar="LABELS", help="cut these labels: j,k into parts of extent 1, j=4 into parts of 4"
+        "--slices",
+        metavar="LABELS",
+        help="cut these labels: j,k into parts of extent 1, j=4 into parts of 4; [left bond] is a longer name",
     )
     command.add_argument("--load-plan", metavar="PLAN.json", type=Path, help="take a plan that --save-plan wrote")
     command.add_argument("--save-plan", metavar="PLAN.json", type=Path, help="save the plan")

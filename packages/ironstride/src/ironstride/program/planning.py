@@ -12,6 +12,7 @@ from ironstride.program.network_file import Network, NetworkFileError, printable
 from ironstride.program.output_paths import check_output_path
 from tensor_core.errors import TensorError
 from tensor_core.files.atomic_write import write_atomically
+from tensor_einsum.notation.label_names import read_brackets
 
 
 @dataclass(frozen=True)
@@ -149,17 +150,35 @@ def _found(network: Network, options: PlanOptions) -> tuple[tensor_einsum.Plan, 
 
 
 def _sliced(plan: tensor_einsum.Plan, text: str) -> tensor_einsum.Plan:
-    """The plan with labels cut, as ``j,k=4`` says."""
-    cuts: dict[str, int] = {}
-    for part in text.split(","):
-        label, equals, extent = part.strip().partition("=")
-        if not label or (equals and not re.fullmatch(r"\d{1,18}", extent, re.ASCII)):
-            raise OptionError(f"--slices {text}: found {part!r}; accepted: labels, such as j,k or j=4")
-        cuts[label] = int(extent) if equals else 1
+    """The plan with labels cut, as ``j,k=4`` says, or ``[left bond]=4``."""
     try:
-        return plan.with_slices(cuts)
+        return plan.with_slices(_cuts(text))
     except TensorError as error:
-        raise OptionError(f"--slices {text}: {error}") from None
+        message, *_ = str(error).splitlines()  # the other lines show a caret
+        raise OptionError(f"--slices {text}: {message}") from None
+
+
+def _cuts(text: str) -> dict[str, int]:
+    """The extents of parts by label, from what the command line says.
+
+    Names in brackets are read as a notation reads them, so that they may have any character.
+
+    >>> _cuts("j, k=4"), _cuts("[l,a],[b]=2"), _cuts("left bond=2")
+    ({'j': 1, 'k': 4}, {'l,a': 1, 'b': 2}, {'left bond': 2})
+    """
+    cuts: dict[str, int] = {}
+    blotted, brackets = read_brackets(text, "with_slices")
+    end = -1
+    for piece in blotted.split(","):
+        begin, end = end + 1, end + 1 + len(piece)
+        begin += len(piece) - len(piece.lstrip())
+        bracket = brackets.get(begin)
+        label, equals, extent = text[bracket.end if bracket else begin : end].strip().partition("=")
+        rest, label = (label, bracket.name) if bracket else ("", label)
+        if rest or not label or (equals and not re.fullmatch(r"\d{1,18}", extent, re.ASCII)):
+            raise OptionError(f"found {text[begin:end]!r}; accepted: labels, such as j,k or j=4 or [left bond]=4")
+        cuts[label] = int(extent) if equals else 1
+    return cuts
 
 
 def _loaded(network: Network, file: Path) -> tensor_einsum.Plan:
