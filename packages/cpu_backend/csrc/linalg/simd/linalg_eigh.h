@@ -146,8 +146,8 @@ INLINE Mask eigh_sweep_rounds(Number *a, Lane *values, Lane *weights, Number *v,
  * no matrix depends on its group. */
 INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n, bool narrow, Number *room) {
     const bool whole = n > LARGEST_CONSTANT_SIDE;
-#if LANES == 8
-    if (whole) return eigh_places(a, values, v, n, narrow, room);
+#if LANES > 2
+    if (whole && n <= MOST_EIGH_PLACES) return eigh_places(a, values, v, n, narrow, room);
 #else
     (void)room;
 #endif

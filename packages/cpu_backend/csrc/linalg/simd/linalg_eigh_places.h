@@ -1,7 +1,7 @@
 /* Eigenvalues and eigenvectors of groups of Hermitian matrices, by the rotations of linalg_eigh.h with columns at places
  * (linalg_places.h): an element goes from one room to another in every round, to where the next one wants it.
  */
-#if LANES == 8
+#if LANES > 2
 /* By place: diagonal elements, weights, and off-diagonal elements, with the row in the later pair or, within one, in its
  * second place. */
 typedef struct {
@@ -136,14 +136,14 @@ INLINE Mask eigh_iterate_places(const Number *a, Lane *values, Number *v, int n,
     }
 EACH_HALF(EIGH_PLACES)
 
+#define EIGH_PLACES_OF(half)                                                                                           \
+    case half:                                                                                                         \
+        if (2 * half <= MOST_EIGH_PLACES) return eigh_places_##half(a, values, v, n, narrow, room);                    \
+        break;
+
+/* Of up to MOST_EIGH_PLACES columns. */
 static Mask eigh_places(const Number *a, Lane *values, Number *v, int n, bool narrow, Number *room) {
-    switch ((n + 1) / 2) {
-    case 3: return eigh_places_3(a, values, v, n, narrow, room);
-    case 4: return eigh_places_4(a, values, v, n, narrow, room);
-    case 5: return eigh_places_5(a, values, v, n, narrow, room);
-    case 6: return eigh_places_6(a, values, v, n, narrow, room);
-    case 7: return eigh_places_7(a, values, v, n, narrow, room);
-    default: return eigh_places_8(a, values, v, n, narrow, room);
-    }
+    switch ((n + 1) / 2) { EACH_HALF(EIGH_PLACES_OF) }
+    return complement(no_lane());
 }
 #endif

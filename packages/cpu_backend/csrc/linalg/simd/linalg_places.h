@@ -4,7 +4,16 @@
  * Pair k has the places k and half + k. The move after a round is the same for all (linalg_jacobi.h, tournament_pair()),
  * and after a sweep every column is back. An odd number of columns gets one more, of zeros, which needs no rotation.
  */
-#if LANES == 8
+#if LANES > 2
+
+/* Numbers of columns for which places are faster than columns that stay: complex ones of many columns, and singular values
+ * of few, want more registers than there are with AVX2. */
+enum {
+    MOST_EIGH_PLACES = LANES == 8 || PARTS == 1 ? LARGEST_JACOBI_SIDE : 8,
+    NO_SVD_PLACES = LANES == 8 ? LARGEST_CONSTANT_SIDE
+    : PARTS == 1               ? 8
+                               : LARGEST_JACOBI_SIDE, /* and fewer columns */
+};
 
 /* Where a column goes after a round. */
 INLINE int next_place(int place, int half) {

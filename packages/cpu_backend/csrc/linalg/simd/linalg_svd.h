@@ -91,8 +91,8 @@ INLINE void svd_settle(Number *a, Lane *squares, Lane *weights, Number *v, int m
  * not converged. What has converged is left alone while others go on, so that no matrix depends on its group. */
 INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n, int v_rows, bool narrow,
                               Number *room) {
-#if LANES == 8
-    if (n > LARGEST_CONSTANT_SIDE) return svd_places(a, squares, v, m, n, v_rows, narrow, room);
+#if LANES > 2
+    if (n > NO_SVD_PLACES) return svd_places(a, squares, v, m, n, v_rows, narrow, room);
 #else
     (void)room;
 #endif

@@ -1,7 +1,7 @@
 /* Singular value decompositions of groups of matrices, by the rotations of linalg_svd.h with columns at places
  * (linalg_places.h): rows of the matrix lie one after the other, and columns move within them.
  */
-#if LANES == 8
+#if LANES > 2
 /* By place: squares of norms and weights, and the rows of a. */
 typedef struct {
     Lane squares[LARGEST_JACOBI_SIDE], weights[LARGEST_JACOBI_SIDE];
@@ -139,14 +139,14 @@ INLINE Mask svd_iterate_places(Number *a, Lane *squares, Number *v, int m, int n
     }
 EACH_HALF(SVD_PLACES)
 
+#define SVD_PLACES_OF(half)                                                                                            \
+    case half:                                                                                                         \
+        if (2 * half > NO_SVD_PLACES) return svd_places_##half(a, squares, v, m, n, v_rows, narrow, room);             \
+        break;
+
+/* Of more than NO_SVD_PLACES columns. */
 static Mask svd_places(Number *a, Lane *squares, Number *v, int m, int n, int v_rows, bool narrow, Number *room) {
-    switch ((n + 1) / 2) {
-    case 3: return svd_places_3(a, squares, v, m, n, v_rows, narrow, room);
-    case 4: return svd_places_4(a, squares, v, m, n, v_rows, narrow, room);
-    case 5: return svd_places_5(a, squares, v, m, n, v_rows, narrow, room);
-    case 6: return svd_places_6(a, squares, v, m, n, v_rows, narrow, room);
-    case 7: return svd_places_7(a, squares, v, m, n, v_rows, narrow, room);
-    default: return svd_places_8(a, squares, v, m, n, v_rows, narrow, room);
-    }
+    switch ((n + 1) / 2) { EACH_HALF(SVD_PLACES_OF) }
+    return complement(no_lane());
 }
 #endif
