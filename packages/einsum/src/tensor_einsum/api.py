@@ -291,7 +291,7 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
                 binding = bind_sliced(found, forms)
             else:
                 binding = bind_call(found, forms)
-            if key is not None and not was_interrupted(found._searched):
+            if key is not None and not (found._searched and was_interrupted(found._searched)):
                 binding = _calls.insert(key, binding)
     kernel, form = binding
     accumulation = None

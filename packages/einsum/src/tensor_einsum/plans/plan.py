@@ -365,7 +365,7 @@ def cached_plan(
         plan = plan_within(
             lambda other: make_plan(operation, source, shapes, dtypes, other, arithmetic), options, forms, operation
         )
-    if not keeps or was_interrupted(plan._searched):
+    if not keeps or (plan._searched is not None and was_interrupted(plan._searched)):
         return plan
     return plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(shapes) + 2 * len(plan.notation))
 

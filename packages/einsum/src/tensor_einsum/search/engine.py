@@ -60,14 +60,12 @@ class Searched(NamedTuple):
         )
 
 
-def was_interrupted(searched: Searched | None) -> bool:
+def was_interrupted(searched: Searched) -> bool:
     """Whether Ctrl-C ended the search, so that the next call should search again.
 
-    >>> was_interrupted(Searched(None, {"stopped": "interrupted"})), was_interrupted(None)
-    (True, False)
+    >>> was_interrupted(Searched(None, {"stopped": "interrupted"}))
+    True
     """
-    if searched is None:
-        return False
     stopped: object = searched.found["stopped"] if searched.made is None else searched.made.stopped
     return stopped == "interrupted"
 
