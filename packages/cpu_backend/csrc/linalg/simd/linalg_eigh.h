@@ -147,7 +147,7 @@ INLINE Mask eigh_sweep_rounds(Number *a, Lane *values, Lane *weights, Number *v,
 INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n, bool narrow, Number *room) {
     const bool whole = n > LARGEST_CONSTANT_SIDE;
 #if LANES > 2
-    if (whole && n <= MOST_EIGH_PLACES) return eigh_places(a, values, v, n, narrow, room);
+    if (whole && n <= LARGEST_PLACED_EIGH) return eigh_places(a, values, v, n, narrow, room);
 #else
     (void)room;
 #endif

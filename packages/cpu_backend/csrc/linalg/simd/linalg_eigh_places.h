@@ -138,10 +138,10 @@ EACH_HALF(EIGH_PLACES)
 
 #define EIGH_PLACES_OF(half)                                                                                           \
     case half:                                                                                                         \
-        if (2 * half <= MOST_EIGH_PLACES) return eigh_places_##half(a, values, v, n, narrow, room);                    \
+        if (2 * half <= LARGEST_PLACED_EIGH) return eigh_places_##half(a, values, v, n, narrow, room);                 \
         break;
 
-/* Of up to MOST_EIGH_PLACES columns. */
+/* Of up to LARGEST_PLACED_EIGH columns. */
 static Mask eigh_places(const Number *a, Lane *values, Number *v, int n, bool narrow, Number *room) {
     switch ((n + 1) / 2) { EACH_HALF(EIGH_PLACES_OF) }
     return complement(no_lane());

@@ -6,14 +6,16 @@
  */
 #if LANES > 2
 
-/* Numbers of columns for which places are faster than columns that stay: complex ones of many columns, and singular values
- * of few, want more registers than there are with AVX2. */
+/* Eigenvalues of up to so many columns, and singular values of more than so many, are found faster with places. With AVX2
+ * the others want more registers than there are. */
+#if LANES == 8
+enum { LARGEST_PLACED_EIGH = LARGEST_JACOBI_SIDE, LARGEST_UNPLACED_SVD = LARGEST_CONSTANT_SIDE };
+#else
 enum {
-    MOST_EIGH_PLACES = LANES == 8 || PARTS == 1 ? LARGEST_JACOBI_SIDE : 8,
-    NO_SVD_PLACES = LANES == 8 ? LARGEST_CONSTANT_SIDE
-    : PARTS == 1               ? 8
-                               : LARGEST_JACOBI_SIDE, /* and fewer columns */
+    LARGEST_PLACED_EIGH = PARTS == 1 ? LARGEST_JACOBI_SIDE : 8,
+    LARGEST_UNPLACED_SVD = PARTS == 1 ? 8 : LARGEST_JACOBI_SIDE,
 };
+#endif
 
 /* Where a column goes after a round. */
 INLINE int next_place(int place, int half) {

@@ -92,7 +92,7 @@ INLINE void svd_settle(Number *a, Lane *squares, Lane *weights, Number *v, int m
 INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n, int v_rows, bool narrow,
                               Number *room) {
 #if LANES > 2
-    if (n > NO_SVD_PLACES) return svd_places(a, squares, v, m, n, v_rows, narrow, room);
+    if (n > LARGEST_UNPLACED_SVD) return svd_places(a, squares, v, m, n, v_rows, narrow, room);
 #else
     (void)room;
 #endif

@@ -141,10 +141,10 @@ EACH_HALF(SVD_PLACES)
 
 #define SVD_PLACES_OF(half)                                                                                            \
     case half:                                                                                                         \
-        if (2 * half > NO_SVD_PLACES) return svd_places_##half(a, squares, v, m, n, v_rows, narrow, room);             \
+        if (2 * half > LARGEST_UNPLACED_SVD) return svd_places_##half(a, squares, v, m, n, v_rows, narrow, room);      \
         break;
 
-/* Of more than NO_SVD_PLACES columns. */
+/* Of more than LARGEST_UNPLACED_SVD columns. */
 static Mask svd_places(Number *a, Lane *squares, Number *v, int m, int n, int v_rows, bool narrow, Number *room) {
     switch ((n + 1) / 2) { EACH_HALF(SVD_PLACES_OF) }
     return complement(no_lane());
