@@ -320,7 +320,7 @@ static PyObject *bind_batched_simd(PyObject *module, PyObject *arguments, PyObje
     plan->routine = kernels.groups;
     plan->width = kernels.width;
     Index room = lane_room((Routine)routine, &plan->problem);
-    if (is_taken_alone((Routine)routine, &plan->problem)) plan->single_routine = kernels.alone;
+    if (is_taken_alone((Routine)routine, &plan->problem, plan->width)) plan->single_routine = kernels.alone;
     if (plan->single_routine != NULL) {
         plan->few = few_alone((Routine)routine, m > n ? m : n, plan->width);
         if (!is_iterating((Routine)routine) && !is_substitution((Routine)routine) &&

@@ -128,14 +128,15 @@ static inline bool is_iterating(Routine routine) {
     return routine == EIGH || routine == SVD || routine == EIGVALSH || routine == SVDVALS || routine == LSTSQ;
 }
 
-/* Whether a routine for single matrices, where there is one, takes these sides; least squares rotate a triangle. */
-static inline bool is_taken_alone(Routine routine, const LaneProblem *problem) {
+/* Whether a routine for single matrices, where there is one, takes these sides. Those that iterate have two columns in
+ * each lane of so many; least squares rotate a triangle. */
+static inline bool is_taken_alone(Routine routine, const LaneProblem *problem, int width) {
     const int m = problem->rows, n = problem->columns, shorter = m < n ? m : n, longer = m < n ? n : m;
     if (is_substitution(routine)) return may_go_along_columns(routine, problem);
     if (routine == CHOLESKY || routine == QR) return longer > LARGEST_CONSTANT_SIDE;
     if (!is_iterating(routine)) return true;
-    if (routine == LSTSQ) return shorter > LARGEST_CONSTANT_SIDE && shorter <= LARGEST_JACOBI_SIDE;
-    return longer > LARGEST_CONSTANT_SIDE && !is_reduced(problem);
+    const bool fits = shorter > LARGEST_CONSTANT_SIDE && shorter <= 2 * width;
+    return fits && (routine == LSTSQ || !is_reduced(problem));
 }
 
 /* The same for one elimination, where lanes are so many rows. */

@@ -37,6 +37,8 @@ INLINE Mask complement(Mask mask) { return (Mask)~mask; }
 INLINE bool any(Mask mask) { return mask != 0; }
 INLINE Lane root(Lane x) { return _mm512_sqrt_pd(x); }
 INLINE Lane larger(Lane x, Lane y) { return _mm512_max_pd(x, y); }
+INLINE Mask lanes_before(int lane) { return (Mask)((1u << lane) - 1); }
+INLINE Mask one_lane(int lane) { return (Mask)(1u << lane); }
 
 #else
 
@@ -50,6 +52,8 @@ INLINE Lane pick(Mask mask, Lane yes, Lane no) { return _mm256_blendv_pd(no, yes
 INLINE bool any(Mask mask) { return _mm256_movemask_pd((Lane)mask) != 0; }
 INLINE Lane root(Lane x) { return _mm256_sqrt_pd(x); }
 INLINE Lane larger(Lane x, Lane y) { return _mm256_max_pd(x, y); }
+INLINE Mask lanes_before(int lane) { return (Mask){0, 1, 2, 3} < lane; }
+INLINE Mask one_lane(int lane) { return (Mask){0, 1, 2, 3} == lane; }
 #else
 INLINE Lane pick(Mask mask, Lane yes, Lane no) { return (Lane)((mask & (Mask)yes) | (~mask & (Mask)no)); }
 INLINE bool any(Mask mask) { return (mask[0] | mask[1]) != 0; }

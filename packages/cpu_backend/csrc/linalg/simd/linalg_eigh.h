@@ -167,11 +167,11 @@ INLINE Mask eigh_iterate_group(Number *a, Lane *values, Number *v, int n, bool n
     return going;
 }
 
-#if LANES == 8
+#if LANES > 2
 /* The two rows of pair i, by the rotations of all pairs; g is what becomes of the element that pairs of rows and columns
  * have in common. */
 INLINE void eigh_rotate_rows(PairedRow *upper, PairedRow *lower, int i, const Rotation *r, Number g) {
-    const Mask here = (Mask)(1u << i), before = (Mask)((1u << i) - 1); /* columns that come before the rows */
+    const Mask here = one_lane(i), before = lanes_before(i); /* columns that come before the rows */
     const Number row_first = conjugate(in_all_lanes(&r->first, i)), row_second = conjugate(in_all_lanes(&r->second, i));
     const Number first = choose(before, r->first, row_first), other_first = choose(before, row_first, r->first);
     const Number second = choose(before, r->second, row_second), other_second = choose(before, row_second, r->second);
@@ -187,16 +187,11 @@ INLINE void eigh_rotate_rows(PairedRow *upper, PairedRow *lower, int i, const Ro
     lower->first = choose(here, g, choose(before, two, one));
 }
 
-/* Rows where the next round wants them, and their columns; the room is of as many rows. */
-INLINE void eigh_move(PairedRow *rows, const Tournament *tournament, int round, PairedRow *former) {
-    const Bits first = tournament->first[round], second = tournament->second[round];
+/* Rows where the next round wants them, and their columns. */
+INLINE void eigh_move(const PairedRow *from, PairedRow *to, const Tournament *tournament) {
     for (int i = 0; i < tournament->pairs; i++) {
-        former[i] = moved(rows[i], first, second);
-        former[LANES + i] = moved(rows[LANES + i], first, second);
-    }
-    for (int i = 0; i < tournament->pairs; i++) {
-        rows[i] = former[first[i]];
-        rows[LANES + i] = former[second[i]];
+        to[tournament->next[i]] = moved(from[i], tournament);
+        to[tournament->next[LANES + i]] = moved(from[LANES + i], tournament);
     }
 }
 
@@ -216,18 +211,19 @@ INLINE void eigh_settle_rows(PairedRow *rows, PairedLane *weights, PairedRow *ri
  * column is rotated by the columns' rotation first, and one that comes before by the rows', as its mirror image is. */
 COMPILED_ONCE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n, bool narrow) {
     Tournament tournament;
-    PairedRow rows[2 * LANES], former[2 * LANES], rows_of_v[LARGEST_JACOBI_SIDE], *right = v != NULL ? rows_of_v : NULL;
+    PairedRow rooms[2][PLACES], *rows = rooms[0], *next = rooms[1];
+    PairedRow rows_of_v[LARGEST_JACOBI_SIDE], *const right = v != NULL ? rows_of_v : NULL;
     for (int j = 0; j < n; j++)
         for (int i = j + 1; i < n; i++) a[j + i * n] = conjugate(a[i + j * n]);
-    begin_rounds(&tournament, n, former, a, n, rows_of_v, v, n);
+    begin_rounds(&tournament, n, next, a, n, rows_of_v, v, n);
     const int pairs = tournament.pairs;
-    memset(rows, 0, sizeof rows);
+    memset(rows, 0, sizeof rooms[0]);
     PairedLane diagonal = {broadcast(0.0), broadcast(0.0)}, weights = {broadcast(1.0), broadcast(1.0)};
     for (int pair = 0; pair < pairs; pair++) {
-        const Mask here = (Mask)(1u << pair);
+        const Mask here = one_lane(pair);
         const int p = tournament.column[pair], q = tournament.column[LANES + pair];
-        rows[pair] = former[p];
-        if (q < n) rows[LANES + pair] = former[q];
+        rows[pair] = next[p];
+        if (q < n) rows[LANES + pair] = next[q];
         diagonal.first = pick(here, real_part(rows[pair].first), diagonal.first);
         diagonal.second = pick(here, real_part(rows[LANES + pair].second), diagonal.second);
     }
@@ -238,7 +234,7 @@ COMPILED_ONCE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n, b
         for (int round = 0; round < tournament.rounds; round++) {
             Corner corner = {diagonal.first, diagonal.second,        weights.first,
                              weights.second, number(broadcast(0.0)), {0}};
-            for (int i = 0; i < pairs; i++) corner.g = choose((Mask)(1u << i), rows[LANES + i].first, corner.g);
+            for (int i = 0; i < pairs; i++) corner.g = choose(one_lane(i), rows[LANES + i].first, corner.g);
             corner.square = corner.p_weight * corner.q_weight * add_square(broadcast(0.0), corner.g);
             const Mask active = eigh_needs_rotation(&corner, narrow);
             if (any(active)) {
@@ -251,10 +247,13 @@ COMPILED_ONCE Mask eigh_iterate_one(Number *a, Lane *values, Number *v, int n, b
                 for (int i = 0; i < pairs; i++) eigh_rotate_rows(rows + i, rows + LANES + i, i, &r, g);
                 if (v != NULL) rotate_rows(right, n, &r);
             }
-            eigh_move(rows, &tournament, round, former);
-            diagonal = moved_lanes(diagonal, &tournament, round);
-            weights = moved_lanes(weights, &tournament, round);
-            if (v != NULL) move_rows(right, n, &tournament, round);
+            eigh_move(rows, next, &tournament);
+            diagonal = moved_lanes(diagonal, &tournament);
+            weights = moved_lanes(weights, &tournament);
+            if (v != NULL) move_rows(right, n, &tournament);
+            PairedRow *const former = rows;
+            rows = next;
+            next = former;
         }
     }
     if (v != NULL) {
@@ -348,7 +347,7 @@ INLINE bool eigvalsh_groups(const LaneProblem *problem, const char *const *opera
 SQUARE_ROUTINE(eigh, EIGH_ROOM(LARGEST_CONSTANT_SIDE))
 SQUARE_ROUTINE(eigvalsh, EIGH_ROOM(LARGEST_CONSTANT_SIDE))
 
-#if LANES == 8
+#if LANES > 2
 /* One by one, of sides from LARGEST_CONSTANT_SIDE to LARGEST_JACOBI_SIDE. */
 ALONE_ROUTINE(eigh, problem->rows)
 ALONE_ROUTINE(eigvalsh, problem->rows)

@@ -111,7 +111,7 @@ static bool lstsq(const LaneProblem *problem, const char *const *operands, char 
     return lstsq_each(problem, operands, results, groups, room, false);
 }
 
-#if LANES == 8
+#if LANES > 2
 static bool lstsq_single(const LaneProblem *problem, const char *const *operands, char *const *results, Index count,
                          void *room) {
     return lstsq_each(problem, operands, results, count, room, true);

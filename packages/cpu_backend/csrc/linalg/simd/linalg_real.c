@@ -20,7 +20,7 @@ const LaneKernels SIMD_NAME(linalg_real) = {
         {
             [CHOLESKY] = cholesky_single,
             [QR] = qr_single,
-#if LANES == 8
+#if LANES > 2
             [EIGH] = eigh_single,
             [SVD] = svd_single,
             [EIGVALSH] = eigvalsh_single,

@@ -119,7 +119,7 @@ INLINE Mask svd_iterate_group(Number *a, Lane *squares, Number *v, int m, int n,
     return going;
 }
 
-#if LANES == 8
+#if LANES > 2
 /* The same for the columns of all pairs of a round. */
 INLINE void svd_settle_rows(PairedRow *rows, PairedLane *squares, PairedLane *weights, PairedRow *right, int m,
                             int v_rows, bool all) {
@@ -165,10 +165,10 @@ COMPILED_ONCE Mask svd_iterate_one(Number *a, Lane *values, Number *v, int m, in
                 rotate_rows(rows, m, &r);
                 if (v != NULL) rotate_rows(right, v_rows, &r);
             }
-            move_rows(rows, m, &tournament, round);
-            if (v != NULL) move_rows(right, v_rows, &tournament, round);
-            squares = moved_lanes(squares, &tournament, round);
-            weights = moved_lanes(weights, &tournament, round);
+            move_rows(rows, m, &tournament);
+            if (v != NULL) move_rows(right, v_rows, &tournament);
+            squares = moved_lanes(squares, &tournament);
+            weights = moved_lanes(weights, &tournament);
         }
     }
     svd_settle_rows(rows, &squares, &weights, right, m, v_rows, true);
@@ -313,7 +313,7 @@ INLINE bool svdvals_groups(const LaneProblem *problem, const char *const *operan
 RECTANGULAR_ROUTINE(svd, SVD_ROOM(LARGEST_CONSTANT_SIDE))
 RECTANGULAR_ROUTINE(svdvals, SVD_ROOM(LARGEST_CONSTANT_SIDE))
 
-#if LANES == 8
+#if LANES > 2
 /* One by one, of sides from LARGEST_CONSTANT_SIDE to LARGEST_JACOBI_SIDE. */
 ALONE_ROUTINE(svd, problem->rows, problem->columns)
 ALONE_ROUTINE(svdvals, problem->rows, problem->columns)
