@@ -132,37 +132,38 @@ def cases_by_operation() -> dict[str, list[Case]]:
     return dict(sorted(found.items()))
 
 
-def rows() -> list[Row]:
+def rows(cases: Mapping[str, Sequence[Case]]) -> list[Row]:
     """One row for each operation that has a case, in the order of their names."""
     with tracing_device() as (device, place):
-        return [_row(name, cases, device, place) for name, cases in cases_by_operation().items()]
+        return [_row(name, own, device, place) for name, own in cases.items()]
 
 
-def rules() -> dict[str, list[str]]:
+def rules(cases: Mapping[str, Sequence[Case]]) -> dict[str, list[str]]:
     """For each rule ``lower.NAME`` the kernels that it asks for, whatever the operand."""
-    return {name: _kernels_instead_of(name) for name in sorted(registry.rules.operations(LOWER))}
+    binding = _cases_by_kernel()
+    found = {}
+    for name in sorted(registry.rules.operations(LOWER)):
+        of_name = [case for case in binding.get(name, ()) if case.operation.endswith(f".{name}")]
+        with tracing_device(name) as (device, place):
+            for case in cases.get(name) or of_name or binding.get(name, ()):
+                _traced(case, place)
+            found[name] = sorted(device.kernels)
+    return found
 
 
-def _kernels_instead_of(name: str) -> list[str]:
-    cases = cases_by_operation().get(name) or _cases_binding(name)
-    with tracing_device(name) as (device, place):
-        for case in cases:
-            _traced(case, place)
-        return sorted(device.kernels)
-
-
-def _cases_binding(name: str) -> list[Case]:
-    """Cases of a family's operation that asks for a kernel: of that of its name, where there is one."""
-    found = []
+def _cases_by_kernel() -> dict[str, list[Case]]:
+    """Cases of the families' operations that ask for each kernel."""
+    found: dict[str, list[Case]] = {}
     with tracing_device() as (device, place):
         for case in family_cases():
+            if case.error is not None:
+                continue
             device.kernels.clear()
             tr.binding_cache.clear()
-            if case.error is None:
-                _traced(case, place)
-            if name in device.kernels:
-                found.append(case)
-    return [case for case in found if case.operation.endswith(f".{name}")] or found
+            _traced(case, place)
+            for kernel in device.kernels:
+                found.setdefault(kernel, []).append(case)
+    return found
 
 
 def _traced(case: Case, place: Placement) -> None:
@@ -331,12 +332,14 @@ def page() -> str:
             continue
         if operations:
             offered[row.name] = operations | registry.kernels.operations(row.name)
-    instead = rules()
+    cases = cases_by_operation()
+    instead = rules(cases)
     listed = ["| rule | kernels |", "|---|---|"]
     listed += [f"| lower.{name} | {', '.join(kernels)} |" for name, kernels in instead.items()]
-    return "\n".join([HEAD, *table(rows(), offered, instead), RULES, *listed, ""])
+    return "\n".join([HEAD, *table(rows(cases), offered, instead), RULES, *listed, ""])
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE}: {page().count(chr(10) + '| ')} lines")
+    text = page()
+    PAGE.write_text(text, encoding="utf-8")
+    print(f"{PAGE}: {text.count(chr(10) + '| ')} lines")

@@ -250,7 +250,7 @@ PROPERTIES: Final = (
         "huge-integers",
         "validation survives any integers",
         validation_survives_any_integers,
-        500_000,
+        100_000,
         10_000_000,
         10_000,
     ),

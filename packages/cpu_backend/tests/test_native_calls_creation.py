@@ -140,7 +140,7 @@ NUMBERS = (0, 1, -1, 7, -3, 2.5, -0.0, 0.1, 1e300, float("inf"), float("nan"), 2
 @given(
     st.sampled_from(NUMBERS),
     st.sampled_from(NUMBERS),
-    st.sampled_from((1, 2, -1, 3, 0, 0.5, 0.1, -0.25, 2.0, True, 10**6)),
+    st.sampled_from((1, 2, -1, 3, 0, 0.5, 0.1, -0.25, 2.0, True, 10_000)),
     st.booleans(),
     st.sampled_from((None, tr.F32, tr.F64, tr.I32, tr.I64, tr.C64, tr.Bool, "F32")),
 )

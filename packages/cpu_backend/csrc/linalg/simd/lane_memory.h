@@ -266,19 +266,33 @@ static __attribute__((noinline)) void stream_lanes(char *group, const Lane *lane
 #pragma GCC unroll 8
         for (int i = 0; i < LANES; i++) _mm512_stream_pd((double *)(group + i * row_bytes) + at, rows[i]);
     }
+#elif LANES == 4
+    for (int at = 0; at + 8 <= count; at += 8) {
+        Lane rows[8];
+        for (int i = 0; i < 8; i++) rows[i] = lanes[at + i];
+        transpose4(rows);
+        transpose4(rows + 4);
+        for (int i = 0; i < 4; i++) { /* a line at once */
+            double *const row = (double *)(group + i * row_bytes) + at;
+            _mm256_stream_pd(row, rows[i]);
+            _mm256_stream_pd(row + 4, rows[4 + i]);
+        }
+    }
+    (void)narrow;
 #else
     store_lanes(group, lanes, row_bytes, count, narrow);
 #endif
 }
 
-/* Whether so many numbers of each row of a group are whole lines of a cache. */
+/* Whether so many numbers of each row of a group are whole lines of a cache; with AVX2, of doubles alone. */
 INLINE bool has_whole_lines(const char *group, Index row_bytes, int count, bool narrow) {
-    return LANES == 8 && (uintptr_t)group % 64 == 0 && row_bytes % 64 == 0 && count % (narrow ? 16 : 8) == 0;
+    const bool can = LANES == 8 || (LANES == 4 && !narrow);
+    return can && (uintptr_t)group % 64 == 0 && row_bytes % 64 == 0 && count % (narrow ? 16 : 8) == 0;
 }
 
 /* Makes what has been written past the caches visible to other threads. */
 INLINE void finish_streams(void) {
-#if LANES == 8
+#if LANES > 2
     _mm_sfence();
 #endif
 }
