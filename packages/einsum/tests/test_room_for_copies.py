@@ -61,6 +61,38 @@ def test_a_copy_is_made_where_another_step_is_the_peak() -> None:
     assert executable.needed_bytes == plan.intermediate_bytes
 
 
+@NATIVE
+@pytest.mark.parametrize(("algebra", "fold"), [("max_plus", np.max), ("min_plus", np.min)])
+@pytest.mark.parametrize(
+    ("subscripts", "dtypes", "shapes"),
+    [
+        ("ad,d->d", ("F32", "F64"), ((100, 100), (100,))),  # converted
+        ("cde,adef->e", ("F64", "F64"), ((4, 100, 32), (7, 100, 32, 7))),  # folded over labels of one operand
+        ("ab,b->", ("F32", "F64"), ((300, 300), (300,))),
+    ],
+)
+def test_other_algebras_keep_their_kernels(
+    subscripts: str, dtypes: tuple[str, str], shapes: tuple[Any, Any], algebra: str, fold: Any
+) -> None:
+    """A kernel without copies sums products; in these algebras it would be another result."""
+    first, second = (drawn(shape, seed) for seed, shape in enumerate(shapes))
+    terms, out = subscripts.split("->")
+    labels = sorted(set(terms) - {","})
+    spread = [
+        np.einsum(f"{term}->{''.join(label for label in labels if label in term)}", operand)[
+            tuple(slice(None) if label in term else None for label in labels)
+        ]
+        for term, operand in zip(terms.split(","), (first, second), strict=True)
+    ]
+    summed = tuple(place for place, label in enumerate(labels) if label not in out)
+    expected = fold(spread[0] + spread[1], axis=summed)
+    operands = [tr.cast(tr.asarray(x), name) for x, name in zip((first, second), dtypes, strict=True)]
+
+    plan = te.plan(subscripts, *operands, algebra=getattr(tr.algebras, algebra.upper()))
+    assert np.array_equal(plan(*operands).to_numpy(), expected)
+    assert np.array_equal(te.einsum(subscripts, *operands, algebra=plan.algebra).to_numpy(), expected)
+
+
 def _one_step(subscripts: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[Any, Any, Any]:
     a, b, out = subscripts.replace("->", ",").split(",")
     extents = dict(zip(a + b, first + second, strict=True))

@@ -2,6 +2,7 @@
 
 A kernel may copy an operand because that is faster. Where such a copy would need more than the plan's intermediates and
 result do at their peak, the step goes by a kernel without copies instead, if the backend has one (``lean_contract``).
+That takes sums of products, and those of no other algebra.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_einsum.steps.steps import Step, numbered, peak_bytes
+from tensor_runtime.algebras import PLUS_TIMES
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
@@ -28,7 +30,7 @@ state("lean_contract")  # pure
 
 
 def within_room(plan: Plan, kernels: Sequence[Kernel], slots: Sequence[Form]) -> dict[int, Kernel]:
-    """Kernels in place of those whose copies would make the peak, by the number of their step.
+    """Kernels in place of those whose copies would make the peak, by the number of their step; none in other algebras.
 
     Args:
         plan: what is bound.
@@ -42,6 +44,8 @@ def within_room(plan: Plan, kernels: Sequence[Kernel], slots: Sequence[Form]) ->
     >>> within_room(plan("i,i->", (2,), (2,)), [abs], [form_of(F64, (2,), CPU)] * 2 + [form_of(F64, (), CPU)])
     {}
     """
+    if plan.algebra is not PLUS_TIMES:
+        return {}
     operands = len(plan.inputs)
     workspaces = [workspace_of(kernel) for kernel in kernels]
     room = peak_bytes(plan.steps, operands) + _UNSEEN
