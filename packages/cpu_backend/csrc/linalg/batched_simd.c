@@ -249,7 +249,8 @@ static void measure(BatchedPlan *plan, Routine routine, ElementType type) {
 }
 
 /* Whether results are written past the caches: whole matrices that leave them anyway. Real ones take half as long, and
- * leave them later: QR decompositions with results of 10 MB took 1.3 times as long past the caches. */
+ * leave them later: QR decompositions with results of 10 MB took 1.3 times as long past the caches. With four lanes it
+ * pays for the factors of up to 8 rows of doubles (0.63 to 0.83 for complex ones); those of 16 rows took 1.05 to 1.3. */
 static bool streams(const BatchedPlan *plan, Routine routine, ElementType type) {
     const LaneProblem *const problem = &plan->problem;
     Index each = 0;
@@ -257,7 +258,9 @@ static bool streams(const BatchedPlan *plan, Routine routine, ElementType type) 
     for (int i = 0; i < plan->results; i++) each += plan->result_bytes[i];
     if (problem->rows > LARGEST_JACOBI_SIDE || problem->columns > LARGEST_JACOBI_SIDE) return false;
     if ((routine == EIGH || routine == SVD) && is_reduced(problem)) return false;
-    if (routine != QR && routine != CHOLESKY && routine != INV && routine != EIGH && routine != SVD) return false;
+    const bool factors = routine == QR || routine == CHOLESKY;
+    if (!factors && routine != INV && routine != EIGH && routine != SVD) return false;
+    if (plan->width < 8 && !(factors && problem->rows <= 8 && problem->columns <= 8)) return false;
     const size_t all = (size_t)(each * plan->count);
     return (type == C32 || type == C64 ? all : all / 2) >= cpu_streamed_matrices_bytes();
 }
