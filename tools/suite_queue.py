@@ -23,6 +23,9 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 LOGS: Final = ROOT / "out" / "suites"
+SLOWEST: Final = ("--durations=5", "--durations-min=10")
+"""Tests that take more than ten seconds are named."""
+
 _COUNTED: Final = re.compile(r"^conformance of (\S+): (\d.*)$", re.MULTILINE)
 _COLUMNS: Final = ("passed", "failed", "unsupported")
 _DOTS: Final = re.compile(r"^[.sxXFE]+ *\[ *\d+%\]$\n?", re.MULTILINE)
@@ -39,7 +42,7 @@ class Suite(NamedTuple):
     @property
     def command(self) -> list[str]:
         """What the operating system runs."""
-        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *self.arguments]
+        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SLOWEST, *self.arguments]
         return list(self.program) or pytest
 
 
