@@ -149,9 +149,10 @@ def eigh(
         subset_by_index: the first and the last index of the eigenvalues wanted, both counted, as in SciPy.
         subset_by_value: (low, high] for the eigenvalues wanted, of a single matrix.
         driver: "evd" is divide and conquer, fast; "ev" is QR iteration, slower, which converges for some matrices for
-            which the former fails; "evr" is relatively robust representations; "jacobi", much slower beyond 16 rows,
-            finds small eigenvalues of graded positive definite matrices to high relative accuracy. "auto" takes
-            Jacobi's rotations for small matrices, else evd, and ev where that fails. It chooses for all pairs alone.
+            which the former fails; "evr" is relatively robust representations, whose vectors are orthonormal to some
+            hundred rounding units times N in the worst case; "jacobi", much slower beyond 16 rows, finds small
+            eigenvalues of graded positive definite matrices to high relative accuracy. "auto" takes Jacobi's rotations
+            for small matrices, else evd, and ev where that fails. It chooses for all pairs alone.
         gauge: "raw", or what fixes signs and phases: "canonical" makes the element of each vector that is largest, or
             the first of those within a thousandth of that, real and positive; a tensor of the eigenvectors' shape makes
             each inner product with its column real and not negative, which follows a slow change.
