@@ -1,0 +1,53 @@
+"""Buffers of NumPy's ufuncs: what a call takes for arrays that it converts or gathers.
+
+A ufunc goes through its arrays chunk by chunk. One that has another dtype than the loop, or more than one stride in a
+chunk, passes through a buffer as long as the chunk; so chunks of few axes need fewer buffers, and those of many are
+fewer. NumPy takes the axes for which (1 + buffers) / chunk is least.
+
+Source: ``npyiter_find_buffering_setup`` in NumPy 2.3 and later, and its documentation. Here no array is summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from tensor_cpu.system.errstate import IGNORING_FP_ERRORS
+
+_LONGEST: Final = IGNORING_FP_ERRORS.copy().run(np.getbufsize)
+"""Elements of a buffer, whatever the user's ``np.setbufsize`` says."""
+
+
+def buffered_elements(extents: Sequence[int], arrays: Sequence[Sequence[int]], converted: Sequence[bool]) -> int:
+    """Elements in all buffers of a call, at most.
+
+    Args:
+        extents: of the axes, innermost first; no two neighbours are one axis in all arrays.
+        arrays: strides of each array along them, the result's too; 0 where it is repeated.
+        converted: whether each array has another dtype than the loop.
+
+    >>> buffered_elements([20, 30], [(1, 20), (30, 1), (1, 20)], (False, False, False))  # a transposed operand
+    600
+    >>> buffered_elements([9000, 30], [(1, 9000), (30, 1), (1, 9000)], (False, False, False))  # long rows
+    0
+    >>> buffered_elements([9000], [(1,), (1,), (1,)], (True, False, False))
+    8192
+    """
+    if len(extents) < 2:  # short arrays are converted as a whole
+        whole = [extents[0] if any(strides) else 1 for strides, other in zip(arrays, converted, strict=True) if other]
+        return sum(whole) if max(whole, default=0) <= _LONGEST else len(whole) * _LONGEST
+    buffered = list(converted)
+    reached = chunk = extents[0]
+    buffers, core = sum(converted), 1  # chunks are whole multiples of a core, the axes but the outermost
+    for outer in range(1, len(extents)):
+        if any(buffered) and reached >= _LONGEST:
+            break
+        for array, strides in enumerate(arrays):
+            buffered[array] |= strides[outer - 1] * extents[outer - 1] != strides[outer]
+        inner, reached = reached, reached * extents[outer]
+        held = min(reached, _LONGEST) if any(buffered) else reached
+        if (1 + sum(buffered)) * chunk <= (1 + buffers) * held:
+            chunk, buffers, core = reached, sum(buffered), inner
+    return buffers * (chunk if chunk <= _LONGEST else core * (_LONGEST // core))
