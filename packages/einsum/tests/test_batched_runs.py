@@ -171,8 +171,14 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map([a, tr.ones((3,))])
     with pytest.raises(ExtentError, match="map: batch axes have extents 2 in operand 0, 4 in operand 1"):
         found.map([tr.ones((2, 3, 2)), b])
-    with pytest.raises(ExtentError, match="this plan was made for"):
+    with pytest.raises(ExtentError, match=r"axis=1 leaves \(2,\) of operand 1, .* made for \(3,\) there; plan again"):
         found.map([a, tr.ones((2, 4))])
+    with pytest.raises(
+        ExtentError, match=r"map: axis=0 leaves \(4,\) of operand 1, of shape \(3, 4\), .*; give axis=1"
+    ):
+        found.map([a, b], axis=0)
+    with pytest.raises(ExtentError, match=r"axis=0 leaves \(4,\) of operand 1"):
+        found.map([a, b], axis={1: 0})
     with pytest.raises(ExtentError, match="this plan was made for"):
         found.map([a, b, b])
     with pytest.raises(ArgumentError, match="the batch axis of operand 1 is 2, but its shape is"):
