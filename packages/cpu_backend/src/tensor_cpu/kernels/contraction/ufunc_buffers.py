@@ -25,7 +25,7 @@ def buffered_elements(extents: Sequence[int], arrays: Sequence[Sequence[int]], c
     """Elements in all buffers of a call, at most.
 
     Args:
-        extents: of the axes, innermost first; no two neighbours are one axis in all arrays.
+        extents: of the axes, innermost first; no two neighbours are one axis in all arrays, unless one is 1.
         arrays: strides of each array along them, the result's too; 0 where it is repeated.
         converted: whether each array has another dtype than the loop.
 
@@ -36,15 +36,17 @@ def buffered_elements(extents: Sequence[int], arrays: Sequence[Sequence[int]], c
     >>> buffered_elements([9000], [(1,), (1,), (1,)], (True, False, False))
     8192
     """
-    if len(extents) < 2:  # short arrays are converted as a whole
-        whole = [extents[0] if any(strides) else 1 for strides, other in zip(arrays, converted, strict=True) if other]
-        return sum(whole) if max(whole, default=0) <= _LONGEST else len(whole) * _LONGEST
+    if len(extents) < 2:
+        given = zip(arrays, converted, strict=True)
+        return _of_lines([extents[0] if any(strides) else 1 for strides, other in given if other])
     buffered = list(converted)
     reached = chunk = extents[0]
     buffers, core = sum(converted), 1  # chunks are whole multiples of a core, the axes but the outermost
     for outer in range(1, len(extents)):
         if any(buffered) and reached >= _LONGEST and not _ALL_AXES:
             break
+        if extents[outer] == 1:
+            continue
         for array, strides in enumerate(arrays):
             buffered[array] |= strides[outer - 1] * extents[outer - 1] != strides[outer]
         inner, reached = reached, reached * extents[outer]
@@ -54,3 +56,11 @@ def buffered_elements(extents: Sequence[int], arrays: Sequence[Sequence[int]], c
         elif (1 + sum(buffered)) * chunk <= (1 + buffers) * held:
             chunk, buffers, core = reached, sum(buffered), inner
     return buffers * (chunk if chunk <= _LONGEST else core * (_LONGEST // core))
+
+
+def _of_lines(converted: Sequence[int]) -> int:
+    """Elements for arrays of one axis and these lengths: NumPy converts short ones as a whole, up to the first long."""
+    short = 0
+    while short < len(converted) and converted[short] <= _LONGEST:
+        short += 1
+    return sum(converted[:short]) + (len(converted) - short) * _LONGEST
