@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from tensor_core.dtypes import F64, I32, Bool, DType
+from tensor_core.dtypes import C64, F64, I32, Bool, DType
+from tensor_cpu.kernels.contraction.broadcast_sum import bind_broadcast_sum, plan_broadcast_sum
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
 from tensor_runtime.algebras import MAX_PLUS
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.shared.axes import join, native, row_major
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
@@ -148,6 +150,45 @@ def test_truth_values_and_other_algebras_announce_what_they_convert(view: str) -
     truth = tr.cast(x, Bool)
     kernel = bound("contract", (truth, truth), (N, N), Bool, PRODUCT)
     assert_announced(kernel, truth, truth)
+
+
+Sides = tuple[int, ...]
+
+
+@pytest.mark.parametrize("dtypes", [(C64, C64), (Bool, C64), (Bool, F64), (I32, F64), (I32, I32)])
+@pytest.mark.parametrize(
+    ("extents", "labels"),
+    [
+        ((50, 20, 32), ((0, 1, 2), (2, 1, 0), (0, 1, 2))),
+        ((50, 20, 32), ((2, 1, 0), (0, 1, 2), (1, 2, 0))),
+        ((300, 400), ((0,), (1,), (0, 1))),
+        ((9000, 10), ((0,), (1,), (0, 1))),
+        ((20000,), ((0,), (0,), (0,))),
+        ((4000, 3), ((0, 1), (), (1, 0))),
+        ((9000, 5, 2), ((2, 1, 0), (1, 0), (0, 2))),
+        ((40, 30, 20, 6), ((0, 1, 3), (3, 2, 1), (2, 1, 0))),
+        ((6, 900, 4), ((2, 0, 1), (2, 0, 1), (1, 0))),
+        ((2, 9000), ((0,), (0, 1), (0, 1))),
+        ((9000, 2, 2), ((1, 2), (0, 2), (2, 0, 1))),
+    ],
+)
+def test_a_sum_of_products_by_numpy_announces_its_block_and_its_buffers(
+    extents: Sides, labels: tuple[Sides, Sides, Sides], dtypes: tuple[DType, DType]
+) -> None:
+    *read, made = [tuple(extents[label] for label in term) for term in labels]
+    x, y = (tr.ones(shape, dtype=dtype) for shape, dtype in zip(read, dtypes, strict=True))
+    first, second = native(x._form, labels[0]), native(y._form, labels[1])
+    result = row_major(labels[2][::-1], made[::-1], tr.promote(*dtypes).numpy_name)
+    kernel = bind_broadcast_sum(plan_broadcast_sum(join(first, second, result)), first, second, result)
+    kernel(x._array, y._array)  # which imports and keeps what it needs
+    pool.clear()
+    tracemalloc.start()
+    try:
+        out = kernel(x._array, y._array)
+        seen = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert seen - 5000 <= out.nbytes + workspace_of(kernel) <= 1.02 * seen  # the iterator, indices
 
 
 def test_announcing_changes_no_result() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import tensor_runtime as tr
 from network_cases import Case, networks, same, small_integers
 from tensor_core import C64, F32, F64, Bool
-from tensor_core.errors import ArgumentError, DTypeError
+from tensor_core.errors import ArgumentError, DTypeError, FormatError
 from tensor_cpu.system.memory import pool
 from tensor_einsum import ExtentError, MemoryLimitError, Plan, Progress, plan
 from tensor_einsum.derivatives.running import BoundSweep
@@ -170,8 +171,14 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map([a, tr.ones((3,))])
     with pytest.raises(ExtentError, match="map: batch axes have extents 2 in operand 0, 4 in operand 1"):
         found.map([tr.ones((2, 3, 2)), b])
-    with pytest.raises(ExtentError, match="this plan was made for"):
+    with pytest.raises(ExtentError, match=r"axis=1 leaves \(2,\) of operand 1, .* made for \(3,\) there; plan again"):
         found.map([a, tr.ones((2, 4))])
+    with pytest.raises(
+        ExtentError, match=r"map: axis=0 leaves \(4,\) of operand 1, of shape \(3, 4\), .*; give axis=1"
+    ):
+        found.map([a, b], axis=0)
+    with pytest.raises(ExtentError, match=r"axis=0 leaves \(4,\) of operand 1"):
+        found.map([a, b], axis={1: 0})
     with pytest.raises(ExtentError, match="this plan was made for"):
         found.map([a, b, b])
     with pytest.raises(ArgumentError, match="the batch axis of operand 1 is 2, but its shape is"):
@@ -249,6 +256,35 @@ def test_inputs_of_another_network_are_refused() -> None:
         first.reuse((2, 3), (3, 2**62))
     with pytest.raises(DTypeError):
         plan("i,i->", (2,), (2,), algebra=MAX_PLUS).reuse((2,), (2,), dtype=Bool)
+
+
+@pytest.mark.parametrize(
+    ("notation", "shapes", "others"),
+    [
+        ("ij,jk->ik", [(2, 3), (3, 2)], [(2, 3), (4, 2)]),
+        ("ij,jk->ik", [(2, 3), (3, 2)], [(2, 3), (4, 2, 1)]),
+        (" i j , (j k, k)", [(2, 3), (3, 2), (2,)], [(2, 3), (3, 2), (5,)]),
+        ("[left bond]i,i[left bond]", [(2, 3), (3, 2)], [(2, 3), (3, 4)]),
+        ("ij...k,...kj->...i", [(2, 3, 7, 7, 4), (7, 7, 4, 3)], [(2, 3, 7, 7, 4), (7, 7, 5, 3)]),
+        ("ij...,...j", [(2, 3, 7, 6), (7, 6, 3)], [(2, 3, 7, 6), (7, 5, 3)]),
+        ("ii,i", [(2, 2), (2,)], [(2, 3), (2,)]),
+        ("i,->i", [(2,), ()], [(2,), (3,)]),
+    ],
+)
+def test_inputs_of_another_network_are_refused_with_the_carets_of_a_plan(
+    notation: str, shapes: list[tuple[int, ...]], others: list[tuple[int, ...]]
+) -> None:
+    found = plan(notation, *shapes)
+    with pytest.raises(ExtentError) as expected:
+        plan(notation, *others)
+    with pytest.raises(ExtentError) as refused:
+        found.reuse(*others)
+    with pytest.raises(FormatError) as unread:
+        Plan.from_json(json.dumps({**json.loads(found.to_json()), "shapes": others}))
+
+    for error in (refused, unread):
+        assert str(error.value).splitlines()[1:] == str(expected.value).splitlines()[1:]
+    assert refused.value.__context__ is None
 
 
 @pytest.mark.parametrize("labels", ["", "j"])

@@ -34,6 +34,13 @@ def test_weights_that_are_no_finite_numbers_are_refused(weights: tuple[Any, Any]
         plan(CHAIN, *SHAPES, objective=dict(zip(("flops", "elements"), weights, strict=True)))
 
 
+@pytest.mark.parametrize("weights", [{"flops": 1e-300}, {"elements": 1}, {"flops": 1, "elements": 1, "size": 1}])
+def test_weights_that_are_refused_are_told_that_there_are_two_of_them(weights: dict[str, float]) -> None:
+    with pytest.raises(ArgumentError, match=r": both of them, finite, of flops above 0 and of elements 0 or more$"):
+        plan(CHAIN, *SHAPES, objective=weights)
+    assert plan(CHAIN, *SHAPES, objective={"flops": 1e-300, "elements": 0}).flops > 0
+
+
 def test_an_unknown_option_is_refused_by_its_name() -> None:
     ones = [tr.ones(shape) for shape in SHAPES]
 

@@ -99,11 +99,22 @@ def test_names_of_any_notation_are_read(text: str) -> None:
     assert Plan.from_json(found.to_json()) == found
 
 
-def test_labels_may_be_numbered_and_named_otherwise() -> None:
-    text = changed(PLANS[0], names=["c", "b", "a"], inputs=[[2, 1], [1, 0]], output=[2, 0])
+def test_labels_may_be_numbered_otherwise() -> None:
+    text = changed(PLANS[0], names=["k", "j", "i"], inputs=[[2, 1], [1, 0]], output=[2, 0])
 
-    assert Plan.from_json(text).subscripts == "ab,bc->ac"
-    assert (
-        Plan.from_json(changed(PLANS[7], notation="ij,jk->ik")).subscripts
-        == "[left][bond],[bond][right]->[left][right]"
-    )
+    assert Plan.from_json(text).subscripts == "ij,jk->ik"
+
+
+def test_names_of_the_notation_are_those_of_the_labels() -> None:
+    with pytest.raises(FormatError, match=r"the notation 'ij,jk' does not give the labels xj,jk->xk"):
+        Plan.from_json(changed(PLANS[0], names=["x", "j", "k"]))
+    with pytest.raises(FormatError, match=r"the notation 'ij,jk' does not give the labels ik,kj->ij"):
+        Plan.from_json(changed(PLANS[0], names=["i", "k", "j"]))
+    with pytest.raises(FormatError, match="does not give the labels"):
+        Plan.from_json(changed(PLANS[7], notation="ij,jk->ik"))
+
+
+def test_axes_of_an_ellipsis_may_have_any_name() -> None:
+    *named, covered = json.loads(PLANS[15].to_json())["names"]
+
+    assert Plan.from_json(changed(PLANS[15], names=[*named, f"{covered}'"])).names == (*named, f"{covered}'")

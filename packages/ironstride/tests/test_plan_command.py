@@ -62,7 +62,33 @@ def test_an_equation_of_scalars_is_no_option(options: tuple[str, ...], capsys: p
         assert main([command, *options, "->", "()"]) == 0
         assert "equation" in capsys.readouterr().out
         assert main([command, "->", "()", *options]) == 0
-    assert "output label 'x' is in no operand" in refused(capsys, "contract", "->x", "()")
+
+
+@pytest.mark.parametrize("command", ["plan", "contract"])
+def test_an_equation_that_is_wrong_is_shown_with_a_caret(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "i%,jk", "2x3", "3x2"]) == 2
+    first, *below = capsys.readouterr().err.splitlines()
+    assert first.startswith("ironstride: equation: plan: '%' is no label")
+    assert below == ["  i%,jk", "   ^"]
+
+    assert main([command, "ij,jk->ik", "2x3", "4x2"]) == 2
+    first, *below = capsys.readouterr().err.splitlines()
+    assert first.endswith("accepted: equal extents, or 1")
+    assert below == ["  ij,jk->ik", "   ^ ^"]
+
+    assert main([command, "ij,jk->ik", "2x3"]) == 2  # nothing to point at
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_text_file_shows_its_equation_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "chain.txt"
+    file.write_text("ab,b%->a\n2x3\n3x4\n", encoding="utf-8")
+
+    assert main(["plan", str(file)]) == 2
+    first, *below = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"ironstride: {file}: ")
+    assert "format_string" not in first
+    assert below == ["  ab,b%->a", "      ^"]
 
 
 def test_an_equation_may_be_longer_than_names_of_files(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,10 @@ Zero is the sum of no terms. A NaN among the terms gives NaN, and so does -inf +
 is free. Integers have no infinity, and sums of them wrap, so max-plus and min-plus of them would be no semirings;
 convert to F64 first. ``MAX_TIMES`` is a semiring on numbers that are not negative; of others it gives the largest
 product, also where that is below its zero.
+
+Contractions of what is no semiring depend on the order in which they are made: negative numbers in ``MAX_TIMES``, and
+an algebra's zero beside infinity. A label that one operand alone has is summed first: the larger of 0 and 1 times inf
+is inf, where the larger of 0 × inf and 1 × inf, as slices of that label give it, is NaN.
 """
 
 from __future__ import annotations

@@ -171,6 +171,8 @@ def names_of(labels: Sequence[Hashable]) -> tuple[str, ...]:
 def label_number(label: object, names: Sequence[str]) -> int | None:
     """The number of a label that a user gives as it was given for the notation, or as it is shown; None of another.
 
+    Objects of one type that print alike are known as they are shown alone.
+
     >>> label_number("j", ("i", "j")), label_number(1, ("0", "1")), label_number(3.5, ("0", "1"))
     (1, 1, None)
     >>> label_number("1", ("1 (int)", "1")), label_number(1, ("1 (int)", "1"))

@@ -15,10 +15,10 @@ from typing import Any, Final, NamedTuple, NoReturn
 from tensor_core.errors import SizeLimitError, TensorError, shortened
 from tensor_core.shapes import as_shape
 from tensor_einsum import native
-from tensor_einsum.errors import ExtentError, pointed
+from tensor_einsum.errors import ExtentError, SubscriptsError, pointed
 from tensor_einsum.notation.interleaved import LabelLists
-from tensor_einsum.notation.label_names import ELLIPSIS, single_characters
-from tensor_einsum.notation.reading import Notation, notations, read_notation
+from tensor_einsum.notation.label_names import ELLIPSIS, Places, single_characters
+from tensor_einsum.notation.reading import Notation, notations, parse, read_notation
 
 Labels = tuple[int, ...]
 Shape = tuple[int, ...]
@@ -132,6 +132,45 @@ def resolve(operation: str, notation: Notation, shapes: Sequence[Shape]) -> Netw
         if 1 in shape:
             kept[operand] = _without_broadcast(term, shape, extents, kept[operand])
     return Network(notation.text, inputs, output, names, tuple(shapes), tuple(extents), tuple(kept))
+
+
+def resolve_expanded(
+    operation: str,
+    text: str,
+    inputs: tuple[Labels, ...],
+    output: Labels,
+    names: tuple[str, ...],
+    shapes: Sequence[Shape],
+) -> Network:
+    """The same for labels that were read before, those of an ellipsis written out; only an error reads the text again.
+
+    Raises:
+        ExtentError: as for :func:`resolve`.
+
+    >>> resolve_expanded("reuse", "...i,i", ((1, 0), (0,)), (1,), ("i", "a"), [(5, 2), (2,)]).extents
+    (2, 5)
+    """
+    notation = Notation(text, inputs, output, names, None)
+    try:
+        return resolve(operation, notation, shapes)
+    except ExtentError:
+        notation = notation._replace(placed=_places_in(text, inputs))
+    return resolve(operation, notation, shapes)  # which tells where
+
+
+def _places_in(text: str, inputs: Sequence[Labels]) -> Places | None:
+    """Where these labels stand in the text that they are from, axes of an ellipsis at its dots; None in another one."""
+    try:
+        notation = parse(text)
+    except SubscriptsError:
+        return None
+    columns = []
+    for term, labels, places in zip(notation.inputs, inputs, notation.columns, strict=False):
+        dots = term.index(ELLIPSIS) if ELLIPSIS in term else len(term)
+        covered = places[dots : dots + 1] * (len(labels) - len(term) + 1)
+        columns.append((*places[:dots], *covered, *places[dots + 1 :]))
+    fits = [*map(len, columns)] == [*map(len, inputs)]
+    return (notation.starts, tuple(columns)) if fits else None
 
 
 def _without_ones(inputs: tuple[Labels, ...], output: Labels, extents: Sequence[int]) -> tuple[Labels, ...]:

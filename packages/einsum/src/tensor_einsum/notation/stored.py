@@ -6,6 +6,7 @@ The labels decide what is computed and the text is what is shown, so a text that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from tensor_core.errors import FormatError, TensorError, shortened
 from tensor_einsum.notation.label_names import written
@@ -16,12 +17,12 @@ from tensor_einsum.notation.reading import parse
 def check_notation(
     text: str, inputs: Sequence[Labels], output: Labels, names: Sequence[str], shapes: Sequence[Shape], /
 ) -> None:
-    """Refuse a text that does not give these labels, however they are numbered.
+    """Refuse a text that does not give these labels by these names, however they are numbered.
 
     Args:
         text: a notation.
         inputs, output: labels, those of an ellipsis written out.
-        names: by label.
+        names: by label; those of an ellipsis, which the text does not name, are free.
         shapes: of the operands; they say how many axes an ellipsis covers.
 
     Raises:
@@ -34,8 +35,10 @@ def check_notation(
     tensor_core.errors.FormatError: Plan.from_json: the notation 'ij,jk' does not give the labels ij,jk->ki
     """
     try:
-        found = resolve("Plan.from_json", parse(text, "Plan.from_json"), shapes)
+        notation = parse(text, "Plan.from_json")
+        found = resolve("Plan.from_json", notation, shapes)
         same = _numbered((*found.inputs, found.output)) == _numbered((*inputs, output))
+        same = same and _have_names(notation.names, found.inputs, inputs, names)
     except TensorError:
         same = False
     if not same:
@@ -49,3 +52,9 @@ def _numbered(terms: Sequence[Labels]) -> list[Labels]:
     """Labels numbered by first occurrence."""
     numbers: dict[int, int] = {}
     return [tuple(numbers.setdefault(label, len(numbers)) for label in term) for term in terms]
+
+
+def _have_names(read: Sequence[str], terms: Sequence[Labels], inputs: Sequence[Labels], names: Sequence[str]) -> bool:
+    """Whether labels that were read with a name have it in ``inputs``, too."""
+    pairs = zip(chain.from_iterable(terms), chain.from_iterable(inputs), strict=True)
+    return all(names[stored] == read[label] for label, stored in pairs if label < len(read))

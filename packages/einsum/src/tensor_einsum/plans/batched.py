@@ -21,6 +21,7 @@ from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated, counted, reporting
 from tensor_einsum.notation.label_names import written
+from tensor_einsum.notation.network import Shape
 from tensor_einsum.search.options import bytes_of
 from tensor_einsum.slices.cutting import parted_steps
 from tensor_einsum.slices.limit import needed_bytes
@@ -57,7 +58,8 @@ def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
 
     Raises:
         ArgumentError: no such operand or axis.
-        ExtentError: no operand varies, or their batch axes differ in extent.
+        ExtentError: no operand varies, one has other axes beside the batch axis than the plan, or their batch axes
+            differ in extent.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -95,6 +97,8 @@ def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
                 operation="map",
             )
     axes = {at: place % ranks[at] for at, place in sorted(asked.items()) if at < len(ranks)}
+    for at, place in axes.items():
+        _check_rest(at, place, operands[at].shape, plan.shapes[at])
     extents = {operands[at].shape[place] for at, place in axes.items()}
     if len(extents) != 1:
         found = ", ".join(f"{operands[at].shape[place]} in operand {at}" for at, place in axes.items())
@@ -106,6 +110,20 @@ def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
             shapes=tuple([operands[at].shape for at in axes]),
         )
     return Batch(axes, extents.pop())
+
+
+def _check_rest(operand: int, axis: int, shape: Shape, expected: Shape) -> None:
+    """Refuse a batch axis beside which an operand has another shape than the plan expects."""
+    rest = [shape[:place] + shape[place + 1 :] for place in range(len(shape))]
+    if rest[axis] == expected:
+        return
+    instead = f"give axis={rest.index(expected)}" if expected in rest else "plan again"
+    raise ExtentError(
+        f"map: axis={axis} leaves {rest[axis]} of operand {operand}, of shape {shape}, but this plan was made for "
+        f"{expected} there; {instead}",
+        operands=(operand,),
+        shapes=(shape,),
+    )
 
 
 def batched_plan(plan: Plan, batch: Batch) -> Plan:

@@ -114,7 +114,7 @@ class PlanMethods:
             One tensor for each position, owned, of the result's dtype. With a cotangent, or if the result has no axes,
             it has the shape of the operand, and the sum of its products with the operand is the result (weighted by the
             cotangent). Without, [the operand's axes, then one axis for each label of the result that the operand has
-            not, or has with extent 1 only beside more in the result; each label once, in the order of the result]; its
+            not, or has with extent 1 where the result has another, 0 too; each label once, in the result's order]; its
             products with the operand, summed over the labels that the result has not, are the result, or its diagonal
             where it repeats a label. Axes that the rest of the network does not depend on are repeated; off a diagonal
             that the operand is read on there are zeros. Complex operands are not conjugated: it is the derivative of a
@@ -184,8 +184,9 @@ class PlanMethods:
 
         Args:
             operands: tensors, as for calling the plan.
-            labels: the labels wanted, in this order, as they are shown or as they were given for the notation; a string
-                that is no name of one is read letter by letter. None for all.
+            labels: the labels wanted, in this order, as they are shown or as they were given for the notation (objects
+                of one type that print alike, only as they are shown); a string that is no name of one is read letter by
+                letter. None for all.
             normalize: whether each marginal is divided by its sum (in max-plus and min-plus: its extremum is
                 subtracted). Where the sum is zero, that gives NaN.
             memory_limit, progress: as for :meth:`environments`.

@@ -9,8 +9,7 @@ from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, TensorError, shortened
 from tensor_core.shapes import as_shape
 from tensor_einsum.notation.label_names import is_name
-from tensor_einsum.notation.network import Labels, Network, Shape, resolve
-from tensor_einsum.notation.reading import Notation
+from tensor_einsum.notation.network import Labels, Network, Shape, resolve_expanded
 from tensor_einsum.notation.stored import check_notation
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.search.path import Path, in_pairs, to_ids
@@ -91,9 +90,9 @@ def parts_of_json(text: str | bytes) -> Parts:
         dtypes = [as_dtype(name) for name in content["dtypes"]]
         if not inputs or len(dtypes) != len(inputs):
             raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
-        notation = _expanded(str(content["notation"]), inputs, output, names)
-        network = resolve("Plan.from_json", notation, shapes)
-        check_notation(notation.text, inputs, output, names, shapes)
+        notation = str(content["notation"])
+        network = resolve_expanded("Plan.from_json", notation, inputs, output, names, shapes)
+        check_notation(notation, inputs, output, names, shapes)
         algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
         arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
         path = in_pairs(to_ids(content["path"], len(inputs)), len(inputs))
@@ -141,7 +140,7 @@ def parts_of_pickle(
     if stored not in (FORMAT, FORMER):
         found = stored if isinstance(stored, str) else "no version"
         raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
-    network = resolve("plan", _expanded(notation, inputs, output, names), shapes)
+    network = resolve_expanded("plan", notation, inputs, output, names, shapes)
     return network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs)), None, sliced), arithmetic
 
 
@@ -157,8 +156,3 @@ def _cuts(sliced: Any, count: int) -> tuple[tuple[int, int], ...]:
         if type(part) is not int or part < 1:
             raise FormatError(f"Plan.from_json: parts of extent {shortened(part)}; accepted: an int of 1 or more")
     return tuple((label, part) for label, part in sliced)
-
-
-def _expanded(text: str, inputs: tuple[Labels, ...], output: Labels, names: tuple[str, ...]) -> Notation:
-    """A notation whose ellipsis is written out already; only messages look at its columns."""
-    return Notation(text, inputs, output, names, None, ((0,) * len(inputs), tuple((0,) * len(term) for term in inputs)))

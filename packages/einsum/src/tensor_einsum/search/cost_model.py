@@ -106,5 +106,5 @@ def read_objective(operation: str, objective: Any) -> Target:
             return Target("mixture", element_flops=elements / flops)
     raise ArgumentError(
         f"{operation}: objective={shortened(objective)}; accepted: {', '.join(map(repr, _NAMES))}, a calibration, or "
-        "weights such as {'flops': 1, 'elements': 64}, of which that of flops is above 0"
+        "weights such as {'flops': 1, 'elements': 64}: both of them, finite, of flops above 0 and of elements 0 or more"
     )

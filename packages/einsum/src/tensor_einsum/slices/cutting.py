@@ -59,7 +59,7 @@ def slices_of(names: Sequence[str], extents: Sequence[int], cuts: Cuts) -> Slice
 
 
 def named_cuts(labels: Any, names: Sequence[str], extents: Sequence[int]) -> Cuts:
-    """Cuts of labels that a user gives, as they are shown or as they were given for the notation.
+    """Cuts of labels that a user gives, as :func:`label_number` reads them.
 
     Raises:
         ArgumentError: a label that nothing has, or a part that is no int of 1 or more.

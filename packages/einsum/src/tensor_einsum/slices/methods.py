@@ -37,8 +37,9 @@ class SliceMethods:
 
         Args:
             labels: labels to cut into parts of extent 1, or a mapping from each label to the extent of its parts; as
-                they are shown or as they were given for the notation. A string that is no name of a label is read
-                letter by letter. What is cut now is forgotten; () gives a plan without slices.
+                they are shown or as they were given for the notation (objects of one type that print alike, only as
+                they are shown). A string that is no name of a label is read letter by letter. What is cut now is
+                forgotten; () gives a plan without slices.
 
         Raises:
             ArgumentError: a label that the notation has not, or a part that is no int of 1 or more.

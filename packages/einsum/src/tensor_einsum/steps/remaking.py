@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensor_core.dtypes import DType, DTypeLike, as_dtype
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.notation.network import Labels, Shape, resolve, shape_of
-from tensor_einsum.notation.reading import Notation
+from tensor_einsum.notation.network import Labels, Shape, resolve_expanded, shape_of
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.search.path import to_ids
 from tensor_einsum.steps.arithmetic import arithmetic_of
@@ -71,7 +70,6 @@ def remade(
     >>> remade("plan", p, p.notation, p.inputs, p.output, p.names, p.shapes, p.dtypes) == p
     True
     """
-    placed = (0,) * len(inputs), tuple((0,) * len(term) for term in inputs)
-    network = resolve(operation, Notation(text, inputs, output, names, None, placed), shapes)
+    network = resolve_expanded(operation, text, inputs, output, names, shapes)
     arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
     return type(plan)(network, dtypes, Order(to_ids(plan.path, len(inputs)), None, tuple(cuts)), arithmetic)

@@ -1,4 +1,4 @@
-"""The command line: arguments, exit statuses, and errors as one line.
+"""The command line: arguments, exit statuses, and errors as one line, with an equation to blame below it.
 
 Exit statuses: 0 done; 1 the result misses the reference in the file; 2 the input or the command cannot be used;
 130 interrupted (Ctrl-C); 141 the reader of the output went away. Nothing heavy is imported before the arguments are
@@ -67,8 +67,8 @@ def _abandon(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def print_error(message: object) -> None:
-    r"""One line on stderr, whatever line breaks and control characters the message has.
+def print_error(message: object, below: Sequence[str] = ()) -> None:
+    r"""One line on stderr, whatever line breaks and control characters the message has; then the lines ``below``.
 
     >>> from contextlib import redirect_stderr
     >>> with redirect_stderr(sys.stdout):
@@ -78,7 +78,8 @@ def print_error(message: object) -> None:
     line = " ".join(str(message).split())
     line = line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
     try:
-        print("ironstride:", "".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
+        for text in (f"ironstride: {line}", *below):
+            print("".join(c if c.isprintable() else "?" for c in text), file=sys.stderr)
     except OSError:  # nobody can be told, but the exit status stands
         _abandon(sys.stderr)
 
@@ -136,7 +137,7 @@ def _guarded(name: object, work: Callable[[], bool]) -> int:
     except (TensorError, MemoryError, RecursionError, OSError) as error:
         if isinstance(error, OSError) and not isinstance(error, TensorError) and error.filename is None:
             raise  # of stdout: files have names
-        print_error(f"{name}: {as_options(str(error)) or 'out of memory'}")
+        print_error(f"{name}: {as_options(str(error)) or 'out of memory'}", getattr(error, "below", ()))
         return REFUSED
 
 

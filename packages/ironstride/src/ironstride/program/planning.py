@@ -10,6 +10,7 @@ from pathlib import Path
 import tensor_einsum
 from ironstride.program.network_file import Network, NetworkFileError, printable, read_text
 from ironstride.program.output_paths import check_output_path
+from ironstride.program.sources import ENDINGS
 from tensor_core.errors import TensorError
 from tensor_core.files.atomic_write import write_atomically
 from tensor_einsum.notation.label_names import read_brackets
@@ -33,6 +34,10 @@ class PlanOptions:
 
 class PathError(TensorError, ValueError):
     """A path that the network file does not have."""
+
+
+class EquationError(TensorError, ValueError):
+    """What is wrong with an equation; ``below`` are lines that show where, the equation with carets."""
 
 
 class OptionError(TensorError, ValueError):
@@ -142,7 +147,9 @@ def _found(network: Network, options: PlanOptions) -> tuple[tensor_einsum.Plan, 
     except tensor_einsum.MemoryLimitError:
         raise
     except TensorError as error:
-        message, *_ = str(error).splitlines()  # the other lines show a caret
+        message, *drawn = str(error).splitlines()  # the equation with carets
+        if not network.file.parts or network.file.suffix.lower() in ENDINGS:
+            raise EquationError(message, below=tuple(drawn)) from None
         column = getattr(error, "column", None)
         where = f" (character {column + 1} of format_string)" if isinstance(column, int) else ""
         raise NetworkFileError(f"{message}{where}") from None

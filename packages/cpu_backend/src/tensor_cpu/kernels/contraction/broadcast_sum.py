@@ -17,8 +17,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels.contraction.ufunc_buffers import buffered_elements
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, look
+from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, look, row_major
+from tensor_runtime.backends.workspaces import with_workspace
 
 Group = tuple[Axis, ...]
 Index = tuple[Any, ...]
@@ -87,7 +89,7 @@ def _block(array: Group) -> tuple[int, ...]:
 
 
 def bind_broadcast_sum(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> Kernel:
-    """The kernel of a decision: two native arrays in, one native array out, which it allocates.
+    """The kernel of a decision: two native arrays in, one native array out, which it allocates; it says its workspace.
 
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y = row_major((0, 1), (3, 2), "float64"), row_major((1,), (2,), "float64")
@@ -96,6 +98,28 @@ def bind_broadcast_sum(plan: Accumulation, x: Operand, y: Operand, result: Opera
     >>> kernel(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([10.0, 1.0])).tolist()
     [12.0, 34.0, 56.0]
     """
+    return with_workspace(_bind(plan, x, y, result), _workspace(plan, x, y, result))
+
+
+def _workspace(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> int:
+    """Bytes of the product to be added, and of the buffers of the call that takes most."""
+    block = row_major((), plan.block, result.dtype)
+    of_x, of_y, target = (_steps(plan.array, role) for role in (FIRST, SECOND, RESULT))
+    converted = x.dtype != result.dtype, y.dtype != result.dtype, False
+    taken = buffered_elements(plan.block[::-1], (of_x, of_y, target), converted)
+    if plan.looped or extent_of(plan.contracted) > 1:
+        adding = buffered_elements(plan.block[::-1], (target, block.strides[::-1], target), (False,) * 3)
+        taken = block.size + max(taken, adding)
+    return taken * np.dtype(result.dtype).itemsize
+
+
+def _steps(array: Group, role: int) -> list[int]:
+    """Strides, innermost first; 0 along axes that this role lacks."""
+    return [axis.strides[role] or 0 for axis in reversed(array)]
+
+
+def _bind(plan: Accumulation, x: Operand, y: Operand, result: Operand) -> Kernel:
+    """The kernel, which says nothing yet."""
     shape, dtype = result.shape, np.dtype(result.dtype)
     singles = [(axis,) for axis in (*plan.contracted, *plan.looped, *plan.array)]
     see_x, see_y = access(x, singles, FIRST), access(y, singles, SECOND)
@@ -126,7 +150,7 @@ def bind_broadcast_sum(plan: Accumulation, x: Operand, y: Operand, result: Opera
         x, y = look_x(x), look_y(y)
         looped_first = out.reshape(shape_out).transpose(outermost)
         spare = empty(plan.block, dtype)
-        for part in _parts(plan):
+        for part in _parts(plan.array, plan.block):
             in_x = tuple(place if moves else slice(None) for place, moves in zip(part, first_moves, strict=True))
             in_y = tuple(place if moves else slice(None) for place, moves in zip(part, second_moves, strict=True))
             for target, terms in schedule:
@@ -147,11 +171,14 @@ def _moves(array: Group, role: int) -> list[bool]:
     return [axis.strides[role] is not None for axis in array]
 
 
-def _parts(plan: Accumulation) -> Iterator[Index]:
-    """The blocks, as one slice per array axis."""
-    starts = [range(0, axis.extent, extent) for axis, extent in zip(plan.array, plan.block, strict=True)]
-    for corner in product(*starts):
-        yield tuple(slice(start, start + extent) for start, extent in zip(corner, plan.block, strict=True))
+def _parts(array: Group, block: tuple[int, ...]) -> Iterator[Index]:
+    """The blocks, as one slice per array axis, made one at a time."""
+    if not array:
+        yield ()
+        return
+    for outer in _parts(array[:-1], block[:-1]):
+        for start in range(0, array[-1].extent, block[-1]):
+            yield (*outer, slice(start, start + block[-1]))
 
 
 def _schedule(plan: Accumulation) -> Iterator[tuple[Index, list[tuple[Index, Index]]]]:

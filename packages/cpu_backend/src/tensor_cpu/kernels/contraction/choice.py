@@ -135,7 +135,7 @@ def bind_lean(
 
     Raises:
         UnsupportedOperationError: none takes these operands: their dtypes differ, sums are very long, or there is no
-            extension.
+            extension; or ``contract`` already takes one that copies none, NumPy's.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -208,6 +208,8 @@ def _bind_lean(x: Operand, y: Operand, result: Operand) -> Kernel | None:
         return None
     if 0 in (*x.shape, *y.shape):
         return _bind(x, y, result)
+    if isinstance(plan_contraction(x, y, result), Accumulation):  # which takes a block and buffers, of bounded sizes
+        return None
     axes = join(x, y, result)
     ways: list[Plan | None] = [plan_stack(axes, x, y, result), plan_native(axes, x, y, result)]
     if axes and axes[-1].strides[RESULT] is not None:
