@@ -82,7 +82,8 @@ def cg(
         z = r if precondition is None else precondition(r)
         z_lift = None if precondition is None else levelled(z, r)
         z = times(z, z_lift)
-        p, rz = z, tr.real(vecdot(r, z))
+        p = z if precondition is None else tr.copy(z)  # the next may be in the same memory
+        rz = tr.real(vecdot(r, z))
         while True:
             residuals = tr.norm(r, axis=0)
             active = unsolved("cg", residuals, bound, batch)

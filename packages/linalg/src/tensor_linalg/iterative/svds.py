@@ -144,7 +144,7 @@ def _images(forth: Callable[[tr.Tensor], tr.Tensor], vectors: tr.Tensor, start: 
         for first in range(0, vectors.shape[1], width):
             block = padded(vectors[:, first : first + width], width)
             y = forth(block.reshape((*start.core, *start.batch)))
-            images.append(y.reshape((y.size // width, width)))
+            images.append(tr.copy(y).reshape((y.size // width, width)))  # the next may be in the same memory
     except KeyboardInterrupt:
         return images, True
     return images, False
