@@ -62,3 +62,51 @@ def test_a_map_may_give_every_image_in_the_same_memory(name: str, batch: tuple[i
             np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), rtol=1e-8, atol=1e-11)
         else:
             assert one == other
+
+
+@pytest.mark.parametrize("which", ["LM", "SM"])
+@pytest.mark.parametrize("dtype", ["F64", "C64"])
+@pytest.mark.parametrize("shape", [(2, 5), (1, 7), (5, 2), (12, 30), (30, 12)])
+def test_singular_triplets_are_those_of_the_smaller_space(shape: tuple[int, int], dtype: str, which: str) -> None:
+    a = tr.normal(shape, seed=2, dtype=dtype)
+    m, turned = a.to_numpy(), tl.mH(a)
+    values = np.linalg.svd(m, compute_uv=False)
+    for k in {1, 2, min(shape)} & {*range(1, min(shape) + 1)}:
+        wanted = values[:k] if which == "LM" else values[-k:]
+        results = [tl.svds(a, k=k, which=which)]
+        for batch in ((), (1,), (4,))[: 2 if shape[1] < 4 else 3]:
+            x0, back = tr.normal((shape[1], *batch), seed=1), fresh(turned, batch)
+            options: dict[str, Any] = {"k": k, "which": which, "batch_rank": len(batch)}
+            results.append(tl.svds(fresh(a, batch), x0, adjoint=back, **options))
+            results.append(tl.svds(fresh(a, batch), x0 * 0.0, adjoint=back, **options))
+        for found in results:
+            u, s, vh = (part.to_numpy() for part in (found.u, found.s, found.vh))
+            assert found.converged
+            np.testing.assert_allclose(s, wanted, rtol=1e-9)
+            np.testing.assert_allclose(m @ vh.conj().T, u * s, atol=1e-9)
+            np.testing.assert_allclose(u.conj().T @ m, s[:, None] * vh, atol=1e-6)
+            np.testing.assert_allclose(u.conj().T @ u, np.eye(k), atol=1e-12)
+            np.testing.assert_allclose(vh @ vh.conj().T, np.eye(k), atol=1e-12)
+
+
+def test_singular_values_to_a_smaller_space_take_one_product_more_and_stop_at_any() -> None:
+    a = tr.normal((8, 20), seed=2)
+    m = a.to_numpy()
+    for limit in range(2, 12):
+        calls = 0
+
+        def product(x: tr.Tensor, limit: int = limit) -> tr.Tensor:
+            nonlocal calls
+            calls += 1
+            if calls == limit + 2:
+                raise KeyboardInterrupt
+            return tl.matvec(a, x)
+
+        options: dict[str, Any] = {"adjoint": lambda y: tl.matvec(a.T, y), "k": 2, "tol": 1e-14}
+        found = tl.svds(product, tr.normal((20,), seed=1), **options)
+        assert found.interrupted is (limit < 8) and found.converged is (limit >= 8)
+        assert calls == 1 + found.iterations + found.interrupted
+        u, s, vh = (part.to_numpy() for part in (found.u, found.s, found.vh))
+        np.testing.assert_allclose(u.T @ m, s[:, None] * vh, atol=1e-10)
+        limited = tl.svds(a, tr.normal((20,), seed=1), k=2, tol=1e-14, maxiter=limit)
+        assert limited.iterations == min(limit, 8) and not limited.interrupted
