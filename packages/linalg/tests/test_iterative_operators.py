@@ -110,3 +110,36 @@ def test_singular_values_to_a_smaller_space_take_one_product_more_and_stop_at_an
         np.testing.assert_allclose(u.T @ m, s[:, None] * vh, atol=1e-10)
         limited = tl.svds(a, tr.normal((20,), seed=1), k=2, tol=1e-14, maxiter=limit)
         assert limited.iterations == min(limit, 8) and not limited.interrupted
+
+
+@pytest.mark.parametrize("kind", ["F", "C"])
+@pytest.mark.parametrize(("bits", "power"), [(64, -1030), (64, 1010), (64, 1019), (32, -136), (32, 123)])
+def test_minute_and_huge_maps_are_iterated_as_others_are(bits: int, power: int, kind: str) -> None:
+    dtype, near = f"{kind}{bits}", 1e-3 if bits == 32 else 1e-9  # 13 bits are left at 2^-136
+    turn = 1j if kind == "C" else 1.0
+    general = np.array([[1.0, turn], [3.0 * turn, 5.0]])
+    hermitian = np.array([[3.0, turn], [np.conj(turn), 2.0]])
+
+    def scaled(x: Any, by: int = power) -> tr.Tensor:
+        halves = tr.asarray(np.asarray(x) * 2.0 ** (by // 2)) * 2.0 ** (by - by // 2)
+        return tr.cast(halves, dtype)
+
+    def restored(x: tr.Tensor) -> Any:
+        wide = tr.cast(x, "C64" if x.dtype.kind == "complex" else "F64").to_numpy()
+        return wide * 2.0 ** (-power // 2) * 2.0 ** (-power - -power // 2)
+
+    start = tr.normal((2, 2), seed=1, dtype=dtype)
+    values = np.linalg.eigvalsh(hermitian)
+    for x0 in (start[:, 0], start):
+        found = tl.eigsh(scaled(hermitian), x0, k=2)
+        np.testing.assert_allclose(restored(found.eigenvalues), values, rtol=near)
+        several = tl.eigs(scaled(hermitian), x0, k=2)
+        np.testing.assert_allclose(restored(several.eigenvalues), values[::-1], rtol=near, atol=near)
+        assert found.converged and several.converged
+        singular = tl.svds(scaled(general), x0, k=2)
+        np.testing.assert_allclose(restored(singular.s), np.linalg.svd(general, compute_uv=False), rtol=1e-4)
+    for a, solvers in ((hermitian, (tl.cg, tl.minres, tl.gmres, tl.lsmr)), (general, (tl.gmres, tl.lsmr))):
+        for solve in solvers:
+            solved = solve(scaled(a), scaled(np.ones(2)))
+            assert solved.converged
+            np.testing.assert_allclose(solved.x.to_numpy(), np.linalg.solve(a, np.ones(2)), rtol=2e-3)

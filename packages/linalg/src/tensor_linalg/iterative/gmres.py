@@ -12,9 +12,11 @@ from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
     finite_images,
+    levelled,
     parted,
     share,
     started,
+    times,
     unsolved,
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
@@ -116,6 +118,8 @@ def _cycle(
         if not apply.products:
             raise
         return _Cycle(tr.multiply(r, 0.0), start, True, False)
+    lift = levelled(w, v)  # A times that is iterated
+    w = times(w, lift)
     like = tr.add(tr.multiply(w, 0.0), tr.multiply(v, 0.0))  # of the dtype that vectors have from here on
     basis = Basis(like, size + 1)
     basis.set(0, v)
@@ -145,14 +149,14 @@ def _cycle(
             if asked or count == size or not tr.any(active):
                 break
             v = basis[count]
-            w = apply(v if precondition is None else precondition(v))
+            w = times(apply(v if precondition is None else precondition(v)), lift)
     except KeyboardInterrupt:
         interrupted = True
     if not count:
         return _Cycle(tr.multiply(like, 0.0), start, interrupted, asked)
     used = h[: count + 1, :count]
     y = _least_squares(used, start)
-    change = basis.combined(y)
+    change = times(basis.combined(y), lift)
     rest = matvec(used, tr.negative(y))
     tr.mutable_view(rest)[0] = tr.add(rest[0], start)
     return _Cycle(change if precondition is None else precondition(change), tr.norm(rest, axis=0), interrupted, asked)

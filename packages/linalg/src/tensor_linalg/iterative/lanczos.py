@@ -14,7 +14,7 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
-from tensor_linalg.iterative.operators import LinearMap, finite_images
+from tensor_linalg.iterative.operators import LinearMap, finite_images, quotient
 from tensor_linalg.iterative.results import Progress, Stop
 from tensor_linalg.operands import unit_of
 
@@ -192,7 +192,7 @@ class Lanczos:
             if invariant:
                 following = self._direction(j + 1)
             else:
-                following = tr.divide(rest, beta)
+                following = quotient(rest, beta)
                 if beta < self._eps**0.5 * whole:  # what rounding left of other directions has grown by the division
                     following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)

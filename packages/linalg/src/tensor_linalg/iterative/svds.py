@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
@@ -26,6 +26,9 @@ from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import choice
+
+_MARGIN: Final = 2.0**-16
+"""By which images are smaller still between the two products with a huge A, so that the second is in the range."""
 
 
 class SingularResult(NamedTuple):
@@ -178,6 +181,8 @@ class _Normal:
     ) -> None:
         self._forth, self._turn, self._start, self._k = forth, turn, start, k
         self._lift: tr.Tensor | None = None
+        self._first_lift: tr.Tensor | None = None
+        self._second_lift: tr.Tensor | None = None
         self._looked = False
         self.target: Shape = ()
 
@@ -186,7 +191,7 @@ class _Normal:
         if not self._looked:
             self._looked = True
             self._look(x, y)
-        return times(self._turn(times(y, self._lift)), self._lift)
+        return times(self._turn(times(y, self._first_lift)), self._second_lift)
 
     def _look(self, x: tr.Tensor, y: tr.Tensor) -> None:
         """What the first image tells."""
@@ -198,6 +203,9 @@ class _Normal:
                 f"svds: k is {self._k}; accepted: 1 to {extent}, the extent of the range", operation="svds"
             )
         self._lift = levelled(y.reshape((y.size,)), x.reshape((x.size,)))
+        if self._lift is not None:
+            margin = tr.where(self._lift < 1.0, _MARGIN, 1.0)
+            self._first_lift, self._second_lift = tr.multiply(self._lift, margin), tr.divide(self._lift, margin)
         if extent < prod(self._start.core):
             image = flat(tr.copy(times(y, self._lift)), self.target, batch)
             raise _SmallerRangeError(Start(image, self.target, batch))
