@@ -52,7 +52,9 @@ def lsmr(
         batch_rank, callback: as for ``cg``; the residuals told are |Aᴴ r|.
 
     Returns:
-        As ``cg``, with x of the shape that ``adjoint`` gives, and residuals |Aᴴ r| [B...].
+        As ``cg``, with x of the shape that ``adjoint`` gives, and residuals |Aᴴ r| [B...] as the recurrence has them,
+        which ``converged`` goes by: the iteration starts at zero, so that rounding hides little of them, but where the
+        condition number of A comes near the square root of the rounding unit's reciprocal.
 
     Raises:
         ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
