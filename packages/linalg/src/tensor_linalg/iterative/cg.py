@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import tensor_runtime as tr
+from tensor_linalg.iterative.interrupts import taken
 from tensor_linalg.iterative.looks import Seen, better, seen
 from tensor_linalg.iterative.operators import (
     LinearMap,
@@ -92,9 +93,7 @@ def cg(
         else:
             converged = bool(tr.all(residuals <= bound))
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        interrupted = True
+        interrupted = taken(apply.products)
     x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
@@ -164,9 +163,7 @@ def _iterated(
             before, rz = rz, tr.real(vecdot(r, z))
             p = tr.add(z, tr.multiply(tr.where(moving, tr.divide(rz, tr.where(moving, before, 1.0)), 0.0), p))
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        interrupted = True
+        interrupted = taken(apply.products)
     return _Iterated(times(tr.multiply(x, scale), lift), tr.multiply(tr.norm(r, axis=0), scale), done, interrupted)
 
 

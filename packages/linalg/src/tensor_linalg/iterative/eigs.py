@@ -11,6 +11,7 @@ from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import sizes, start_vector
+from tensor_linalg.iterative.interrupts import taken
 from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, quotient
 from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
 from tensor_linalg.operands import unit_of
@@ -92,10 +93,8 @@ def eigs(
     try:
         converged = arnoldi.search(k)
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
+        interrupted = taken(apply.products)
         arnoldi.settle()
-        interrupted = True
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
         from_numbers(values, vectors, vectors.dtype),

@@ -14,6 +14,7 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
+from tensor_linalg.iterative.interrupts import taken
 from tensor_linalg.iterative.operators import LinearMap, finite_images, quotient
 from tensor_linalg.iterative.results import Progress, Stop
 from tensor_linalg.operands import unit_of
@@ -109,7 +110,7 @@ class Lanczos:
                 self._drop_worst()
         except KeyboardInterrupt:
             self._changes.settle()
-            return False, True
+            return False, taken(self.apply.products)
         return found, False
 
     def pairs(self, k: int, /) -> tuple[list[float], list[float], tr.Tensor]:

@@ -6,6 +6,7 @@ from math import inf
 from typing import NamedTuple
 
 import tensor_runtime as tr
+from tensor_linalg.iterative.interrupts import taken
 from tensor_linalg.iterative.looks import Seen, better, seen
 from tensor_linalg.iterative.operators import (
     LinearMap,
@@ -81,9 +82,7 @@ def minres(
             if stopped:
                 break
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        interrupted = True
+        interrupted = taken(apply.products)
     converged = looked and not interrupted and bool(tr.all(residuals <= bound))
     x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
     return SolverResult(x, converged, apply.products, residuals, interrupted)
@@ -197,9 +196,7 @@ def _iterated(
             phi = tr.where(active, tr.multiply(cosine, residuals), 0.0)
             x, residuals = tr.add(x, tr.multiply(phi, w)), tr.where(active, tr.multiply(sine, residuals), residuals)
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        interrupted = True
+        interrupted = taken(apply.products)
     rounded = tr.multiply(tr.multiply(tr.multiply(norm, tr.norm(x, axis=0)), unit_of(r.dtype)), scale)
     earlier = None if before is None else (times(tr.multiply(before[0], scale), lift), tr.multiply(before[1], scale))
     change, residuals = times(tr.multiply(x, scale), lift), tr.multiply(residuals, scale)

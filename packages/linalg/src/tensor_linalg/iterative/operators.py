@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_linalg.iterative.interrupts import called
 from tensor_linalg.operands import first
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.errors import NonFiniteError
@@ -65,7 +66,7 @@ class LinearMap:
         given, wanted = (*self.domain, *self.batch), (*self.target, *self.batch)
 
         def applied(x: tr.Tensor) -> tr.Tensor:
-            y: Any = a(x.reshape(given))
+            y: Any = called(a, x.reshape(given))
             if not isinstance(y, tr.Tensor) or y.shape != wanted or y.dtype not in FLOATING:
                 found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
                 raise ShapeError(

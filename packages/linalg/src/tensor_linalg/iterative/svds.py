@@ -12,6 +12,7 @@ from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
+from tensor_linalg.iterative.interrupts import called, taken
 from tensor_linalg.iterative.operators import (
     Operator,
     Shape,
@@ -158,7 +159,7 @@ def _images(forth: Callable[[tr.Tensor], tr.Tensor], vectors: tr.Tensor, start: 
             y = forth(block.reshape((*start.core, *start.batch)))
             images.append(tr.copy(y).reshape((y.size // width, width)))  # the next may be in the same memory
     except KeyboardInterrupt:
-        return images, True
+        return images, taken()
     return images, False
 
 
@@ -233,7 +234,7 @@ def _function(a: Any, what: str, batch: Shape) -> Callable[[tr.Tensor], tr.Tenso
         return product
 
     def checked(x: tr.Tensor) -> tr.Tensor:
-        y: Any = a(x)
+        y: Any = called(a, x)
         if not isinstance(y, tr.Tensor) or y.dtype not in FLOATING or y.shape[max(y.rank - len(batch), 0) :] != batch:
             found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
             ending = f" whose last axes are {batch}" if batch else ""
