@@ -101,7 +101,7 @@ def test_as_many_products_are_made_as_scipy_makes(name: str) -> None:
     operator = scipy.sparse.linalg.LinearOperator((60, 60), matvec=product, dtype=float)
     theirs = getattr(scipy.sparse.linalg, name)(operator, b.to_numpy(), rtol=1e-8)[0]
     ours = SOLVERS[name](a, b, tol=1e-8)
-    assert ours.iterations <= calls + 2
+    assert ours.iterations <= calls + 3  # of which one makes sure of the residual
     assert float(tr.norm(b - tl.matvec(a, ours.x))) <= 1.01e-8 * float(tr.norm(b))
     np.testing.assert_allclose(ours.x.to_numpy(), theirs, atol=1e-6)
 

@@ -146,3 +146,10 @@ def test_one_bad_matrix_costs_a_few_calls_and_not_one_for_each() -> None:
     assert np.flatnonzero(status.to_numpy()).tolist() == [2000]
     assert sum(calls) <= 3000 + 2 * 1024
     assert len(calls) <= 7
+
+
+def test_factors_beside_a_status_are_told_to_be_taken_out_of_their_result() -> None:
+    found: Any = tl.lu_factor(tr.eye(3), check="mask")
+    with pytest.raises(ArgumentError, match=r"^lu_solve: factors are a MaskedResult; accepted: .* its \.result$"):
+        tl.lu_solve(found, tr.ones(3))
+    assert tl.lu_solve(found.result, tr.ones(3)).tolist() == [1.0, 1.0, 1.0]

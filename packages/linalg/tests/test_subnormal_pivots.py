@@ -1,4 +1,4 @@
-"""Systems, factors and determinants of matrices with a subnormal pivot off the diagonal, which OpenBLAS passes over."""
+"""Systems, factors and determinants of matrices with a subnormal pivot, or whose elements are minute throughout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DTYPES = ["float32", "float64", "complex64", "complex128"]
 
 
 def exchanged(dtype: str, size: int) -> tuple[Any, float]:
-    """An identity of which two rows are exchanged and one of them is tiny, a power of two."""
+    """An identity of which two rows are exchanged and one of them is tiny, a power of two; OpenBLAS passes over it."""
     tiny = 2.0**-1030 if dtype in ("float64", "complex128") else 2.0**-130
     a = np.eye(size, dtype=dtype)
     a[:2, :2] = [[0, 1], [tiny, 0]]
@@ -62,3 +62,20 @@ def test_a_singular_matrix_stays_singular(size: int) -> None:
         tl.lu_solve(tl.lu_factor(matrix), tr.ones(size))
     with pytest.raises(tl.SingularMatrixError):
         tl.inv(matrix)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("size", [1, 2, 3, 17, 64, 65])
+@pytest.mark.parametrize("exponent", [-900, -930, -1030])
+def test_a_minute_matrix_is_regular_beside_a_singular_one(exponent: int, size: int, dtype: str) -> None:
+    minute, drawn = np.eye(size), np.random.default_rng(size).standard_normal((size, size))
+    a = tr.asarray(np.stack([minute * 2.0**exponent, np.zeros_like(minute), drawn], -1).astype(dtype))
+    b = tr.ones((size, 1), dtype=a.dtype)
+
+    inverse, solved = tl.inv(a, check="mask"), tl.solve(a, b, check="mask")
+
+    assert inverse.status.tolist() == solved.status.tolist() == [0, 2, 0]
+    good = a[..., ::2]
+    np.testing.assert_array_equal(inverse.result[..., ::2].to_numpy(), tl.inv(good).to_numpy())
+    np.testing.assert_array_equal(solved.result[..., ::2].to_numpy(), tl.solve(good, b).to_numpy())
+    assert tl.cond(a, 1)[:2].tolist() == [1, np.inf]

@@ -56,10 +56,10 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
 
         A matrix that is singular on paper need not have a pivot of zero once multipliers are rounded. The CPU backend
         computes two and three rows by their formula, from products that are exact: whole numbers give whole numbers,
-        and [[0.1, 0.3], [0.2, 0.6]], whose elements are not quite those decimals, about a rounding unit. It rounds each
-        step of an elimination of up to 64 rows, without fused products, so that the answer depends neither on the
-        processor nor on the batch; larger matrices go to LAPACK, whose answer is its own. For the rank, look at the
-        singular values.
+        and [[0.1, 0.3], [0.2, 0.6]], whose elements are not quite those decimals but have the same ratios, exactly 0.
+        It rounds each step of an elimination of up to 64 rows, without fused products, so that the answer depends
+        neither on the processor nor on the batch; larger matrices go to LAPACK, whose answer is its own. For the rank,
+        look at the singular values.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -73,6 +73,8 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
     >>> import tensor_runtime as tr
     >>> det(tr.tensor([[2.0, 0.0], [0.0, 4.0]])).to_numpy().round(12).tolist()
     8.0
+    >>> det(tr.tensor([[0.1, 0.3], [0.2, 0.6]])).item()
+    0.0
     """
     if check is not True and asks_for_mask(check):
         return masked_result("det", lambda x: det(x, check=False), a, out=out)

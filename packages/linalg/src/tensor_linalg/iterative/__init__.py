@@ -10,7 +10,8 @@ make it a block, whose vectors span one space together.
 
 A callback is told ``Progress`` and stops the iteration by returning True. Ctrl-C stops it too: the best so far is
 returned, with ``interrupted=True``. Before the first product with A has ended (``svds``: with AᴴA) there is nothing to
-return, and ``KeyboardInterrupt`` goes on to the caller.
+return, and ``KeyboardInterrupt`` goes on to the caller. Where one iteration makes the products of another, as a
+``solve=`` by ``minres`` does, both stop, whatever is made of the result of the inner one.
 
 No more than ``maxiter`` products with A are made (``svds``: with AᴴA), that for the residual of ``x0`` among them;
 ``svds`` makes up to ``k`` more with A at its end, for left vectors. One product with a block, or with all columns of a

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_linalg.host import numbers
+from tensor_linalg.iterative.operators import quotient
 from tensor_linalg.operands import unit_of
 
 
@@ -152,7 +153,7 @@ class Basis:
             length = float(tr.norm(v))
             if found == room or length <= 10 * unit * max(whole, least):
                 continue
-            v = tr.divide(v, length)
+            v = quotient(v, length)
             # What rounding left of other directions has grown by the division.
             if length < max(0.5 * beyond, unit**0.5 * whole):
                 v = self.orthonormal(v, count + found)

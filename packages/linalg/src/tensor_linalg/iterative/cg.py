@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import tensor_runtime as tr
+from tensor_linalg.iterative.interrupts import taken
+from tensor_linalg.iterative.looks import Seen, better, seen
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -50,7 +54,12 @@ def cg(
 
     Returns:
         x as ``b``; whether every right-hand side has converged; the number of products; the norms of the residuals
-        [B...], as the recurrence has them; and whether Ctrl-C stopped it, in which case x is the best so far.
+        [B...]; and whether Ctrl-C stopped it, in which case x is the best so far.
+
+        Residuals are computed from x, with one product more, once the recurrence tells that they are small enough.
+        Where rounding has hidden that they are not, as with a large ``x0``, the iteration starts again from there for
+        as long as that halves them. Only what was computed counts as converged. Where a limit, a callback or Ctrl-C
+        comes before, they are as the recurrence has them.
 
     Raises:
         NotPositiveDefiniteError: A, or the preconditioner, is found not to be positive definite.
@@ -68,26 +77,66 @@ def cg(
     apply = LinearMap("cg", a, core, batch)
     precondition = None if preconditioner is None else LinearMap("cg", preconditioner, core, batch)
     stop = Stop("cg", tol, maxiter, callback, b.dtype, 0.5)
-    right, start, r, drop = started(apply, b, x0, precondition)
-    length = tr.norm(r, axis=0)
+    right, x, r, drop = started(apply, b, x0, precondition)
+    bound = share(tr.norm(right, axis=0), stop.tol)
+    best, converged, interrupted, again = seen(x, r), False, False, False
+    x, residuals = best.x, best.residuals
+    try:
+        while unsolved("cg", residuals, bound, batch, best.ended) is not None:
+            found = _iterated(apply, precondition, best, bound, stop, batch, drop, again)
+            x, residuals = tr.add(best.x, found.change), found.residuals
+            interrupted = found.interrupted
+            if not found.done or stop.reached(apply.products, residuals, batch, drop):
+                break
+            best, again = better(best, x, tr.subtract(right, apply(x)), bound), True
+            x, residuals = best.x, best.residuals
+        else:
+            converged = bool(tr.all(residuals <= bound))
+    except KeyboardInterrupt:
+        interrupted = taken(apply.products)
+    x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
+    return SolverResult(x, converged, apply.products, residuals, interrupted)
+
+
+class _Iterated(NamedTuple):
+    change: tr.Tensor
+    residuals: tr.Tensor
+    done: bool
+    """Whether the recurrence tells that residuals are small enough."""
+    interrupted: bool
+
+
+def _iterated(
+    apply: LinearMap,
+    precondition: LinearMap | None,
+    start: Seen,
+    bound: tr.Tensor,
+    stop: Stop,
+    batch: Shape,
+    drop: tr.Tensor,
+    again: bool,
+) -> _Iterated:
+    """The change of x by one run of the recurrence; what is left of rounding, ``again``, need not show A definite."""
+    length, resting = start.residuals, start.ended
     scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for residuals of norm 1 to begin with
-    x, r = tr.multiply(r, 0.0), tr.divide(r, scale)
-    bound = share(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
+    x, r = tr.multiply(start.rest, 0.0), tr.divide(start.rest, scale)
+    bound = tr.divide(bound, scale)
     tiny = unit_of(r.dtype)
     norm = tr.multiply(length, 0.0)  # of A, at least
     lift: tr.Tensor | None = None  # A times that is iterated
-    steps, converged, interrupted = 0, False, False
+    steps, done, interrupted = 0, False, False
     told_scale = tr.multiply(scale, drop)
     try:
         z = r if precondition is None else precondition(r)
         z_lift = None if precondition is None else levelled(z, r)
         z = times(z, z_lift)
-        p, rz = z, tr.real(vecdot(r, z))
+        p = z if precondition is None else tr.copy(z)  # the next may be in the same memory
+        rz = tr.real(vecdot(r, z))
         while True:
             residuals = tr.norm(r, axis=0)
-            active = unsolved("cg", residuals, bound, batch)
+            active = unsolved("cg", residuals, bound, batch, resting)
             if active is None:
-                converged = True
+                done = True
                 break
             if stop.reached(apply.products, residuals, batch, told_scale):
                 break
@@ -99,7 +148,9 @@ def cg(
             norm = tr.maximum(norm, over(tr.norm(q, axis=0), tr.sqrt(square)))
             pq = tr.where(tr.abs(pq) <= tr.multiply(tr.multiply(norm, square), 10 * tiny), 0.0, pq)  # rounding alone
             moving, wrong = active, active & ((pq <= 0) | (rz <= 0))
-            if tr.any(wrong):
+            if again:
+                moving, resting = active & ~wrong, resting | wrong
+            elif tr.any(wrong):
                 require_numbers("cg", norm, batch)
                 resolved = residuals > tiny  # else squares of what is left have vanished, and the column rests
                 _require_positive(active & ((rz < 0) | (resolved & (rz <= 0))), batch, "preconditioner", "leave it out")
@@ -112,12 +163,8 @@ def cg(
             before, rz = rz, tr.real(vecdot(r, z))
             p = tr.add(z, tr.multiply(tr.where(moving, tr.divide(rz, tr.where(moving, before, 1.0)), 0.0), p))
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        converged, interrupted = False, True
-    residuals = tr.multiply(tr.multiply(tr.norm(r, axis=0), scale), drop).reshape(batch)
-    x = tr.multiply(tr.add(start, times(tr.multiply(x, scale), lift)), drop).reshape(b.shape)
-    return SolverResult(x, converged, apply.products, residuals, interrupted)
+        interrupted = taken(apply.products)
+    return _Iterated(times(tr.multiply(x, scale), lift), tr.multiply(tr.norm(r, axis=0), scale), done, interrupted)
 
 
 def _require_positive(bad: tr.Tensor, batch: Shape, what: str, remedy: str) -> None:

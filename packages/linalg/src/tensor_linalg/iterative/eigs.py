@@ -11,7 +11,8 @@ from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import sizes, start_vector
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images
+from tensor_linalg.iterative.interrupts import taken
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, quotient
 from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matmul, mH
@@ -92,10 +93,8 @@ def eigs(
     try:
         converged = arnoldi.search(k)
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
+        interrupted = taken(apply.products)
         arnoldi.settle()
-        interrupted = True
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenResult(
         from_numbers(values, vectors, vectors.dtype),
@@ -218,7 +217,7 @@ class _Arnoldi:
             if invariant:
                 following = self._direction(j + 1)
             else:
-                following = tr.divide(rest, beta)
+                following = quotient(rest, beta)
                 if beta < self._eps**0.5 * whole_length:  # what rounding left has grown by the division
                     following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)

@@ -9,6 +9,7 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.interrupts import taken
 from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted, raising
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.operands import number, plain, require_finite, unit_of
@@ -123,9 +124,7 @@ def expm_multiply(
             if reached < 1 and stop.reached(apply.products, errors, batch):
                 break
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        interrupted = True
+        interrupted = taken(apply.products)
     done = reached >= 1 or not x.size
     x = tr.convert(x, x.dtype if apply.dtype is None else tr.promote(x.dtype, apply.dtype))
     sure = bool(tr.all(errors <= tr.maximum(length, tr.norm(x, axis=0))))

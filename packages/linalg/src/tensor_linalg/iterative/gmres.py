@@ -8,13 +8,16 @@ import tensor_runtime as tr
 from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
+from tensor_linalg.iterative.interrupts import taken
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
     finite_images,
+    levelled,
     parted,
     share,
     started,
+    times,
     unsolved,
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
@@ -81,9 +84,7 @@ def gmres(
             r = tr.subtract(right, apply(x))
             residuals = tr.norm(r, axis=0)
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        interrupted = True
+        interrupted = taken(apply.products)
     converged = not interrupted and bool(tr.all(residuals <= bound))
     x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
     return SolverResult(x, converged, apply.products, residuals, interrupted)
@@ -113,9 +114,9 @@ def _cycle(
     try:
         w = apply(v if precondition is None else precondition(v))
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        return _Cycle(tr.multiply(r, 0.0), start, True, False)
+        return _Cycle(tr.multiply(r, 0.0), start, taken(apply.products), False)
+    lift = levelled(w, v)  # A times that is iterated
+    w = times(w, lift)
     like = tr.add(tr.multiply(w, 0.0), tr.multiply(v, 0.0))  # of the dtype that vectors have from here on
     basis = Basis(like, size + 1)
     basis.set(0, v)
@@ -145,14 +146,14 @@ def _cycle(
             if asked or count == size or not tr.any(active):
                 break
             v = basis[count]
-            w = apply(v if precondition is None else precondition(v))
+            w = times(apply(v if precondition is None else precondition(v)), lift)
     except KeyboardInterrupt:
-        interrupted = True
+        interrupted = taken(apply.products)
     if not count:
         return _Cycle(tr.multiply(like, 0.0), start, interrupted, asked)
     used = h[: count + 1, :count]
     y = _least_squares(used, start)
-    change = basis.combined(y)
+    change = times(basis.combined(y), lift)
     rest = matvec(used, tr.negative(y))
     tr.mutable_view(rest)[0] = tr.add(rest[0], start)
     return _Cycle(change if precondition is None else precondition(change), tr.norm(rest, axis=0), interrupted, asked)

@@ -14,7 +14,8 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
-from tensor_linalg.iterative.operators import LinearMap, finite_images
+from tensor_linalg.iterative.interrupts import taken
+from tensor_linalg.iterative.operators import LinearMap, finite_images, quotient
 from tensor_linalg.iterative.results import Progress, Stop
 from tensor_linalg.operands import unit_of
 
@@ -109,7 +110,7 @@ class Lanczos:
                 self._drop_worst()
         except KeyboardInterrupt:
             self._changes.settle()
-            return False, True
+            return False, taken(self.apply.products)
         return found, False
 
     def pairs(self, k: int, /) -> tuple[list[float], list[float], tr.Tensor]:
@@ -192,7 +193,7 @@ class Lanczos:
             if invariant:
                 following = self._direction(j + 1)
             else:
-                following = tr.divide(rest, beta)
+                following = quotient(rest, beta)
                 if beta < self._eps**0.5 * whole:  # what rounding left of other directions has grown by the division
                     following = self._basis.orthonormal(following, j + 1)
             self._basis.set(j + 1, following)

@@ -7,6 +7,7 @@ from typing import Any
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
+from tensor_linalg.iterative.interrupts import called, taken
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -52,7 +53,9 @@ def lsmr(
         batch_rank, callback: as for ``cg``; the residuals told are |Aᴴ r|.
 
     Returns:
-        As ``cg``, with x of the shape that ``adjoint`` gives, and residuals |Aᴴ r| [B...].
+        As ``cg``, with x of the shape that ``adjoint`` gives, and residuals |Aᴴ r| [B...] as the recurrence has them,
+        which ``converged`` goes by: the iteration starts at zero, so that rounding hides little of them, but where the
+        condition number of A comes near the square root of the rounding unit's reciprocal.
 
     Raises:
         ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
@@ -121,9 +124,7 @@ def lsmr(
             )
             h = tr.subtract(v, tr.multiply(tr.divide(theta, divisor), h))
     except KeyboardInterrupt:
-        if not apply.products:
-            raise
-        converged, interrupted = False, True
+        converged, interrupted = False, taken(apply.products)
     residuals = tr.multiply(tr.multiply(tr.abs(zeta_bar), scale), drop).reshape(batch)
     x = tr.multiply(times(tr.multiply(x, length), lift), drop).reshape((*domain, *batch))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
@@ -135,7 +136,7 @@ def _first_image(back: Operator, u: tr.Tensor, core: Shape, batch: Shape) -> tup
         domain = back.shape[: back.rank - len(core)]
         return domain, LinearMap("lsmr", back, core, batch, domain)(u)
     given = (*core, *batch)
-    y: Any = back(u.reshape(given))
+    y: Any = called(back, u.reshape(given))
     if not isinstance(y, tr.Tensor) or y.shape[max(y.rank - len(batch), 0) :] != batch or y.dtype not in FLOATING:
         found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
         raise ShapeError(

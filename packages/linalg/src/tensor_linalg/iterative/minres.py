@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from math import inf
+from typing import NamedTuple
 
 import tensor_runtime as tr
+from tensor_linalg.iterative.interrupts import taken
+from tensor_linalg.iterative.looks import Seen, better, seen
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
+    Shape,
     hypotenuse,
     levelled,
     over,
@@ -42,10 +46,9 @@ def minres(
         shift: a real number.
 
     Returns:
-        As ``cg``. The residuals are those that the recurrence tells, which in rounding may be a little below the true
-        ones; where A seems singular two last products make sure that they are not far below, and that x misses no more
-        than before it seemed so. Where ``maxiter`` or Ctrl-C leaves none for that, x is the one before. Where no x
-        solves the system, ``converged`` is False.
+        As ``cg``. Where A seems singular two last products make sure that x misses no more than before it seemed so;
+        where ``maxiter`` or Ctrl-C leaves none for that, x is the one before. Where no x solves the system,
+        ``converged`` is False.
 
     Raises:
         ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
@@ -57,20 +60,94 @@ def minres(
     [1.0, 1.0]
     """
     core, batch = parted("minres", a, b, batch_rank)
-    given = LinearMap("minres", a, core, batch)
-
-    def apply(x: tr.Tensor) -> tr.Tensor:
-        return tr.subtract(given(x), tr.multiply(x, shift)) if shift else given(x)
-
+    apply = LinearMap("minres", a, core, batch)
     shift = number("minres", "shift", shift, "a finite real number", -inf)
     stop = Stop("minres", tol, maxiter, callback, b.dtype, 0.5)
-    right, x, r, drop = started(given, b, x0, shift=shift)
-    unit = 10 * unit_of(r.dtype)
-    length = tr.norm(r, axis=0)
+    right, x, r, drop = started(apply, b, x0, shift=shift)
+    bound = share(tr.norm(right, axis=0), stop.tol)
+    best, looked, interrupted = seen(x, r), True, False
+    x, residuals = best.x, best.residuals
+    try:
+        while unsolved("minres", residuals, bound, batch, best.ended) is not None:
+            looked = False
+            found = _iterated(apply, shift, best, bound, stop, batch, drop)
+            x, residuals = found.sure(best.x)
+            interrupted = found.interrupted
+            stopped = not found.done or stop.reached(apply.products, residuals, batch, drop)
+            needed = 1 if found.earlier is None else 2
+            if interrupted or (stopped and needed == 1) or apply.products + needed > stop.maxiter:
+                break
+            best = _looked_at(found, best, apply, shift, right, bound)
+            x, residuals, looked = best.x, best.residuals, True
+            if stopped:
+                break
+    except KeyboardInterrupt:
+        interrupted = taken(apply.products)
+    converged = looked and not interrupted and bool(tr.all(residuals <= bound))
+    x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
+    return SolverResult(x, converged, apply.products, residuals, interrupted)
+
+
+def _image(apply: LinearMap, shift: float, x: tr.Tensor) -> tr.Tensor:
+    return tr.subtract(apply(x), tr.multiply(x, shift)) if shift else apply(x)
+
+
+class _Iterated(NamedTuple):
+    change: tr.Tensor
+    residuals: tr.Tensor
+    earlier: tuple[tr.Tensor, tr.Tensor] | None
+    """Both before the first step that is doubtful; None where there was none."""
+    doubtful: tr.Tensor
+    """The columns on which A may be singular, and rounding may have hidden it."""
+    rounded: tr.Tensor
+    """What rounding does to the product with a large change."""
+    done: bool
+    """Whether the recurrence tells that residuals are as small as they can be."""
+    interrupted: bool
+
+    def sure(self, x: tr.Tensor) -> tuple[tr.Tensor, tr.Tensor]:
+        """The x that was changed, and its residuals, without doubtful steps."""
+        found = tr.add(x, self.change), self.residuals
+        if self.earlier is None:
+            return found
+        before = tr.add(x, self.earlier[0]), self.earlier[1]
+        old, new = (tr.where(self.doubtful, *both) for both in zip(before, found, strict=True))
+        return old, new
+
+
+def _looked_at(
+    found: _Iterated, start: Seen, apply: LinearMap, shift: float, right: tr.Tensor, bound: tr.Tensor
+) -> Seen:
+    """The best x after a run of the recurrence, by its own residual, and by that before doubtful steps."""
+    x = tr.add(start.x, found.change)
+    rest = tr.subtract(right, _image(apply, shift, x))
+    ended: tr.Tensor = found.residuals > bound
+    if found.earlier is not None:
+        old = tr.add(start.x, found.earlier[0])
+        earlier = tr.subtract(right, _image(apply, shift, old))
+        gained = tr.add(tr.norm(rest, axis=0), found.rounded) <= tr.norm(earlier, axis=0)
+        back = found.doubtful & ~gained
+        x, rest, ended = tr.where(back, old, x), tr.where(back, earlier, rest), ended | back
+    best = better(start, x, rest, bound)
+    return best._replace(ended=best.ended | ended)
+
+
+def _iterated(
+    apply: LinearMap,
+    shift: float,
+    start: Seen,
+    bound: tr.Tensor,
+    stop: Stop,
+    batch: Shape,
+    drop: tr.Tensor,
+) -> _Iterated:
+    """The change of x by one run of the recurrence."""
+    length = start.residuals
     scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for a residual of norm 1 to begin with
-    start, x, r = x, tr.multiply(r, 0.0), tr.divide(r, scale)
-    bound = share(tr.divide(tr.norm(right, axis=0), scale), stop.tol)
+    x, r = tr.multiply(start.rest, 0.0), tr.divide(start.rest, scale)
+    bound = tr.divide(bound, scale)
     residuals = tr.norm(r, axis=0)
+    unit = 10 * unit_of(r.dtype)
     lift: tr.Tensor | None = None  # A times that is iterated
     nothing = tr.zeros(r.shape, dtype=r.dtype, placement=r.placement)
     v_before, v = nothing, over(r, residuals)
@@ -79,20 +156,20 @@ def minres(
     cosine = tr.subtract(dbar, 1.0)
     norm = beta  # of A, at least
     before: tuple[tr.Tensor, tr.Tensor] | None = None  # x and residuals before the first step that is doubtful
-    ended: tr.Tensor = residuals < 0  # the space can grow no more, and A is singular on it
-    doubtful = ended  # or perhaps is
-    converged = interrupted = False
+    ended = start.ended  # as also where the space can grow no more, and A is singular on it
+    doubtful: tr.Tensor = residuals < 0  # or perhaps is
+    done = interrupted = False
     told_scale = tr.multiply(scale, drop)
     try:
         while True:
             active = unsolved("minres", residuals, bound, batch, ended)
             if active is None:
-                converged = bool(tr.all(residuals <= bound))  # not where the space has ended before
+                done = True
                 break
             kept = 0 if before is None else 2  # products for the last look
-            if stop.reached(given.products, residuals, batch, told_scale, kept):
+            if stop.reached(apply.products, residuals, batch, told_scale, kept):
                 break
-            y = apply(v)
+            y = _image(apply, shift, v)
             if v_before is nothing:
                 lift = levelled(y, v)
             y = tr.subtract(times(y, lift), tr.multiply(beta, v_before))
@@ -118,26 +195,9 @@ def minres(
             v_before, v = v, over(y, beta)
             phi = tr.where(active, tr.multiply(cosine, residuals), 0.0)
             x, residuals = tr.add(x, tr.multiply(phi, w)), tr.where(active, tr.multiply(sine, residuals), residuals)
-        if before is not None and given.products + 2 <= stop.maxiter:
-            # A is singular, or nearly, and rounding may have hidden it.
-            both = [tr.add(start, times(tr.multiply(one, scale), lift)) for one in (x, before[0])]
-            true, earlier = (tr.divide(tr.norm(tr.subtract(right, apply(one)), axis=0), scale) for one in both)
-            # What rounding does to the product with a large x is no progress.
-            rounded = tr.multiply(tr.multiply(norm, tr.norm(x, axis=0)), unit_of(r.dtype))
-            better = doubtful & ~(tr.add(true, rounded) <= earlier)
-            true = tr.where(better, earlier, true)
-            wrong = doubtful & (true > tr.multiply(tr.maximum(residuals, bound), 10.0))
-            told = doubtful & (wrong | better | (residuals > bound))
-            found = tr.where(better, before[0], x), tr.where(told, true, residuals)
-            converged = converged and not tr.any(wrong)
-            (x, residuals), before = found, None
     except KeyboardInterrupt:
-        if not given.products:
-            raise
-        interrupted = True
-    if before is not None:  # nobody has looked at what came after
-        x, residuals = (tr.where(doubtful, old, new) for old, new in zip(before, (x, residuals), strict=True))
-    converged = converged and before is None and not interrupted
-    x = tr.multiply(tr.add(start, times(tr.multiply(x, scale), lift)), drop).reshape(b.shape)
-    residuals = tr.multiply(tr.multiply(residuals, scale), drop).reshape(batch)
-    return SolverResult(x, converged, given.products, residuals, interrupted)
+        interrupted = taken(apply.products)
+    rounded = tr.multiply(tr.multiply(tr.multiply(norm, tr.norm(x, axis=0)), unit_of(r.dtype)), scale)
+    earlier = None if before is None else (times(tr.multiply(before[0], scale), lift), tr.multiply(before[1], scale))
+    change, residuals = times(tr.multiply(x, scale), lift), tr.multiply(residuals, scale)
+    return _Iterated(change, residuals, earlier, doubtful, rounded, done, interrupted)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_linalg.iterative.interrupts import called
 from tensor_linalg.operands import first
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.errors import NonFiniteError
@@ -65,7 +66,7 @@ class LinearMap:
         given, wanted = (*self.domain, *self.batch), (*self.target, *self.batch)
 
         def applied(x: tr.Tensor) -> tr.Tensor:
-            y: Any = a(x.reshape(given))
+            y: Any = called(a, x.reshape(given))
             if not isinstance(y, tr.Tensor) or y.shape != wanted or y.dtype not in FLOATING:
                 found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
                 raise ShapeError(
@@ -294,12 +295,12 @@ def levelled(image: tr.Tensor, x: tr.Tensor, /) -> tr.Tensor | None:
     >>> levelled(tr.tensor([1e-9, 0.0]), tr.tensor([1.0, 0.0])) is None
     True
     """
-    most = 1000 if image.dtype.component is tr.F64 else 120
+    least, most = (-1022, 1023) if image.dtype.component is tr.F64 else (-126, 127)  # powers that have all digits
     exponent = tr.subtract(tr.log2(tr.norm(x, axis=0)), tr.log2(tr.norm(image, axis=0)))
-    far = tr.isfinite(exponent) & (tr.abs(exponent) > most / 6)
+    far = tr.isfinite(exponent) & (tr.abs(exponent) > most // 6)
     if not tr.any(far):
         return None
-    return tr.exp2(tr.where(far, tr.clip(tr.round(exponent), -most, most), 0.0))
+    return tr.exp2(tr.where(far, tr.clip(tr.round(exponent), least, most), 0.0))
 
 
 def raising(length: tr.Tensor, /) -> tr.Tensor:
@@ -311,6 +312,19 @@ def raising(length: tr.Tensor, /) -> tr.Tensor:
     most = 1000 if length.dtype is tr.F64 else 120
     tiny = (length > 0.0) & (length < 2.0 ** (-0.9 * most))
     return tr.where(tiny, tr.full_like(length, 2.0 ** (0.6 * most)), 1.0)
+
+
+def quotient(x: tr.Tensor, length: float, /) -> tr.Tensor:
+    """A vector over a length above 0, tiny ones as well: complex quotients by such overflow on the way.
+
+    >>> quotient(tr.tensor([2.0**-1060 * 1j]), 2.0**-1060).to_numpy().tolist()
+    [1j]
+    """
+    most = 1000 if x.dtype.component is tr.F64 else 120
+    if length >= 2.0 ** (-0.9 * most):
+        return tr.divide(x, length)
+    lift = 2.0 ** (0.6 * most)
+    return tr.divide(tr.multiply(x, lift), length * lift)
 
 
 def times(x: tr.Tensor, factor: tr.Tensor | None, /) -> tr.Tensor:

@@ -1,10 +1,10 @@
-"""Some singular values of maps, by the Lanczos process for AᴴA."""
+"""Some singular values of maps, by the Lanczos process for AᴴA, or for AAᴴ where the range is the smaller space."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
@@ -12,11 +12,13 @@ from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
+from tensor_linalg.iterative.interrupts import called, taken
 from tensor_linalg.iterative.operators import (
     Operator,
     Shape,
     adjoint_of,
     finite_images,
+    flat,
     levelled,
     require_operator,
     times,
@@ -25,6 +27,9 @@ from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import choice
+
+_MARGIN: Final = 2.0**-16
+"""By which images are smaller still between the two products with a huge A, so that the second is in the range."""
 
 
 class SingularResult(NamedTuple):
@@ -64,8 +69,9 @@ def svds(
     """Some singular values and vectors of a map that is known by its products and those of its adjoint.
 
     The right vectors are eigenvectors of AᴴA by ``eigsh``; values and left vectors are those of A on their span, by a
-    decomposition that does not square them. The condition is squared all the same where the span is found: values
-    below the square root of the rounding unit times the largest are not resolved.
+    decomposition that does not square them. Of a map to a smaller space, whose AᴴA has a null space, the left vectors
+    are eigenvectors of AAᴴ, from the image of the start, and the right ones follow. The condition is squared all the
+    same where the span is found: values below the square root of the rounding unit times the largest are not resolved.
 
     Args:
         a: a function from a tensor of the shape of ``x0`` to one of any shape, or a tensor [*range, *domain] with as
@@ -73,15 +79,15 @@ def svds(
         x0: where to start, in the domain; may be left out beside a tensor.
         adjoint: the function of Aᴴ; needed beside a function.
         k: how many values, at most the extent of the smaller space; which: "LM" for the largest, "SM" for the smallest.
-        tol: as for ``eigsh``, of AᴴA; maxiter: products with A, and as many with Aᴴ,
-            at most; up to k more with A follow, for the left vectors.
+        tol: as for ``eigsh``, of AᴴA; maxiter: products with A, and as many with Aᴴ, at most; up to k more with A
+            follow, for the left vectors. To a smaller space: one with A first, and up to k with Aᴴ at the end.
         basis, multiplets, batch_rank, seed, callback: as for ``eigsh``; both functions are given blocks. Where squares
             of A's elements would vanish or overflow, the process, and what the callback is told, are those of A times a
             power of two.
 
     Returns:
         u [*range, k], s [k] descending and vh [k, *domain]; whether all have converged; the number of products with
-        AᴴA; residuals |AᴴA v - s² v|, the largest first as s; and whether Ctrl-C stopped it.
+        AᴴA or AAᴴ; residuals |AᴴA v - s² v| or |AAᴴ u - s² u|, the largest first as s; and whether Ctrl-C stopped it.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what a function gave, or an option, does not fit.
@@ -105,30 +111,37 @@ def svds(
     k, room = sizes("svds", k, basis, start)
     stop = Stop("svds", tol, maxiter, callback, start.flat.dtype, 0.75)
     forth, turn = _function(a, "the operator", start.batch), _function(back, "adjoint", start.batch)
-    normal = _Normal(forth, turn, len(start.batch), k)
     order = "LA" if which == "LM" else "SA"
-    found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
+    normal = _Normal(forth, turn, start, k)
+    try:
+        found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
+    except _SmallerRangeError as met:
+        start, turned = met.start, True
+        normal, room = _Normal(turn, forth, start, k), sizes("svds", k, basis, start)[1]
+        found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
+    else:
+        turned = False
     vectors, residuals = found.eigenvectors, found.residuals  # ascending
     count, interrupted = found.eigenvalues.size, found.interrupted
     vectors = vectors.reshape((prod(start.core), count))
-    target = normal.target
     wanted_first = vectors if which == "SM" else vectors[:, ::-1]
-    images, interrupted_now = _images(forth, wanted_first, start)
+    images, interrupted_now = _images(turn if turned else forth, wanted_first, start)
     if interrupted_now:
         interrupted, done = True, min(count, len(images) * prod(start.batch))
         kept = slice(0, done) if which == "SM" else slice(count - done, count)
         vectors, residuals, count = vectors[:, kept], residuals[kept], done
-    image = tr.zeros((prod(target), 0), dtype=vectors.dtype, placement=vectors.placement)
+    image = tr.zeros((prod(normal.target), 0), dtype=vectors.dtype, placement=vectors.placement)
     if images:
         image = tr.concatenate(images, axis=1)[:, :count]
         image = image if which == "SM" else image[:, ::-1]
     with finite_images("svds"):
-        u, s, wh = svd(image)
-    vh = matmul(wh, mH(vectors))
+        x, s, wh = svd(image)
+    u, vh = (matmul(vectors, mH(wh)), mH(x)) if turned else (x, matmul(wh, mH(vectors)))
+    codomain, domain = (start.core, normal.target) if turned else (normal.target, start.core)
     return SingularResult(
-        u.reshape((*target, s.size)),
+        u.reshape((*codomain, s.size)),
         s,
-        tr.to_contiguous(vh).reshape((s.size, *start.core)),
+        tr.to_contiguous(vh).reshape((s.size, *domain)),
         found.converged and not interrupted,
         found.iterations,
         normal.unlifted(tr.copy(residuals[::-1])),
@@ -144,38 +157,59 @@ def _images(forth: Callable[[tr.Tensor], tr.Tensor], vectors: tr.Tensor, start: 
         for first in range(0, vectors.shape[1], width):
             block = padded(vectors[:, first : first + width], width)
             y = forth(block.reshape((*start.core, *start.batch)))
-            images.append(y.reshape((y.size // width, width)))
+            images.append(tr.copy(y).reshape((y.size // width, width)))  # the next may be in the same memory
     except KeyboardInterrupt:
-        return images, True
+        return images, taken()
     return images, False
 
 
+class _SmallerRangeError(Exception):
+    """The map leads to a space smaller than its domain; with the image of the start, where a search there starts."""
+
+    def __init__(self, start: Start) -> None:
+        super().__init__()
+        self.start = start
+
+
 class _Normal:
-    """AᴴA, of A times a power of two where its squares would vanish or overflow."""
+    """AᴴA, of A times a power of two where its squares would vanish or overflow; not of an A to a smaller space.
+
+    ``target`` is the shape of an image of A, once there was one.
+    """
 
     def __init__(
-        self,
-        forth: Callable[[tr.Tensor], tr.Tensor],
-        turn: Callable[[tr.Tensor], tr.Tensor],
-        batch_rank: int,
-        k: int,
-        /,
+        self, forth: Callable[[tr.Tensor], tr.Tensor], turn: Callable[[tr.Tensor], tr.Tensor], start: Start, k: int, /
     ) -> None:
-        self._forth, self._turn, self._batch_rank, self._k = forth, turn, batch_rank, k
+        self._forth, self._turn, self._start, self._k = forth, turn, start, k
         self._lift: tr.Tensor | None = None
+        self._first_lift: tr.Tensor | None = None
+        self._second_lift: tr.Tensor | None = None
         self._looked = False
-        self.target: tuple[int, ...] = ()
+        self.target: Shape = ()
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
         y = self._forth(x)
         if not self._looked:
-            self._lift, self._looked = levelled(y.reshape((y.size,)), x.reshape((x.size,))), True
-        self.target = y.shape[: y.rank - self._batch_rank]
-        if self._k > prod(self.target):
+            self._looked = True
+            self._look(x, y)
+        return times(self._turn(times(y, self._first_lift)), self._second_lift)
+
+    def _look(self, x: tr.Tensor, y: tr.Tensor) -> None:
+        """What the first image tells."""
+        batch = self._start.batch
+        self.target = y.shape[: y.rank - len(batch)]
+        extent = prod(self.target)
+        if self._k > extent:
             raise ArgumentError(
-                f"svds: k is {self._k}; accepted: 1 to {prod(self.target)}, the extent of the range", operation="svds"
+                f"svds: k is {self._k}; accepted: 1 to {extent}, the extent of the range", operation="svds"
             )
-        return times(self._turn(times(y, self._lift)), self._lift)
+        self._lift = levelled(y.reshape((y.size,)), x.reshape((x.size,)))
+        if self._lift is not None:
+            margin = tr.where(self._lift < 1.0, _MARGIN, 1.0)
+            self._first_lift, self._second_lift = tr.multiply(self._lift, margin), tr.divide(self._lift, margin)
+        if extent < prod(self._start.core):
+            image = flat(tr.copy(times(y, self._lift)), self.target, batch)
+            raise _SmallerRangeError(Start(image, self.target, batch))
 
     def unlifted(self, residuals: tr.Tensor, /) -> tr.Tensor:
         """Residuals as those of A itself, which may be beyond the dtype's range."""
@@ -200,7 +234,7 @@ def _function(a: Any, what: str, batch: Shape) -> Callable[[tr.Tensor], tr.Tenso
         return product
 
     def checked(x: tr.Tensor) -> tr.Tensor:
-        y: Any = a(x)
+        y: Any = called(a, x)
         if not isinstance(y, tr.Tensor) or y.dtype not in FLOATING or y.shape[max(y.rank - len(batch), 0) :] != batch:
             found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
             ending = f" whose last axes are {batch}" if batch else ""

@@ -122,9 +122,11 @@ def lu_solve(
     [1.0, 1.0]
     """
     given: Any = factors
-    if not isinstance(given, tuple) or len(given) != 2:
+    if not isinstance(given, tuple) or len(given) != 2 or isinstance(given, MaskedResult):
         raise ArgumentError(
-            f"lu_solve: factors are a {type(factors).__name__}; accepted: what lu_factor gives", operation="lu_solve"
+            f"lu_solve: factors are a {type(factors).__name__}; accepted: what lu_factor gives, and of a MaskedResult "
+            "its .result",
+            operation="lu_solve",
         )
     packed, permutation = factors
     transposes, conjugates = flag("lu_solve", "transpose", transpose), flag("lu_solve", "conjugate", conjugate)

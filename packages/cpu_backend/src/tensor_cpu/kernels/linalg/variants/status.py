@@ -17,6 +17,7 @@ from tensor_core.promotion import promote
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.batched_simd import refused
+from tensor_cpu.kernels.linalg.checks import minute_powers, scaled
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE
@@ -48,7 +49,7 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
         stack[~finite[0].reshape(count)] = np.eye(side)
         status = np.zeros(count, np.int32)
         if side:
-            status[refused(stack, refuses)] = 2
+            status[refused(stack if name == "cholesky" else _raised(stack), refuses)] = 2
         found = _spread(status.reshape(batch[::-1]), result.shape)
         good = _spread(finite[0], result.shape)
         for other in finite[1:]:
@@ -56,6 +57,12 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
         return np.array(np.where(good, found, 1), np.int32, order="C")
 
     return ignoring_fp_errors(kernel)
+
+
+def _raised(stack: Array) -> Array:
+    """Matrices (count, N, N) without the powers of two that inversions and solutions take out of minute ones first."""
+    powers = minute_powers(stack)
+    return stack if powers is None else scaled(stack, -powers)
 
 
 def _spread(of_batch: Array, shape: Shape) -> Array:

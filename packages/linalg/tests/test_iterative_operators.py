@@ -1,0 +1,145 @@
+"""Operators that iterative methods are given: what they give in the same memory, between what spaces, and how large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensor_linalg as tl
+import tensor_runtime as tr
+
+N = 12
+Map = Callable[[tr.Tensor], tr.Tensor]
+
+
+def definite(dtype: str) -> tr.Tensor:
+    g = tr.normal((N, N), seed=3, dtype=dtype)
+    return tl.matmul(g, tl.mH(g)) * (1 / N) + tr.eye(N)
+
+
+def in_one_buffer(a: tr.Tensor, batch: tuple[int, ...]) -> Map:
+    """The product with a matrix, which is written to the same memory each time."""
+    buffer = tr.mutable_view(tr.zeros((a.shape[0], *batch), dtype=a.dtype))
+
+    def product(x: tr.Tensor) -> tr.Tensor:
+        buffer[...] = tr.dot_general(a, x, contracting=((1,), (0,)))
+        return buffer
+
+    return product
+
+
+def fresh(a: tr.Tensor, batch: tuple[int, ...]) -> Map:
+    return lambda x: tr.dot_general(a, x, contracting=((1,), (0,)))
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "cg": lambda a, inverse, b, **o: tl.cg(a, b, preconditioner=inverse, maxiter=3, **o),
+    "minres": lambda a, inverse, b, **o: tl.minres(a, b, maxiter=6, **o),
+    "gmres": lambda a, inverse, b, **o: tl.gmres(a, b, preconditioner=inverse, restart=3, maxiter=6, **o),
+    "lsmr": lambda a, inverse, b, **o: tl.lsmr(a, b, adjoint=a, maxiter=6, **o),
+    "eigsh": lambda a, inverse, b, **o: tl.eigsh(a, b, k=3, basis=9, **o),
+    "eigsh near": lambda a, inverse, b, **o: tl.eigsh(a, b, k=3, basis=9, sigma=0.0, solve=inverse, **o),
+    "eigs": lambda a, inverse, b, **o: tl.eigs(a, b, k=3, basis=9, **o),
+    "svds": lambda a, inverse, b, **o: tl.svds(a, b, adjoint=a, k=3, basis=9, **o),
+    "expm_multiply": lambda a, inverse, b, **o: tl.expm_multiply(a, b, **o),
+}
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("name", METHODS)
+def test_a_map_may_give_every_image_in_the_same_memory(name: str, batch: tuple[int, ...]) -> None:
+    a, b = definite("C64"), tr.normal((N, *batch), seed=1, dtype="C64")
+    inverse = tl.inv(a + tr.eye(N) * 0.1)
+    wanted = METHODS[name](fresh(a, batch), fresh(inverse, batch), b, batch_rank=len(batch))
+
+    found = METHODS[name](in_one_buffer(a, batch), in_one_buffer(inverse, batch), b, batch_rank=len(batch))
+
+    for one, other in zip(found, wanted, strict=True):
+        if isinstance(one, tr.Tensor):
+            np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), rtol=1e-8, atol=1e-11)
+        else:
+            assert one == other
+
+
+@pytest.mark.parametrize("which", ["LM", "SM"])
+@pytest.mark.parametrize("dtype", ["F64", "C64"])
+@pytest.mark.parametrize("shape", [(2, 5), (1, 7), (5, 2), (12, 30), (30, 12)])
+def test_singular_triplets_are_those_of_the_smaller_space(shape: tuple[int, int], dtype: str, which: str) -> None:
+    a = tr.normal(shape, seed=2, dtype=dtype)
+    m, turned = a.to_numpy(), tl.mH(a)
+    values = np.linalg.svd(m, compute_uv=False)
+    for k in {1, 2, min(shape)} & {*range(1, min(shape) + 1)}:
+        wanted = values[:k] if which == "LM" else values[-k:]
+        results = [tl.svds(a, k=k, which=which)]
+        for batch in ((), (1,), (4,))[: 2 if shape[1] < 4 else 3]:
+            x0, back = tr.normal((shape[1], *batch), seed=1), fresh(turned, batch)
+            options: dict[str, Any] = {"k": k, "which": which, "batch_rank": len(batch)}
+            results.append(tl.svds(fresh(a, batch), x0, adjoint=back, **options))
+            results.append(tl.svds(fresh(a, batch), x0 * 0.0, adjoint=back, **options))
+        for found in results:
+            u, s, vh = (part.to_numpy() for part in (found.u, found.s, found.vh))
+            assert found.converged
+            np.testing.assert_allclose(s, wanted, rtol=1e-9)
+            np.testing.assert_allclose(m @ vh.conj().T, u * s, atol=1e-9)
+            np.testing.assert_allclose(u.conj().T @ m, s[:, None] * vh, atol=1e-6)
+            np.testing.assert_allclose(u.conj().T @ u, np.eye(k), atol=1e-12)
+            np.testing.assert_allclose(vh @ vh.conj().T, np.eye(k), atol=1e-12)
+
+
+def test_singular_values_to_a_smaller_space_take_one_product_more_and_stop_at_any() -> None:
+    a = tr.normal((8, 20), seed=2)
+    m = a.to_numpy()
+    for limit in range(2, 12):
+        calls = 0
+
+        def product(x: tr.Tensor, limit: int = limit) -> tr.Tensor:
+            nonlocal calls
+            calls += 1
+            if calls == limit + 2:
+                raise KeyboardInterrupt
+            return tl.matvec(a, x)
+
+        options: dict[str, Any] = {"adjoint": lambda y: tl.matvec(a.T, y), "k": 2, "tol": 1e-14}
+        found = tl.svds(product, tr.normal((20,), seed=1), **options)
+        assert found.interrupted is (limit < 8) and found.converged is (limit >= 8)
+        assert calls == 1 + found.iterations + found.interrupted
+        u, s, vh = (part.to_numpy() for part in (found.u, found.s, found.vh))
+        np.testing.assert_allclose(u.T @ m, s[:, None] * vh, atol=1e-10)
+        limited = tl.svds(a, tr.normal((20,), seed=1), k=2, tol=1e-14, maxiter=limit)
+        assert limited.iterations == min(limit, 8) and not limited.interrupted
+
+
+@pytest.mark.parametrize("kind", ["F", "C"])
+@pytest.mark.parametrize(("bits", "power"), [(64, -1030), (64, 1010), (64, 1019), (32, -136), (32, 123)])
+def test_minute_and_huge_maps_are_iterated_as_others_are(bits: int, power: int, kind: str) -> None:
+    dtype, near = f"{kind}{bits}", 1e-3 if bits == 32 else 1e-9  # 13 bits are left at 2^-136
+    turn = 1j if kind == "C" else 1.0
+    general = np.array([[1.0, turn], [3.0 * turn, 5.0]])
+    hermitian = np.array([[3.0, turn], [np.conj(turn), 2.0]])
+
+    def scaled(x: Any, by: int = power) -> tr.Tensor:
+        halves = tr.asarray(np.asarray(x) * 2.0 ** (by // 2)) * 2.0 ** (by - by // 2)
+        return tr.cast(halves, dtype)
+
+    def restored(x: tr.Tensor) -> Any:
+        wide = tr.cast(x, "C64" if x.dtype.kind == "complex" else "F64").to_numpy()
+        return wide * 2.0 ** (-power // 2) * 2.0 ** (-power - -power // 2)
+
+    start = tr.normal((2, 2), seed=1, dtype=dtype)
+    values = np.linalg.eigvalsh(hermitian)
+    for x0 in (start[:, 0], start):
+        found = tl.eigsh(scaled(hermitian), x0, k=2)
+        np.testing.assert_allclose(restored(found.eigenvalues), values, rtol=near)
+        several = tl.eigs(scaled(hermitian), x0, k=2)
+        np.testing.assert_allclose(restored(several.eigenvalues), values[::-1], rtol=near, atol=near)
+        assert found.converged and several.converged
+        singular = tl.svds(scaled(general), x0, k=2)
+        np.testing.assert_allclose(restored(singular.s), np.linalg.svd(general, compute_uv=False), rtol=1e-4)
+    for a, solvers in ((hermitian, (tl.cg, tl.minres, tl.gmres, tl.lsmr)), (general, (tl.gmres, tl.lsmr))):
+        for solve in solvers:
+            solved = solve(scaled(a), scaled(np.ones(2)))
+            assert solved.converged
+            np.testing.assert_allclose(solved.x.to_numpy(), np.linalg.solve(a, np.ones(2)), rtol=2e-3)
