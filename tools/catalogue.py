@@ -143,9 +143,10 @@ def rules(cases: Mapping[str, Sequence[Case]]) -> dict[str, list[str]]:
     binding = _cases_by_kernel()
     found = {}
     for name in sorted(registry.rules.operations(LOWER)):
-        of_name = [case for case in binding.get(name, ()) if case.operation.endswith(f".{name}")]
+        asking = binding.get(name, [])
+        of_name = [case for case in asking if case.operation.endswith(f".{name}")]
         with tracing_device(name) as (device, place):
-            for case in cases.get(name) or of_name or binding.get(name, ()):
+            for case in cases.get(name) or of_name or asking:
                 _traced(case, place)
             found[name] = sorted(device.kernels)
     return found
