@@ -14,9 +14,10 @@ return, and ``KeyboardInterrupt`` goes on to the caller. Where one iteration mak
 ``solve=`` by ``minres`` does, both stop, whatever is made of the result of the inner one.
 
 No more than ``maxiter`` products with A are made (``svds``: with AᴴA), that for the residual of ``x0`` among them;
-``svds`` makes up to ``k`` more with A at its end, for left vectors. One product with a block, or with all columns of a
-right-hand side, counts as one. ``iterations`` counts those that ended. Nothing is
-raised where an iteration does not converge: ``converged`` says so. NaN and infinities are errors, wherever they come
+``svds`` makes up to ``k`` more with A at its end, for left vectors, and to a smaller space one with A at its beginning
+and those ``k`` with Aᴴ. One product with a block, or with all columns of a right-hand side, counts as one.
+``iterations`` counts those that ended. Nothing is raised where an iteration does not converge: ``converged`` says so,
+of ``cg`` and ``minres`` only where one of the products has shown it. NaN and infinities are errors, wherever they come
 from: a right-hand side, an image, or products that overflow.
 """
 
