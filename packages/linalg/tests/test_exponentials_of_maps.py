@@ -11,6 +11,7 @@ import scipy.linalg
 import tensor_linalg as tl
 import tensor_runtime as tr
 from drawn_matrices import DTYPES, matrix
+from tensor_core.errors import ArgumentError
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -94,3 +95,91 @@ def test_growth_near_the_end_of_the_range_is_told_with_a_finite_error(dtype: Any
     largest = 1e-20 * np.exp(88.5)
     assert found.converged
     assert abs(found.x.to_numpy()[2] - largest) <= float(found.errors) <= 1e-4 * largest
+
+
+def of_triangle(a: list[list[float]], v: list[float], dtype: Any) -> tuple[Any, Any]:
+    """What is found for [[p, x], [0, q]], and the exponential by its closed form; None where it is refused."""
+    m, start = tr.cast(tr.tensor(a), dtype), tr.cast(tr.tensor(v), dtype)
+    (p, x), (_, q) = m.to_numpy().astype(float).tolist()
+    first, second = start.to_numpy().astype(float).tolist()
+    slope = np.exp(q) * (np.expm1(p - q) / (p - q) if p != q else 1.0)
+    wanted = np.array([np.exp(p) * first + x * slope * second, np.exp(q) * second])
+    try:
+        return tl.expm_multiply(m, start), wanted
+    except ArgumentError as error:
+        assert "no digit of the exponential is sure" in str(error)
+        return None, wanted
+
+
+@pytest.mark.parametrize(
+    ("a", "dtype"),
+    [
+        ([[0.0, 1e12], [0.0, 0.0]], tr.F64),
+        ([[-1.0, 1e100], [0.0, -2.0]], tr.F64),
+        ([[-1e17, 0.0], [0.0, -1.0]], tr.F64),
+        ([[-1e10, 0.0], [0.0, -1.0]], tr.F32),
+        ([[0.0, 1e4], [0.0, 0.0]], tr.F32),
+    ],
+)
+def test_an_exponential_that_rounding_has_spoiled_has_not_converged(a: list[list[float]], dtype: Any) -> None:
+    found, _ = of_triangle(a, [1.0, 2.0], dtype)
+    assert found is None or (not found.converged and float(found.errors) == np.inf)
+
+
+@pytest.mark.parametrize(("dtype", "lengths"), [(tr.F64, (1e3, 1e15)), (tr.F32, (1e1, 1e7))], ids=["F64", "F32"])
+def test_an_exponential_far_from_normal_is_right_where_it_has_converged(
+    dtype: Any, lengths: tuple[float, float]
+) -> None:
+    rng, converged = np.random.default_rng(21), 0
+    for link in np.geomspace(*lengths, 100):
+        for p, q in ((0.0, 0.0), -3.0 * rng.random(2)):
+            found, wanted = of_triangle([[p, float(link)], [0.0, q]], rng.normal(size=2).tolist(), dtype)
+            if found is not None and found.converged:
+                missed = float(np.linalg.norm(found.x.to_numpy() - wanted))
+                assert missed <= 3 * float(found.errors) and missed <= 0.5 * np.linalg.norm(wanted), link
+                converged += 1
+    assert converged > 40
+
+
+@pytest.mark.parametrize("link", [1e3, 1e6, 1e8])
+def test_a_space_that_rounding_would_spoil_goes_through_shorter_parts(link: float) -> None:
+    a = np.kron(np.eye(20), [[-1.0, link], [0.0, -2.0]]) + np.diag(np.linspace(0.0, 1.0, 40))
+    v = tr.normal((40,), seed=16)
+    found = tl.expm_multiply(tr.tensor(a), v, basis=12)
+    wanted = scipy.linalg.expm(a) @ v.to_numpy()
+    missed = float(np.linalg.norm(found.x.to_numpy() - wanted))
+    assert found.reached == 1 and missed <= 0.5 * np.linalg.norm(wanted) and missed <= 3 * float(found.errors)
+    assert found.converged == (link < 1e8) and (found.iterations > 12) == (link == 1e8)
+
+
+@pytest.mark.parametrize("dtype", [tr.F32, tr.C32], ids=str)
+def test_long_times_of_low_precision_leave_out_no_large_share(dtype: Any) -> None:
+    """So long that a few rounding units of t A are much of a vector."""
+    a, v = tr.cast(matrix("indefinite", 12, tr.F64) * 1e6, dtype), tr.cast(tr.normal((12,), seed=17), dtype)
+    found = tl.expm_multiply(a, v, -1j, hermitian=True)
+    values, vectors = np.linalg.eigh(a.to_numpy().astype(complex))
+    wanted = vectors @ (np.exp(-1j * values) * (vectors.conj().T @ v.to_numpy()))
+    assert not found.converged or np.linalg.norm(found.x.to_numpy() - wanted) <= 0.5 * np.linalg.norm(wanted)
+
+
+def test_a_stiff_exponential_keeps_what_its_norm_leaves() -> None:
+    found, wanted = of_triangle([[-1e10, 0.0], [0.0, -1.0]], [1.0, 2.0], tr.F64)
+    assert found.converged
+    np.testing.assert_allclose(found.x.to_numpy(), wanted, atol=float(found.errors))
+
+
+def test_a_space_that_is_the_whole_one_is_told_to_the_callback_too() -> None:
+    told: list[tl.Progress] = []
+    found = tl.expm_multiply(tr.tensor([[0.0, 1.0], [-1.0, 0.0]]), tr.tensor([1.0, 0.0]), callback=told.append)
+    assert found.converged and [one.iterations for one in told] == [found.iterations]
+    assert float(told[0].residuals) == float(found.errors)
+    parts: list[tl.Progress] = []
+    a, v = matrix("indefinite", 60, tr.F64) * 10.0, tr.normal((60,), seed=14)
+    found = tl.expm_multiply(a, v, -6j, hermitian=True, callback=parts.append)
+    assert parts[-1].iterations == found.iterations and float(parts[-1].residuals) == float(found.errors)
+
+
+def test_a_time_that_is_too_long_for_low_precision_is_refused_by_the_units_of_that() -> None:
+    a = tr.tensor(np.diag(np.arange(1.0, 6.0, dtype=np.float32)))
+    with pytest.raises(ArgumentError, match=r"t times the operator has a norm of .* at most 8\.39e\+06"):
+        tl.expm_multiply(a, tr.ones(5, dtype="F32"), 2.0**70, hermitian=True)

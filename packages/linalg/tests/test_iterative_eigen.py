@@ -294,3 +294,18 @@ def test_a_start_of_subnormal_numbers_has_a_direction_like_any_other(shape: tupl
     np.testing.assert_allclose(found.eigenvalues.to_numpy(), [100.0], atol=1e-10)
     np.testing.assert_allclose(tl.eigs(a, start).eigenvalues.to_numpy(), [100.0], atol=1e-10)
     np.testing.assert_allclose(tl.svds(a, start).s.to_numpy(), [100.0], atol=1e-10)
+
+
+def test_a_callback_that_stops_where_a_search_has_converged_stops_nothing_but_one_for_copies() -> None:
+    a = hermitian(24, tr.F64)
+    for k, multiplets in ((1, True), (2, False), (2, True)):
+        found = tl.eigsh(a, k=k, multiplets=multiplets)
+        ended = found.iterations
+        alone = tl.eigsh(a, k=k, multiplets=False).iterations
+
+        def at_the_end(progress: tl.Progress, last: int = alone) -> bool:
+            return progress.iterations == last
+
+        stopped = tl.eigsh(a, k=k, multiplets=multiplets, callback=at_the_end)
+        assert found.converged and stopped.iterations == alone <= ended
+        assert stopped.converged == (alone == ended)

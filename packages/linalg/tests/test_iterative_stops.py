@@ -284,6 +284,17 @@ def test_a_callback_that_answers_anything_true_stops(true: Any) -> None:
         assert tl.cg(A, B, callback=answering(false)).converged
 
 
+@pytest.mark.parametrize("search", [tl.eigsh, tl.eigs, tl.svds])
+def test_a_callback_is_told_how_a_search_ended(search: Callable[..., Any]) -> None:
+    for a, start in ((tr.tensor([[2.0, 1.0], [1.0, 3.0]]), tr.tensor([1.0, 0.3])), (A, B)):
+        told: list[tl.Progress] = []
+        found = search(a, start, callback=told.append)
+        values = found.s**2 if search is tl.svds else found.eigenvalues
+        assert found.converged and told[-1].iterations == found.iterations and told[-1].values is not None
+        np.testing.assert_allclose(told[-1].values.to_numpy(), values.to_numpy(), rtol=1e-9)
+        np.testing.assert_allclose(told[-1].residuals.to_numpy(), found.residuals.to_numpy(), rtol=1e-9, atol=1e-13)
+
+
 @pytest.mark.parametrize("answer", ["stop", 1, [True], tr.tensor([True]), tr.tensor(1.0)])
 def test_a_callback_that_answers_what_is_no_truth_value_is_refused(answer: Any) -> None:
     for solver in (tl.cg, tl.eigsh):

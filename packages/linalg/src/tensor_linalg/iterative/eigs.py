@@ -64,7 +64,7 @@ def eigs(
             any restarted method.
         batch_rank: as for ``eigsh``; of an eigenvalue with several eigenvectors as many are found as a block has.
         seed: of starts that are drawn.
-        callback: called with ``Progress`` whenever residuals are looked at; True stops.
+        callback: called with ``Progress`` whenever residuals are looked at, also the last time; True stops.
 
     Returns:
         As ``eigsh``, with complex eigenvalues [k], the wanted first, and eigenvectors [*shape, k] of norm 1 that are
@@ -177,9 +177,10 @@ class _Arnoldi:
             # Of an eigenvalue with nearly as many vectors as there are a first block holds some, and lacks others.
             few = self._count < k or (left and not full) or steps == 1
             found = not few and all(residual <= bound for residual in ritz.residuals[:k])
+            told = self._asked(ritz, k)
             if found or self._count == self._extent:
                 return True
-            if self._asked(ritz, k):
+            if told:
                 return False
             if full:
                 self._restart(ritz, k)

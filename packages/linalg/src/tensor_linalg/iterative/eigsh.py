@@ -84,7 +84,8 @@ def eigsh(
             with the whole block, and may make one product of all. A block finds as many copies of an eigenvalue as it
             has vectors without a second search, and fewer calls do; its vectors, all told, are more.
         seed: of starts that are drawn.
-        callback: called with ``Progress`` whenever residuals are looked at; True stops.
+        callback: called with ``Progress`` whenever residuals are looked at, also the last time; True stops, and what
+            was found by then has converged where no search for copies was left.
 
     Returns:
         eigenvalues [k] real and ascending; eigenvectors [*shape, k], orthonormal; whether all have converged; the

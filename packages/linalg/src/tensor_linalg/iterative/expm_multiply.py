@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import ceil, inf, isfinite, log2, sqrt
 from typing import Any, NamedTuple
 
@@ -28,6 +29,14 @@ _LONGEST_GROWTH = 2.0
 """A part is at most so many times as long as the one before it, whose estimate is known."""
 _ROUNDED = 4.0
 """Rounding units of t A by which a part may miss: the exponential of a rounded map is no nearer."""
+_LONG = 2.0**-6
+"""Share that a part may miss by rounding units, above which oscillations must not hide what it leaves out."""
+_UNSURE = 0.5
+"""Share of their norm by which the exponentials of a map and of a rounded one differ where no digit is sure."""
+_ROUNDINGS = 3
+"""Rounded maps beside one; fewer are as near as it by chance."""
+_FEW = 1.25
+"""What the largest of their distances may fall short of how far it is off."""
 _TAYLOR_DEGREE = 16
 """Of a matrix of norm at most 1/2, what is left out is below 2⁻¹⁷ / 17! or 2e-20."""
 
@@ -79,17 +88,18 @@ def expm_multiply(
         maxiter: products with A at most.
         basis: vectors that are kept, each as large as ``v``.
         batch_rank: see ``v``.
-        callback: called with ``Progress`` (residuals: the errors so far) after each space; True stops.
+        callback: called with ``Progress`` (residuals: the errors so far) after each space, also the last; True stops.
 
     Returns:
         x as ``v``, complex where ``v``, A or ``t`` is; whether all the time was gone through, with errors that exceed
         the norms of v and x nowhere; the number of products; the estimated errors [B...], in which a part of the time
         counts with what it loses, and with a rounding unit of t A times the square of the norm of exp(t A / 2), large
-        where A is far from normal; which share of ``t`` was reached; and whether Ctrl-C stopped it.
+        where A is far from normal, or more where rounded maps show more, infinite where they show that no digit is
+        sure; which share of ``t`` was reached; and whether Ctrl-C stopped it.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit; t A is so large that
-            no part of the time is short enough.
+            no part of the time is short enough, or so far from normal that rounding leads beyond the dtype's range.
         NonFiniteError: what the function gave holds NaN or an infinity, or the result is beyond the dtype's range.
 
     Source: R. B. Sidje, ACM Trans. Math. Softw. 24, 130 (1998); Y. Saad, SIAM J. Numer. Anal. 29, 209 (1992).
@@ -121,7 +131,7 @@ def expm_multiply(
             with finite_images("expm_multiply"):
                 require_finite("expm_multiply", "x", x_next)
             x, errors, reached = x_next, tr.add(errors, lost), 1.0 if step >= 1 - reached else reached + step
-            if reached < 1 and stop.reached(apply.products, errors, batch):
+            if stop.reached(apply.products, errors, batch):
                 break
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
@@ -157,15 +167,24 @@ class _Small:
         found = _exponential(whole_matrix)
         return found[:m, 0], found[:m, m]
 
-    def rounded(self, t: complex, length: tr.Tensor, /) -> tr.Tensor:
-        """How far exp(t H) of a vector of this length [C...] may be off: |t H| rounding units times |exp(t H / 2)|².
+    def rounded(self, t: complex, length: tr.Tensor, /) -> tuple[tr.Tensor, tr.Tensor]:
+        """How far exp(t H) of a vector of this length [C...] may be off by rounding, and where no digit of it is sure.
 
-        Factors are multiplied so that nothing but what is beyond the range in the end is on the way.
+        The larger of |t H| rounding units times |exp(t H / 2)|², and of what becomes of maps that are so far from H.
+        What rounding has spoiled may be 0 of them all, and look right; but on the way there they have been apart.
         """
-        half = tr.abs(_exponential(tr.multiply(self._h, 0.5 * t)))
+        z = tr.multiply(self._h, t)
+        units = tr.multiply(tr.max(tr.sum(tr.abs(z), axis=0), axis=0), unit_of(length.dtype))
+        *powers, half = _squares(tr.multiply(_with_rounded(z, units), 0.5))
+        whole = matmul(half, half)
+        apart, size = _apart(tr.stack([*powers, half, whole], axis=2))
+        unsure, missed = tr.any(apart > tr.multiply(size, _UNSURE), axis=0), apart[-1]
+        half = tr.abs(half[..., 0])
         columns, rows = (tr.max(tr.sum(half, axis=axis), axis=0) for axis in (0, 1))
-        units = tr.multiply(tr.max(tr.sum(tr.abs(tr.multiply(self._h, t)), axis=0), axis=0), unit_of(length.dtype))
-        return tr.multiply(tr.multiply(columns, length), tr.multiply(rows, units))
+        # Factors are multiplied so that nothing but what is beyond the range in the end is on the way.
+        off = tr.multiply(tr.multiply(columns, length), tr.multiply(rows, units))
+        missed = tr.multiply(tr.where(tr.isfinite(missed), missed, 0.0), length)
+        return tr.where(unsure, inf, tr.maximum(off, tr.multiply(missed, _FEW))), unsure
 
 
 class _HermitianSmall(_Small):
@@ -185,32 +204,56 @@ class _HermitianSmall(_Small):
         exponential, phi = (tr.multiply(one, self._first) for one in (tr.exp(z), phi))
         return matvec(self._vectors, exponential), matvec(self._vectors, phi)
 
-    def rounded(self, t: complex, length: tr.Tensor, /) -> tr.Tensor:
-        """As above."""
-        z = tr.multiply(self._values, t)
-        units = tr.multiply(tr.max(tr.abs(z), axis=0), unit_of(length.dtype))
-        return tr.multiply(tr.multiply(tr.max(tr.abs(tr.exp(z)), axis=0), length), units)
+    def rounded(self, t: complex, length: tr.Tensor, /) -> tuple[tr.Tensor, tr.Tensor]:
+        """As above, by what a rounding unit of H may do to its eigenvalues."""
+        z, unit = tr.multiply(self._values, t), unit_of(length.dtype)
+        units = tr.multiply(tr.max(tr.abs(z), axis=0), unit)
+        growth = tr.multiply(tr.max(tr.abs(tr.multiply(self._values, t.real)), axis=0), unit)
+        largest = tr.max(tr.abs(tr.exp(tr.add(z, growth))), axis=0)
+        return tr.multiply(tr.multiply(largest, length), units), growth > 1.0
+
+
+def _with_rounded(z: tr.Tensor, units: tr.Tensor) -> tr.Tensor:
+    """A matrix [m, m, C...] and some that are about ``units`` [C...] away, [m, m, C..., _ROUNDINGS + 1]."""
+    m = z.shape[0]
+    drawn = tr.normal((m, m, *(1,) * (z.rank - 2), _ROUNDINGS), seed=0, dtype=z.dtype, placement=z.placement)
+    away = tr.multiply(drawn, tr.expand_dims(tr.multiply(units, 1 / sqrt(m)), -1))
+    z = tr.expand_dims(z, -1)
+    return tr.concatenate([z, tr.add(z, away)], axis=-1)
+
+
+def _apart(matrices: tr.Tensor) -> tuple[tr.Tensor, tr.Tensor]:
+    """How far the first of matrices [m, m, B..., K] is from the others, and the smallest of their norms, [B...]."""
+    rows, columns, *rest = matrices.shape
+    flattened = matrices.reshape((rows * columns, *rest))
+    apart = tr.norm(tr.subtract(flattened[..., 1:], flattened[..., :1]), axis=0)
+    return tr.max(apart, axis=-1), tr.min(tr.norm(flattened, axis=0), axis=-1)
 
 
 def _exponential(a: tr.Tensor) -> tr.Tensor:
-    """By squaring a Taylor polynomial: of the small matrices here it takes half the time of ``expm``."""
+    *_, found = _squares(a)
+    return found
+
+
+def _squares(a: tr.Tensor) -> Iterator[tr.Tensor]:
+    """A Taylor polynomial of a part of the matrix and its squares, up to the exponential.
+
+    Of the small matrices here this takes half the time of ``expm``.
+    """
     largest = float(tr.max(tr.sum(tr.abs(a), axis=0)))
     with finite_images("expm_multiply"):
         if not isfinite(largest):
             raise NonFiniteError
     squarings = max(0, ceil(log2(largest)) + 1) if largest else 0
     scaled = tr.multiply(a, 2.0**-squarings)
-    one = (
-        tr.expand_dims(tr.eye(a.shape[0], dtype=a.dtype, placement=a.placement), 2)
-        if a.rank == 3
-        else tr.eye(a.shape[0], dtype=a.dtype, placement=a.placement)
-    )
+    one = tr.eye(a.shape[0], dtype=a.dtype, placement=a.placement).reshape((*a.shape[:2], *(1,) * (a.rank - 2)))
     result = tr.add(one, tr.multiply(scaled, 1 / _TAYLOR_DEGREE))
     for degree in range(_TAYLOR_DEGREE - 1, 0, -1):  # Horner's rule
         result = tr.add(one, tr.multiply(matmul(scaled, result), 1 / degree))
+    yield result
     for _ in range(squarings):
         result = matmul(result, result)
-    return result
+        yield result
 
 
 class _Part(NamedTuple):
@@ -226,8 +269,10 @@ def _part(small: _Small, t: complex, step: float, next_length: tr.Tensor, tol: f
     """What is lost is about the first vector that the space does not hold, for unit vectors at the start."""
     coefficients, phi = small.columns(t * step)
     scale = tr.multiply(next_length, abs(t) * step)
-    lost = tr.multiply(scale, tr.abs(phi[-1]))
-    most = tr.maximum(tr.multiply(scale, _ROUNDED * unit_of(scale.dtype)), tol * step)
+    rounded = tr.multiply(scale, _ROUNDED * unit_of(scale.dtype))
+    mean, last = tr.abs(phi[-1]), tr.abs(coefficients[-1])  # of what leads out of the space, and at the end
+    lost = tr.multiply(scale, tr.maximum(mean, tr.where(rounded > _LONG, last, 0.0)))
+    most = tr.maximum(rounded, tol * step)
     excess = float(tr.max(tr.divide(lost, tr.multiply(tr.maximum(tr.norm(coefficients, axis=0), 1.0), most))))
     return _Part(step, coefficients, lost, excess if isfinite(excess) else inf)
 
@@ -259,25 +304,56 @@ def _grown(
             part = _part(small, t, left, beta, stop.tol)
             if part.excess > 1 and full:
                 part = _shortened(_part(small, t, min(left, longest), beta, stop.tol), small, t, beta, stop.tol, count)
-                if part.excess > 1:
-                    _require_resolved(abs(t) * float(tr.max(scale)))
-                    return None
             if part.excess <= 1:
-                off = tr.add(tr.multiply(part.lost, length), small.rounded(t * part.step, length))
-                return part.step, off, basis.combined(tr.multiply(part.coefficients, length))
+                whole = float(tr.max(beta)) == 0.0
+                part, rounded, unsure = _resolved(part, small, t, length, beta, stop.tol, full and not whole)
+                if whole or not tr.any(unsure):
+                    found = basis.combined(tr.multiply(part.coefficients, length))
+                    _require_sure(abs(t) * float(tr.max(scale)), unsure, found)
+                    return part.step, tr.add(tr.multiply(part.lost, length), rounded), found
+            if full:
+                _require_resolved(abs(t) * float(tr.max(scale)), unit_of(like.dtype))
+                return None
         basis.set(count, over(rest, beta))
         w = apply(basis[count])
         scale = tr.maximum(scale, tr.norm(w, axis=0))
 
 
-def _require_resolved(size: float) -> None:
-    """Raise where even the shortest part of t A is long, by a norm that it has at least."""
-    if size * _GRID > 1:
+def _require_resolved(size: float, unit: float) -> None:
+    """Raise where a rounding unit of t A is long, by a norm that it has at least."""
+    if size * unit > 1:
         raise ArgumentError(
             f"expm_multiply: t times the operator has a norm of {size:.3g} or more, of which no digit of the "
-            f"exponential is sure; accepted: at most {1 / _GRID:.3g}",
+            f"exponential is sure; accepted: at most {1 / unit:.3g}",
             operation="expm_multiply",
         )
+
+
+def _require_sure(size: float, unsure: tr.Tensor, x: tr.Tensor) -> None:
+    """Raise where what rounding made is beyond the range, which the exponential need not be."""
+    if tr.any(unsure) and not tr.all(tr.isfinite(x)):
+        raise ArgumentError(
+            f"expm_multiply: t times the operator has a norm of {size:.3g} or more and is so far from normal that no "
+            "digit of the exponential is sure; accepted: a shorter time, or a similar map that is nearer to normal",
+            operation="expm_multiply",
+        )
+
+
+def _resolved(
+    part: _Part, small: _Small, t: complex, length: tr.Tensor, next_length: tr.Tensor, tol: float, shorten: bool
+) -> tuple[_Part, tr.Tensor, tr.Tensor]:
+    """A part, how far rounding puts it off, and where no digit is sure; on request shortened where that is so.
+
+    How far off the end is then is not known, as what a shorter part loses grows in those after it.
+    """
+    rounded, spoiled = small.rounded(t * part.step, length)
+    unsure = spoiled
+    if not shorten or not tr.any(unsure):
+        return part, rounded, unsure
+    while part.step > _GRID and tr.any(unsure):
+        part = _part(small, t, _whole_steps(part.step / 8), next_length, tol)
+        rounded, unsure = small.rounded(t * part.step, length)
+    return part, tr.where(spoiled, inf, rounded), unsure
 
 
 def _shortened(part: _Part, small: _Small, t: complex, next_length: tr.Tensor, tol: float, count: int) -> _Part:

@@ -71,6 +71,7 @@ class Lanczos:
         self._found: _Ritz | None = None  # of the search as it is
         self._changes = Changes()
         self._left = False  # whether the map led out of a space no more
+        self._told = False  # whether the last look was asked to be the last
         v = self._begun(start)
         first = apply(v)  # its dtype is that of all vectors
         dtype = tr.promote(v.dtype, first.dtype)
@@ -100,6 +101,8 @@ class Lanczos:
             if more:
                 self._lock(k)
             while more:
+                if self._told:
+                    return False, False
                 self._start_anew()
                 worst = max(self._order(value) for value, _ in self._locked)
                 found = self._search(1, worst)
@@ -146,12 +149,13 @@ class Lanczos:
             # Of an eigenvalue with nearly as many vectors as there are a first block holds some, and lacks others.
             few = active < k or (left and not full) or steps == 1
             found = not few and all(residual <= bound for residual in ritz.residuals[:k])
+            self._told = self._asked(ritz, k)
             if found or self._count == self._extent:
                 return True
             seen = steps * self._width >= _STEPS  # else a start may hide what it has little of
             if worst is not None and seen and ritz.residuals[0] <= 0.05 * (self._order(ritz.values[0]) - worst):
                 return True
-            if self._asked(ritz, k):
+            if self._told:
                 return False
             if full:
                 self._restart(ritz, k)
