@@ -83,12 +83,11 @@ def eig(
     """
     if check is not True and asks_for_mask(check):
         (values, vectors), status = masked_result("eig", lambda x: eig(x, check=False), a)
-        found = EigResult(values, vectors if is_raw(gauge) else turned("eig", vectors, gauge, False)[0])
+        found = EigResult(values, vectors if is_raw(gauge) else turned("eig", vectors, gauge)[0])
         return delivered("eig", MaskedResult(found, status), out, a)
-    checked = check is True or flag("eig", "check", check)
-    found = execute_parts(EIG, a, checked, EigResult)
+    found = execute_parts(EIG, a, check is True or flag("eig", "check", check), EigResult)
     if not is_raw(gauge):
-        found = EigResult(found.eigenvalues, turned("eig", found.eigenvectors, gauge, checked)[0])
+        found = EigResult(found.eigenvalues, turned("eig", found.eigenvectors, gauge)[0])
     return found if out is None else delivered("eig", found, out, a)
 
 

@@ -209,7 +209,7 @@ def eigh(
     else:
         values, vectors = _pairs(a, wanted, checked)
     if not is_raw(gauge):
-        vectors, _ = turned("eigh", vectors, gauge, checked)
+        vectors, _ = turned("eigh", vectors, gauge)
     found = EighResult(values, vectors)
     return found if out is None else delivered("eigh", found, out, a, b)
 
@@ -245,7 +245,7 @@ def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedEi
         both = with_batch(a, 2, batch), with_batch(b, 2, batch)  # each matrix with its own, as both are to blame
         found, status = masked(run, "eigh", *both, instead_of_b=definite)
     values, vectors = found
-    return MaskedEighResult(values, vectors if is_raw(gauge) else turned("eigh", vectors, gauge, False)[0], status)
+    return MaskedEighResult(values, vectors if is_raw(gauge) else turned("eigh", vectors, gauge)[0], status)
 
 
 def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool, in_range: bool) -> tuple[Tensor, ...]:

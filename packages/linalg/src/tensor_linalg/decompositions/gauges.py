@@ -6,8 +6,6 @@ from typing import Final
 
 from tensor_core.dtypes import I32, Bool
 from tensor_core.errors import DTypeError, ShapeError
-from tensor_linalg.operands import require_finite
-from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.dtype_rules import inexact
@@ -54,15 +52,14 @@ def phases(z: Tensor, /) -> Tensor:
     return where(equal(found, 0.0), 1.0, found)
 
 
-def turned(operation: str, vectors: Tensor, gauge: str | Tensor, check: bool, /) -> tuple[Tensor, Tensor]:
+def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Tensor, Tensor]:
     """Columns in a gauge other than "raw", and the phases by which they were multiplied.
 
     Args:
         operation: the name that errors bear.
         vectors: shape [M, K, B...].
-        gauge: "canonical", or a tensor of that shape, of any floating dtype and size of elements, to which the columns
-            are aligned, but for those of which the inner product is 0 or not finite.
-        check: whether elements of such a tensor that are not finite are an error.
+        gauge: "canonical", or a tensor of that shape, of any dtype and size of elements, to which the columns are
+            aligned, but for those of which the inner product is 0 or not finite.
 
     Returns:
         The columns, of which the canonical ones have one element each that is exactly real; and numbers of magnitude 1,
@@ -71,11 +68,10 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, check: bool, /)
     Raises:
         ArgumentError: another gauge.
         ShapeError: a tensor of another shape.
-        DTypeError: an integer or Bool tensor, or a complex one for real columns.
-        NonFiniteError: such a tensor holds NaN or an infinity, with ``batch_index`` and ``element_index``.
+        DTypeError: a complex tensor for real columns.
 
     >>> from tensor_runtime.ops.creation import tensor
-    >>> [part.to_numpy().tolist() for part in turned("svd", tensor([[0.6, 0.8], [-0.8, 0.6]]), "canonical", True)]
+    >>> [part.to_numpy().tolist() for part in turned("svd", tensor([[0.6, 0.8], [-0.8, 0.6]]), "canonical")]
     [[[-0.6, 0.8], [0.8, 0.6]], [-1.0, 1.0]]
     """
     if isinstance(gauge, Tensor):
@@ -85,14 +81,11 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, check: bool, /)
                 operation=operation,
                 shapes=(gauge.shape, vectors.shape),
             )
-        require_floating(operation, [gauge.dtype], "gauge")
         if gauge.dtype.component is not gauge.dtype and vectors.dtype.component is vectors.dtype:
             raise DTypeError(
                 f"{operation}: gauge is {gauge.dtype.name} for vectors of {vectors.dtype.name}; accepted: a real one",
                 operation=operation,
             )
-        if check:
-            require_finite(operation, "gauge", gauge)
         inner = sum(multiply(conj(_near_one(gauge)), _near_one(vectors)), 0)
         found = cast(conj(phases(where(isfinite(inner), inner, 1.0))), vectors.dtype)
         return multiply(vectors, expand_dims(found, 0)), found

@@ -120,21 +120,20 @@ def schur(
     """
     if check is not True and asks_for_mask(check):
         factors, status = masked_result("schur", lambda x: schur(x, form=form, check=False), a)
-        return delivered("schur", MaskedResult(_turned(factors, gauge, False), status), out, a)
+        return delivered("schur", MaskedResult(_turned(factors, gauge), status), out, a)
     matrices("schur", a, square=True)
     complex_form = choice("schur", "form", form, _FORMS) == "complex"
     operand = convert(a, paired(a.dtype.component)) if complex_form else a
-    checked = check is True or flag("schur", "check", check)
-    found = _turned(execute_parts(SCHUR, operand, checked, SchurResult), gauge, checked)
+    found = _turned(execute_parts(SCHUR, operand, check is True or flag("schur", "check", check), SchurResult), gauge)
     return found if out is None else delivered("schur", found, out, a)
 
 
-def _turned(factors: SchurResult, gauge: str | Tensor, check: bool) -> SchurResult:
+def _turned(factors: SchurResult, gauge: str | Tensor) -> SchurResult:
     """The factors in a gauge; the diagonal of t is left as it is."""
     if is_raw(gauge):
         return factors
     t = factors.t
-    z, found = turned("schur", factors.z, gauge, check)
+    z, found = turned("schur", factors.z, gauge)
     moved = multiply(multiply(t, expand_dims(conj(found), 1)), expand_dims(found, 0))
     if t.dtype is not t.dtype.component:  # rounding changes it
         identity = eye(t.shape[0], dtype=Bool, placement=t.placement)

@@ -185,7 +185,7 @@ def svd(
         u, s, vh = execute_parts(SVD, a, (checked, driver))
         u, vh = full_factors(u, vh)
     if not is_raw(gauge):
-        u, vh = _turned(u, vh, gauge, checked)
+        u, vh = _turned(u, vh, gauge)
     return delivered("svd", SVDResult(u, s, vh), out, a)
 
 
@@ -193,12 +193,12 @@ def _masked(a: Tensor, full: bool, driver: str, gauge: str | Tensor) -> MaskedSV
     matrix_axes("svd", unwrap("svd", a)[0].shape)
     (u, s, vh), status = masked(lambda x: svd(x, full=full, driver=driver, check=False), "svd", a)
     if not is_raw(gauge):
-        u, vh = _turned(u, vh, gauge, False)
+        u, vh = _turned(u, vh, gauge)
     return MaskedSVDResult(u, s, vh, status)
 
 
-def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor, check: bool) -> tuple[Tensor, Tensor]:
-    u, phases = turned("svd", u, gauge, check)
+def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor) -> tuple[Tensor, Tensor]:
+    u, phases = turned("svd", u, gauge)
     shared = min(u.shape[1], vh.shape[0])
     backs = conj(phases[:shared])
     if vh.shape[0] > shared:  # full: rows that belong to no column of u

@@ -220,7 +220,7 @@ def split(
         left, right, discarded = (without_failures(one, status) for one in (left, right, discarded))
         s = None if s is None else without_failures(s, status)
     if not is_raw(gauge):
-        left, right = _turned(left, right, gauge, (*rows, left.shape[1], *batch), how.check is True)
+        left, right = _turned(left, right, gauge, (*rows, left.shape[1], *batch))
     left = _shaped(left, (*rows, left.shape[1], *batch))
     right = _shaped(right, (right.shape[0], *columns, *batch))
     found = SplitResult(left, s, right, discarded)
@@ -273,7 +273,7 @@ _asked_before: Final = lru_cache(256, typed=True)(_asked)
 
 
 def _turned(
-    left: tr.Tensor, right: tr.Tensor, gauge: str | tr.Tensor, shape: tuple[int, ...], check: bool
+    left: tr.Tensor, right: tr.Tensor, gauge: str | tr.Tensor, shape: tuple[int, ...]
 ) -> tuple[tr.Tensor, tr.Tensor]:
     """The factors as matrices in a gauge; where it is a tensor, its shape is to be this one."""
     if isinstance(gauge, tr.Tensor):
@@ -283,10 +283,8 @@ def _turned(
                 operation="split",
                 shapes=(gauge.shape, shape),
             )
-        if check:
-            require_finite("split", "gauge", gauge, gauge.rank - (left.rank - 2))
         gauge = gauge.reshape(left.shape)
-    left, phases = turned("split", left, gauge, check)
+    left, phases = turned("split", left, gauge)
     return left, tr.multiply(right, tr.expand_dims(tr.conj(phases), 1))
 
 

@@ -147,11 +147,11 @@ def svd_truncated(
         choice("svd_truncated", "gauge", gauge, (RAW, "canonical"))
     if mask:
         *factors, status = svd(a, driver=driver, check="mask")
-        found = _turned(truncated(SVDResult(*factors), how, status), gauge, False)
+        found = _turned(truncated(SVDResult(*factors), how, status), gauge)
         return _delivered_with_status(found, status, out, a)
     with failing_as("svd_truncated"):
         found = truncated(svd(a, driver=driver, check=checked), how)
-    found = _turned(found, gauge, checked)
+    found = _turned(found, gauge)
     return (
         found
         if out is None
@@ -159,10 +159,10 @@ def svd_truncated(
     )
 
 
-def _turned(found: TruncatedSVDResult, gauge: str | tr.Tensor, check: bool) -> TruncatedSVDResult:
+def _turned(found: TruncatedSVDResult, gauge: str | tr.Tensor) -> TruncatedSVDResult:
     if is_raw(gauge):
         return found
-    u, phases = turned("svd_truncated", found.u, gauge, check)
+    u, phases = turned("svd_truncated", found.u, gauge)
     return found._replace(u=u, vh=tr.multiply(found.vh, tr.expand_dims(tr.conj(phases), 1)))
 
 
