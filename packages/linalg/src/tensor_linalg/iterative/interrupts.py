@@ -6,12 +6,14 @@ as ``eigsh`` is given ``minres`` for its inverse, nobody may look at what it say
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import FrameType
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 import tensor_runtime as tr
+
+_STOPPED: Final[ContextVar[list[bool] | None]] = ContextVar("tensor_linalg_stopped_within", default=None)
+"""Of the innermost call of a caller's function: not empty once Ctrl-C has stopped an iteration within it."""
 
 
 def called(function: Callable[[tr.Tensor], Any], x: tr.Tensor, /) -> Any:
@@ -23,10 +25,12 @@ def called(function: Callable[[tr.Tensor], Any], x: tr.Tensor, /) -> Any:
     >>> called(lambda x: x.shape, tr.ones(2))
     (2,)
     """
-    stopped = list[bool]()
+    stopped: list[bool] = []
+    former = _STOPPED.set(stopped)
     try:
         return function(x)
     finally:
+        _STOPPED.reset(former)
         if stopped:  # what the function makes of less than it asked for may be an error
             raise KeyboardInterrupt
 
@@ -42,9 +46,7 @@ def taken(products: int = 1, /) -> bool:
     """
     if not products:
         raise  # noqa: PLE0704
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code is not called.__code__:
-        frame = frame.f_back
-    if frame is not None:
-        frame.f_locals["stopped"].append(True)
+    around = _STOPPED.get()
+    if around is not None:
+        around.append(True)
     return True
