@@ -241,7 +241,7 @@ static void result_sizes(Routine routine, const LaneProblem *problem, Index size
 /* One matrix at a time gives the bits that groups gave. */
 static void check_singles(const LaneKernels *kernels, Routine routine, const LaneProblem *problem,
                           const char *const *operands, char *const *results, Index count) {
-    if (!is_taken_alone(routine, problem)) return;
+    if (!is_taken_alone(routine, problem, kernels->width)) return;
     Index sizes[4];
     result_sizes(routine, problem, sizes);
     char *const again[] = {room_for(count * sizes[0]), room_for(count * sizes[1]), room_for(count * sizes[2]),
