@@ -15,7 +15,7 @@ from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, BackendError, TensorError, shortened
 from tensor_einsum.execution.executor import check_forms
@@ -111,6 +111,15 @@ def _slots_of(executable: SlicedExecutable, prepared: Sequence[Any]) -> tuple[tu
     return tuple((slot, wrap(form, prepared[slot])) for slot, form in executable.read_by_slices())
 
 
+class _Task(NamedTuple):
+    """Slices from the first to before the last, and the data that they were submitted with."""
+
+    first: int
+    last: int
+    data: Any
+    future: Any
+
+
 class _Mapping:
     """Tasks in flight, oldest first, and what becomes of them."""
 
@@ -136,7 +145,7 @@ class _Mapping:
 
     def run(self) -> None:
         """Submit what is left, a few tasks ahead, and add what comes back in the order of the slices."""
-        flying: deque[tuple[int, int, Any]] = deque()
+        flying: deque[_Task] = deque()
         following = self.making.taken
         try:
             self._hand_out()
@@ -144,10 +153,10 @@ class _Mapping:
             while following < self.count or flying:
                 while following < self.count and len(flying) < ahead:
                     last = min(following + self.chunk, self.count)
-                    flying.append((following, last, self._submit(following, last)))
+                    flying.append(_Task(following, last, self.data, self._submit(following, last)))
                     following = last
-                first, last, future = flying.popleft()
-                for number, part in enumerate(self._outcome(first, last, future), first):
+                task = flying.popleft()
+                for number, part in enumerate(self._outcome(task), task.first):
                     form, array = unwrap("map_slices", part)
                     check_part("map_slices", self.making, number, form)
                     self.put(number, form, array, fresh=False)  # an executor may keep it, or lend it to others
@@ -155,9 +164,9 @@ class _Mapping:
                         self.on_slice(self.making.taken, self.count)
         finally:
             self.sent.close()
-            for _, _, future in flying:
+            for task in flying:
                 with suppress(Exception):  # of somebody else, and nobody waits for it any more
-                    future.cancel()
+                    task.future.cancel()
 
     def _hand_out(self) -> None:
         self.data = self._asked("scatter", self.work, broadcast=True, hash=False) if self.scatters else self.sent
@@ -198,8 +207,12 @@ class _Mapping:
             )
         return future
 
-    def _outcome(self, first: int, last: int, future: Any) -> list[Tensor]:
-        """The parts of a task; one that a cluster lost, with its worker or its data, is submitted again."""
+    def _outcome(self, task: _Task) -> list[Tensor]:
+        """The parts of a task; one that a cluster lost, with its worker or its data, is submitted again.
+
+        Tasks that were lost with the same data are given the same new data.
+        """
+        first, last, data, future = task
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 parts = future.result()
@@ -221,8 +234,9 @@ class _Mapping:
                     raise BackendError(
                         f"map_slices: slices {first} to {last - 1} failed: {type(error).__name__}: {error}"
                     ) from error
-                self._hand_out()
-                future = self._submit(first, last)
+                if self.data is data:
+                    self._hand_out()
+                data, future = self.data, self._submit(first, last)
         raise AssertionError
 
     def _broken(self, error: Exception) -> BackendError:
