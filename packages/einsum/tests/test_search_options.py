@@ -41,6 +41,14 @@ def test_weights_that_are_refused_are_told_that_there_are_two_of_them(weights: d
     assert plan(CHAIN, *SHAPES, objective={"flops": 1e-300, "elements": 0}).flops > 0
 
 
+def test_weights_far_apart_are_those_of_one_alone() -> None:
+    fewest = plan(CHAIN, *SHAPES, objective="flops")
+    assert plan(CHAIN, *SHAPES, objective={"flops": 1, "elements": 0}).flops == fewest.flops
+    assert plan(CHAIN, *SHAPES, objective={"flops": 1e300, "elements": 1e-300}).flops == fewest.flops
+    moved = [plan(CHAIN, *SHAPES, objective={"flops": least, "elements": 1e9}) for least in (1e-2, 1e-300)]
+    assert moved[0].path == moved[1].path
+
+
 def test_an_unknown_option_is_refused_by_its_name() -> None:
     ones = [tr.ones(shape) for shape in SHAPES]
 

@@ -103,7 +103,7 @@ def read_objective(operation: str, objective: Any) -> Target:
         # Comparing, unlike isfinite, takes ints of any length.
         known = all(type(weight) in (int, float) and weight <= float_info.max for weight in weights)
         if known and flops > 0 <= elements:
-            return Target("mixture", element_flops=elements / flops)
+            return Target("mixture", element_flops=min(elements / flops, float_info.max))
     raise ArgumentError(
         f"{operation}: objective={shortened(objective)}; accepted: {', '.join(map(repr, _NAMES))}, a calibration, or "
         "weights such as {'flops': 1, 'elements': 64}: both of them, finite, of flops above 0 and of elements 0 or more"

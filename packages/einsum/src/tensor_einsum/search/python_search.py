@@ -136,7 +136,8 @@ class _Search:
         if objective.minimize == "seconds":
             return over, objective.log2_seconds(found.products, found.elements, steps)
         if objective.minimize == "mixture":
-            return over, _sum(found.products + 1, found.elements + log2(objective.element_flops))
+            weight = objective.element_flops
+            return over, _sum(found.products + 1, found.elements + log2(weight) if weight else -inf)
         return (over, found.size, found.products) if objective.minimize == "size" else (over, found.products)
 
     def _ordered(self, path: Pairs) -> Pairs:
