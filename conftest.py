@@ -1,10 +1,12 @@
 """What the tests of all packages share.
 
-Hypothesis has no deadline, as a busy machine is no failure; Ctrl-C interrupts; conformance suites are counted.
+Hypothesis has no deadline, as a busy machine is no failure; Ctrl-C interrupts; conformance suites are counted; what is
+collected is kept from the garbage collector, which would go through all tests again and again.
 """
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -22,6 +24,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Count what the conformance suites of backends find; the core is tested without the runtime, too."""
     if find_spec("tensor_runtime") is not None:
         config.pluginmanager.import_plugin("tensor_runtime.testing.pytest_plugin")
+
+
+def pytest_collection() -> None:
+    """Nothing that is collected can go before the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was collected is looked at no more; what tests make is."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture
