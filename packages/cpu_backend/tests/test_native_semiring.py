@@ -29,6 +29,7 @@ from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system import extension
 from tensor_runtime.algebras import ALGEBRAS, MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, PLUS_TIMES, Semiring
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.contracts.contraction import SemiringContractParams
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 from tensor_runtime.testing.simulated_device import SimulatedBackend
@@ -291,7 +292,7 @@ def test_contractions_of_truth_values_are_numpys(instruction_set: str) -> None:
         ((0, 1, 2), (1, 2, 3), (2, 0, 3)),
     ):
         result = result_form(*forms, params, Bool)
-        kernel = bind_contract(forms, result, params)
+        kernel = bind_native(forms, result, SemiringContractParams(*params, OR_AND))
         assert kernel is not None
         assert_same(kernel(x, y), bind_numpys_contract(forms, result, params)(x, y))
     alone: Params = ((0, 1, 2), (1, 4, 3), (0, 3))  # label 2, and 4, of one operand only
@@ -359,3 +360,34 @@ def test_inference_needs_no_data() -> None:
     assert form is form_of(F64, (2, 4), CPU)
     with pytest.raises(DTypeError):
         tr.infer(tr.dot_general, (I32, (2, 3)), (I32, (3, 4)), contracting=(1, 0), algebra=MAX_PLUS)
+
+
+@native_only
+def test_large_products_of_truth_values_go_by_the_loops_of_algebras() -> None:
+    x = np.random.default_rng(7).random((170, 170)) < 0.01
+    form = form_of(Bool, x.shape, CPU)
+    kernel = bind_contract((form, form), form, MATRICES)
+    assert kernel is not None
+    assert_same(kernel(x, x), matrices(x, x, OR_AND))
+
+
+@pytest.mark.parametrize("algebra", [MAX_PLUS, MIN_PLUS, MAX_TIMES, OR_AND])
+@pytest.mark.parametrize("inner", [1, 2, 40, 3000])
+@pytest.mark.parametrize(
+    ("products", "rows", "columns"), [(1, 1, 1), (130, 1, 1), (130, 3, 2), (9, 1, 70), (120, 16, 17)]
+)
+def test_many_small_products_and_inner_ones_whoever_computes_them(
+    algebra: Semiring, products: int, rows: int, columns: int, inner: int
+) -> None:
+    """Around the numbers from which on one kernel or another takes less time."""
+    random = np.random.default_rng(8)
+    inner = min(inner, 400_000 // (products * rows * columns))
+    dtype = Bool if algebra is OR_AND else F32
+    x = elements(random, (inner, rows, products), dtype, 0.01)
+    y = elements(random, (columns, inner, products), dtype, 0.01)
+    add, multiply = OPERATIONS[algebra]
+    with np.errstate(all="ignore"):
+        terms = multiply(x.transpose(1, 0, 2)[:, None], y[None])
+        expected = add.reduce(terms, axis=2)  # rows, columns, products
+    found = tr.dot_general(tr.asarray(x), tr.asarray(y), contracting=(0, 1), batch=(2, 2), algebra=algebra)
+    np.testing.assert_array_equal(found.to_numpy(), expected)

@@ -13,7 +13,10 @@ from tensor_core.errors import (
     ArgumentError,
     DTypeError,
 )
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_cpu.system.memory import pool
 from tensor_einsum import einsum, plan
+from tensor_einsum.execution.scaling import Scale
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES
 
 A = tr.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -158,3 +161,22 @@ def test_exponents_are_refused_where_there_are_none_to_take_off() -> None:
         einsum("ij->i", A, strip_exponent="yes")  # type: ignore[call-overload]
     with pytest.raises(DTypeError, match="einsum: alpha is a ndarray of float64"):
         einsum("ij->i", A, strip_exponent=True, alpha=np.ones(2))  # type: ignore[call-overload]
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="arrays of NumPy are not in the pool")
+@pytest.mark.parametrize("power", [-115, -900])
+def test_an_operand_out_of_range_is_copied_once(power: int) -> None:
+    x = tr.full((1 << 20,), 2.0**power)
+    pool.clear()
+    before = pool.stats().used_bytes
+    assert einsum("i->", x, strip_exponent=True)[0].item() == 1.0
+    assert pool.stats().peak_bytes - before <= x.nbytes + (1 << 20) + (1 << 16)  # and the piece that is rescaled
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
+def test_a_copied_operand_lies_in_memory_as_it_did(axes: tuple[int, ...]) -> None:
+    x = tr.transpose(tr.asarray(np.arange(24.0).reshape((2, 3, 4), order="F") * 2.0**-990), axes)
+    scale = Scale()
+    near = scale.brought_near(x)
+    assert near.strides == x.strides
+    np.testing.assert_array_equal(np.ldexp(near.to_numpy(), scale.exponent), x.to_numpy())

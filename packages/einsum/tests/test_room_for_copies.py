@@ -11,6 +11,7 @@ import tensor_einsum as te
 import tensor_runtime as tr
 from tensor_core import F64, UnsupportedOperationError
 from tensor_cpu.system.extension import AVAILABLE
+from tensor_cpu.system.memory import pool
 from tensor_einsum.execution.executor import bind_plan
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
@@ -47,6 +48,20 @@ def test_a_large_operand_is_not_copied_where_that_would_be_the_peak() -> None:
     x, y = drawn(shapes[0], 1), drawn(shapes[1], 2)
     found = plan(tr.asarray(x), tr.asarray(y)).to_numpy()
     assert np.array_equal(found, np.einsum(subscripts, x, y, optimize=True))
+
+
+@NATIVE
+@pytest.mark.usefixtures("copying")
+def test_an_exponent_is_taken_off_without_such_copies_too() -> None:
+    subscripts, *shapes = LARGE
+    plan = te.plan(subscripts, *shapes)
+    x, y = tr.asarray(drawn(shapes[0], 1)), tr.asarray(drawn(shapes[1], 2))
+    plain = plan(x, y).to_numpy()
+    pool.clear()
+    before = pool.stats().used_bytes
+    mantissa, exponent = plan(x, y, strip_exponent=True)
+    assert pool.stats().peak_bytes - before <= plan.peak_bytes + (1 << 20) < x.nbytes
+    np.testing.assert_allclose(mantissa.to_numpy() * 10.0**exponent, plain, rtol=1e-12)
 
 
 @NATIVE

@@ -353,3 +353,16 @@ def test_eig_leaves_a_residual_of_a_few_rounding_units(family: str) -> None:
             w, v = numbers(*tl.eig(tr.asarray(matrix)))
             residual = reference @ v - v * divided(w, scale)
             assert np.abs(residual).max() <= bound(dtype, size) + subnormal_slack(dtype, scale) * size
+
+
+@pytest.mark.parametrize("driver", ["auto", "gesdd", "gesvd"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_singular_values_of_zero_are_positive_zeros(dtype: str, driver: Any) -> None:
+    rng = np.random.default_rng(2)
+    for side in (3, 17, 20, 40, 120):
+        for seed in range(4):
+            x = rng.standard_normal((side, side)).astype(dtype)
+            x[:, : 1 + seed] = 0
+            a = tr.asarray(x)
+            for values in (tl.svd(a, driver=driver).s, tl.svdvals(a, driver=driver)):
+                assert not np.signbit(values.to_numpy()).any()

@@ -368,3 +368,25 @@ def test_what_fails_only_beside_what_takes_the_place_of_others_is_blamed_too() -
     (found,), status = masked(run, "run", a)
     assert status.tolist() == [0, 2, 2, 0]
     assert found[0, 0].tolist() == pytest.approx([1.0, float("nan"), float("nan"), 4.0], nan_ok=True)
+
+
+@pytest.mark.parametrize("order", [1, -1, np.inf, "fro", 2])
+def test_norms_and_conditions_of_reversed_matrices_are_what_they_are_without_the_bad_one(order: Any) -> None:
+    a = np.random.default_rng(12).standard_normal((20, 9, 5))
+    bad = np.array(a)
+    bad[0, 0, 4] = np.nan
+
+    def reversed_view(x: Array) -> tr.Tensor:
+        return tr.asarray(np.asfortranarray(x[::-1, ::-1]))[::-1, ::-1]
+
+    for function, rows in ((tl.matrix_norm, 20), (tl.cond, 9)):
+        plain, found = (function(reversed_view(x[:rows]), order, check="mask").result.to_numpy() for x in (a, bad))
+        np.testing.assert_array_equal(found[:4], plain[:4])
+        assert np.isnan(found[4]) and np.isfinite(plain).all()
+
+
+def test_a_driver_that_is_no_name_is_refused_with_a_mask_too() -> None:
+    a = tr.ones((3, 2, 2))
+    for driver in (np.array([1.0, 2.0]), "gesdd"):
+        with pytest.raises(ArgumentError, match=r"lstsq: driver is .*accepted"):
+            tl.lstsq(a, tr.ones((3, 1, 2)), driver=driver, check="mask")  # type: ignore[arg-type]

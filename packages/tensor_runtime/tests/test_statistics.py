@@ -204,3 +204,22 @@ def test_a_deviation_keeps_its_digits_where_its_square_is_too_small_for_the_dtyp
 
     np.testing.assert_allclose(found, [small] * 3 + [0.0], rtol=1e-6)
     assert abs(float(tr.std(x[:1])) / small - 1) < 1e-6
+
+
+@pytest.mark.parametrize("far", [1e300, 1e-300, INF, NAN])
+@pytest.mark.parametrize("axis", [0, 1, (0, 1)])
+def test_a_norm_has_the_bits_that_it_has_without_a_neighbour_out_of_range(far: float, axis: Any) -> None:
+    x = np.random.default_rng(11).standard_normal((20, 9, 5))
+    beside = np.array(x)
+    beside[0, 0, 4] = far
+    if far == 1e-300:
+        beside[:, :, 4] = far
+    for order in ("C", "F"):
+        for dtype in ("float64", "complex128"):
+            plain, found = (
+                tr.norm(tr.asarray(array.astype(dtype, order=order)), axis=axis).to_numpy() for array in (x, beside)
+            )
+            np.testing.assert_array_equal(found[..., :4], plain[..., :4])
+            first = found[(0,) * (found.ndim - 1) + (4,)]
+            many = {0: 20, 1: 9, (0, 1): 180}[axis] if far == 1e-300 else 1
+            assert first == pytest.approx(far * many**0.5, nan_ok=True)

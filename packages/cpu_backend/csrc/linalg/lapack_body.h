@@ -315,6 +315,12 @@ static void NAME(query)(LapackPlan *plan) {
 #endif
 }
 
+/* Singular values of zero are positive; divide and conquer may give them another sign. */
+static bool NAME(drop_signs)(const LapackPlan *plan, REAL *values) {
+    for (BlasInt i = 0; i < plan->shorter; i++) values[i] += 0;
+    return true;
+}
+
 static bool NAME(run)(const LapackPlan *plan, const Scratch *scratch) {
     switch (plan->routine) {
     case CHOLESKY: return NAME(cholesky)(plan, scratch);
@@ -324,8 +330,8 @@ static bool NAME(run)(const LapackPlan *plan, const Scratch *scratch) {
     case QR: return NAME(qr)(plan, scratch);
     case EIGH: return NAME(eigh)(plan, scratch);
     case EIGVALSH: return NAME(eigvalsh)(plan, scratch);
-    case SVDVALS: return NAME(svdvals)(plan, scratch);
-    default: return NAME(svd)(plan, scratch);
+    case SVDVALS: return NAME(svdvals)(plan, scratch) && NAME(drop_signs)(plan, scratch->out[0]);
+    default: return NAME(svd)(plan, scratch) && NAME(drop_signs)(plan, scratch->out[1]);
     }
 }
 

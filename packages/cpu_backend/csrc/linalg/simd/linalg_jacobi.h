@@ -46,7 +46,7 @@ INLINE void find_rotations(const Corner *of, const Mask *active, bool narrow, in
         gap[c] = 0.5 * (of[c].q - of[c].p);
         width[c] = gap[c] * gap[c] + of[c].square;
     }
-    for (int c = 0; c < few; c++) width[c] = size_of(gap[c]) + width[c] * rough_inverse_root(width[c]);
+    for (int c = 0; c < few; c++) width[c] = size_of(gap[c]) + rough_root(width[c]);
     for (int c = 0; c < few; c++) {
         factor[c] = signed_like(pick(active[c], rough_inverse(width[c]), broadcast(0.0)), gap[c]);
         r[c].first = scaled(scaled(of[c].g, of[c].q_weight), factor[c]); /* the tangent is factor |g| */

@@ -211,6 +211,19 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
     Form(F64, (2,), cpu)
     """
     check_placement(forms)
+    executable, slots = bind_in_room(plan, forms)
+    return executable, slots[-1]
+
+
+def bind_in_room(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Form]]:
+    """The same with the forms of every slot, for operands in one place: no copy makes the peak.
+
+    >>> from tensor_core import F64
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> bind_in_room(plan("i->", (2,)), [form_of(F64, (2,), CPU)])[1]
+    [Form(F64, (2,), cpu), Form(F64, (), cpu)]
+    """
     instructions, slots = bind_steps(plan.steps, forms, plan.output_dtype, plan.algebra)
     executable = Executable(plan, instructions, slots[-1].placement)
     if executable.needed_bytes > plan.intermediate_bytes:
@@ -218,7 +231,7 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
         if instead:
             chosen = [one._replace(kernel=instead.get(number, one.kernel)) for number, one in enumerate(instructions)]
             executable = Executable(plan, tuple(chosen), slots[-1].placement)
-    return executable, slots[-1]
+    return executable, slots
 
 
 def check_placement(forms: Sequence[Form]) -> None:

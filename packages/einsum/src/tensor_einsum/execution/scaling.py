@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import C32, F32
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError, UnsupportedOperationError
-from tensor_einsum.execution.executor import Executable, Instruction, bind_steps
+from tensor_einsum.execution.executor import Executable, Instruction, bind_in_room
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
 from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES
@@ -38,7 +38,7 @@ from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.rounding import isfinite as isfinite_elements
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.statistics import NORM
-from tensor_runtime.ops.views import reshape_view
+from tensor_runtime.ops.views import reshape_view, transpose_view
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -117,11 +117,18 @@ def shifted(x: Tensor, exponent: int) -> Tensor:
     if abs(exponent) <= _ONE_FACTOR:
         return multiply(x, 2.0**exponent)
     first = exponent // 2
-    return multiply(multiply(x, 2.0**first), 2.0 ** (exponent - first))
+    rest = 2.0 ** (exponent - first)
+    return in_place(multiply(x, 2.0**first), lambda piece: multiply(piece, rest))
 
 
 def _copied(x: Tensor, change: Change) -> Tensor:
-    return change(x)
+    """A changed copy, whose axes have the order in memory that those of the tensor have: kernels read both alike."""
+    strides = x._form.strides
+    order = sorted(range(len(strides)), key=lambda axis: abs(strides[axis]))
+    if order == list(range(len(strides))):
+        return change(x)
+    copy = change(transpose_view(x, order))
+    return transpose_view(copy, sorted(range(len(order)), key=order.__getitem__))
 
 
 def in_place(x: Tensor, change: Change) -> Tensor:
@@ -212,14 +219,14 @@ def run_scaled(
     check_scalable(plan)
     scale = Scale()
     near = [scale.brought_near(x) if x.dtype.kind in _KINDS else x for x in operands]
-    instructions, forms = bind_steps(plan.steps, [x._form for x in near], plan.output_dtype, plan.algebra)
+    bound, forms = bind_in_room(plan, [x._form for x in near])
     scaled = [
         instruction
         if step.kind == "squeeze"
         else Instruction(_scaled(instruction.kernel, form, scale), instruction.first, instruction.second)
-        for instruction, form, step in zip(instructions, forms[len(near) :], plan.steps, strict=True)
+        for instruction, form, step in zip(bound.instructions, forms[len(near) :], plan.steps, strict=True)
     ]
-    needed = Executable(plan, instructions).needed_bytes + copied_bytes(operands, near)
+    needed = bound.needed_bytes + copied_bytes(operands, near)
     if not force and needs_check(needed, forms[-1].placement):
         check_fits(plan, needed, forms[-1].placement)
     executable = Executable(plan, tuple(scaled))

@@ -29,6 +29,7 @@ from tensor_runtime.ops.logic import logical_and, logical_not
 from tensor_runtime.ops.reduction import all, any, max, min, sum
 from tensor_runtime.ops.rounding import isfinite, isnan, round
 from tensor_runtime.ops.selection import where
+from tensor_runtime.ops.views import copy
 from tensor_runtime.static_types.results import inexact_component_dtype
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
@@ -151,6 +152,7 @@ def matrix_norm(
 
 def _apart(a: Tensor, order: Order) -> Tensor:
     """Norms of which those of finite matrices are what they are without the others, bit for bit."""
+    a = a if a.is_compact else copy(a)  # with and without, as the order in which numbers are added depends on strides
     found = matrix_norm(a, order)
     if a.dtype not in FLOATING or not a.size:
         return found
@@ -277,6 +279,7 @@ def cond(
     (4.0, inf)
     """
     if check is not True and asks_for_mask(check):
+        a = a if not isinstance(a, Tensor) or a.is_compact else copy(a)  # as where another matrix is replaced
         return masked_result("cond", lambda x: cond(x, p, check=False), a, out=out)
     operation = "cond"
     check = flag(operation, "check", check)

@@ -320,7 +320,7 @@ def _lstsq_masked(a: Tensor, b: Tensor, driver: str, rtol: Any, out: Any) -> Mas
     a, b = promoted(operation, a, b)
     batch = matrix_axes(operation, a.shape)[2]
     require_sides(operation, a.shape, b.shape)
-    numbers = None if driver == "qr" else tolerances(operation, a, rtol)
+    numbers = None if choice(operation, "driver", driver, ("svd", "qr")) == "qr" else tolerances(operation, a, rtol)
 
     def solved(x: Tensor, y: Tensor, tolerance: Tensor | None = None) -> LstsqResult:
         return lstsq(x, y, driver=driver, rtol=rtol if tolerance is None else tolerance[0, 0], check=False)

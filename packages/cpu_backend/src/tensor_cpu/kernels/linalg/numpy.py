@@ -66,7 +66,7 @@ def svd(a: Array) -> tuple[Array, ...]:
     [4.0, 3.0]
     """
     left, values, right = np.linalg.svd(a, full_matrices=False)
-    return right, values, left
+    return right, values + 0.0, left  # LAPACK may give a zero another sign
 
 
 def svd_full(a: Array) -> tuple[Array, ...]:
@@ -76,7 +76,7 @@ def svd_full(a: Array) -> tuple[Array, ...]:
     [(3, 3), (2,), (2, 2)]
     """
     left, values, right = np.linalg.svd(a, full_matrices=True)
-    return right, values, left
+    return right, values + 0.0, left
 
 
 def svdvals(a: Array) -> tuple[Array, ...]:
@@ -85,7 +85,7 @@ def svdvals(a: Array) -> tuple[Array, ...]:
     >>> svdvals(np.array([[3.0, 0.0], [0.0, 4.0]]))[0].tolist()
     [4.0, 3.0]
     """
-    return (np.linalg.svd(a, compute_uv=False),)
+    return (np.linalg.svd(a, compute_uv=False) + 0.0,)
 
 
 def qr(a: Array) -> tuple[Array, ...]:

@@ -237,14 +237,15 @@ def _norm_of_parts(squares_of_parts: Kernel, form: Form, result: Form, params: N
 
 
 def _in_range(roots: Kernel, form: Form, result: Form, params: NormParams) -> Kernel:
-    """The norms; by scaled elements where a square has left the range or lost digits."""
+    """The norms; of those of which a square has left the range or lost digits by scaled elements."""
     scaled = statistics.bind_norm((form,), result, params)
     lowest, shape = sqrt(statistics.lowest_sum(result, form.size // result.size)), result.shape[::-1]
     inside = LIBRARY.lie_inside
 
     def norms(x: Any) -> Any:
         found = roots(x)
-        return found.reshape(shape) if inside(found, lowest) else scaled(x)
+        whole = found.reshape(shape)
+        return whole if inside(found, lowest) else np.where((whole > lowest) & (whole < inf), whole, scaled(x))
 
     return norms
 
