@@ -15,7 +15,7 @@ from tensor_linalg.masking import masked, masked_result
 from tensor_linalg.rules.lower import status as by_trying
 from tensor_linalg.specs import CHOLESKY_STATUS, INV_STATUS, SOLVE_STATUS
 from tensor_runtime.dispatch.call import execute_binary, execute_unary
-from tensor_runtime.errors import LinalgError, SingularMatrixError
+from tensor_runtime.errors import ForeignOperandError, LinalgError, SingularMatrixError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -390,3 +390,8 @@ def test_a_driver_that_is_no_name_is_refused_with_a_mask_too() -> None:
     for driver in (np.array([1.0, 2.0]), "gesdd"):
         with pytest.raises(ArgumentError, match=r"lstsq: driver is .*accepted"):
             tl.lstsq(a, tr.ones((3, 1, 2)), driver=driver, check="mask")  # type: ignore[arg-type]
+
+
+def test_a_list_has_no_condition_number() -> None:
+    with pytest.raises(ForeignOperandError, match="cond: found list"):
+        tl.cond([[1.0]], check="mask")  # type: ignore[call-overload]

@@ -279,7 +279,7 @@ def cond(
     (4.0, inf)
     """
     if check is not True and asks_for_mask(check):
-        a = a if not isinstance(a, Tensor) or a.is_compact else copy(a)  # as where another matrix is replaced
+        a = a if unwrap("cond", a)[0].is_compact else copy(a)  # as where another matrix is replaced
         return masked_result("cond", lambda x: cond(x, p, check=False), a, out=out)
     operation = "cond"
     check = flag(operation, "check", check)
