@@ -66,6 +66,36 @@ def test_an_exponent_is_taken_off_without_such_copies_too() -> None:
 
 @NATIVE
 @pytest.mark.usefixtures("copying")
+def test_slices_make_no_such_copies_either() -> None:
+    subscripts, *shapes = LARGE
+    x, y = drawn(shapes[0], 1), drawn(shapes[1], 2)
+    sliced = te.plan(subscripts, *shapes).with_slices("g")
+    operands = tr.asarray(x), tr.asarray(y)
+    pool.clear()
+    before = pool.stats().used_bytes
+    found = sliced(*operands)
+    assert sliced.peak_bytes <= sliced.intermediate_bytes + (1 << 16) < x.nbytes // shapes[0][5]  # a copy of its part
+    assert pool.stats().peak_bytes - before <= sliced.peak_bytes * 5 // 4 + (1 << 16)  # buffers have size classes
+    assert np.array_equal(found.to_numpy(), np.einsum(subscripts, x, y, optimize=True))
+
+
+@NATIVE
+@pytest.mark.parametrize(("side", "limit"), [(16, 1 << 16), (16, 1 << 18), (20, 1 << 20)])
+def test_a_sliced_lattice_needs_hardly_more_than_its_intermediates(side: int, limit: int) -> None:
+    """Many of its steps are as large as the limit: to make room for their copies, each would need a cut of its own."""
+    bonds: list[str] = [""] * side**2
+    neighbours = [(i, i + 1) for i in range(side**2) if (i + 1) % side]
+    neighbours += [(i, i + side) for i in range(side * (side - 1))]
+    for bond, (one, other) in enumerate(neighbours):
+        bonds[one] += chr(0x4E00 + bond)
+        bonds[other] += chr(0x4E00 + bond)
+    found = te.plan(",".join(bonds) + "->", *[(2,) * len(own) for own in bonds], memory_limit=limit)
+    assert found.peak_bytes <= limit
+    assert found.peak_bytes <= found.intermediate_bytes * 17 // 16
+
+
+@NATIVE
+@pytest.mark.usefixtures("copying")
 def test_a_copy_is_made_where_another_step_is_the_peak() -> None:
     """What is copied in the first step is less than the outer product afterwards takes."""
     subscripts, first, second = LARGE

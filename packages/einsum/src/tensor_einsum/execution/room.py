@@ -1,4 +1,4 @@
-"""Room for copies: which steps of a plan may take a workspace, so that copies never make its peak.
+"""Room for copies: which steps of a plan, or of a slice, may take a workspace, so that copies never make its peak.
 
 A kernel may copy an operand because that is faster. Where such a copy would need more than the plan's intermediates and
 result do at their peak, the step goes by a kernel without copies instead, if the backend has one (``lean_contract``).
@@ -25,17 +25,22 @@ if TYPE_CHECKING:
 
 _UNSEEN: Final = 1 << 16
 """Bytes of copies that nobody misses."""
+_PART: Final = 32
+"""Of a slice, for which a limit may be less than that: the part of its peak that is not missed."""
 
 state("lean_contract")  # pure
 
 
-def within_room(plan: Plan, kernels: Sequence[Kernel], slots: Sequence[Form]) -> dict[int, Kernel]:
+def within_room(
+    plan: Plan, kernels: Sequence[Kernel], slots: Sequence[Form], steps: Sequence[Step] | None = None
+) -> dict[int, Kernel]:
     """Kernels in place of those whose copies would make the peak, by the number of their step; none in other algebras.
 
     Args:
         plan: what is bound.
         kernels: of its steps.
         slots: forms of the operands and of every step's result.
+        steps: those of a slice; None for the plan's.
 
     >>> from tensor_core import F64
     >>> from tensor_einsum import plan
@@ -46,12 +51,13 @@ def within_room(plan: Plan, kernels: Sequence[Kernel], slots: Sequence[Form]) ->
     """
     if plan.algebra is not PLUS_TIMES:
         return {}
-    operands = len(plan.inputs)
+    operands, steps = len(plan.inputs), plan.steps if steps is None else steps
     workspaces = [workspace_of(kernel) for kernel in kernels]
-    room = peak_bytes(plan.steps, operands) + _UNSEEN
+    peak = peak_bytes(steps, operands)
+    room = peak + (_UNSEEN if steps is plan.steps else min(_UNSEEN, peak // _PART))
     found: dict[int, Kernel] = {}
-    for number, alive in enumerate(_alive(plan.steps, operands)):
-        step = plan.steps[number]
+    for number, alive in enumerate(_alive(steps, operands)):
+        step = steps[number]
         if step.kind == "contract" and workspaces[number] and alive + workspaces[number] > room:
             first, second = step.operands
             params = ContractParams(*numbered((*step.inputs, step.output)))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.execution.executor import bind_steps, check_forms, check_placement
+from tensor_einsum.execution.room import within_room
 from tensor_einsum.execution.sequenced import Sequenced, StepError
 from tensor_einsum.notation.network import Labels, Shape
 from tensor_einsum.slices.cutting import largest_kinds, part_extents, slice_network, sliced_peak, starts_of, varying
@@ -108,8 +109,10 @@ class SlicedExecutable:
                 readings.append((operand, reading))
         steps = build_steps(network, plan._executed, plan.output_dtype.itemsize, plan.conj, plan.steps)
         instructions, slots = bind_steps(steps, views, plan.output_dtype, plan.algebra)
+        instead = within_room(plan, [instruction.kernel for instruction in instructions], slots, steps)
         tasks = []
         for number, (step, (kernel, one, two)) in enumerate(zip(steps, instructions, strict=True), first):
+            kernel = instead.get(number - first, kernel)
             own = [slot for slot in step.operands if self._varies[slot] or not self._varies[number]]
             if self._around is not None and step.kind != "squeeze":
                 kernel = self._around(kernel, slots[number])

@@ -266,24 +266,31 @@ def _descend(
             return parts, looked
         flops = log(max(model.flops(parts), 1))
         scores: list[tuple[float, int]] = []
-        most = max((_LOOKED_AT_LATE if late() else _LOOKED_AT) // max(len(sizes), 1), 1)
-        labels = _heaviest(model, sizes, [label for label in candidates if label not in parts], most)
+        uncut = [label for label in candidates if label not in parts]
+        hurried = late()
+        most = max((_LOOKED_AT_LATE if hurried else _LOOKED_AT) // max(len(sizes), 1), 1)
+        if hurried:
+            uncut = _in_the_way(model, limit, sizes, lives, varies, uncut)[:most]
+        labels = _heaviest(model, sizes, uncut, most)
         for label, more in model.flops_with(parts, labels).items():
             tried = {**parts, label: 1}
             smaller = model.scaled(sizes, label, 1)
             if smaller == sizes:
                 continue
-            lives = model.lives(tried, smaller, model.varies(tried))
-            gain = log(limit + 1 + over) - log(limit + 1 + _excess(lives, limit))
-            looked += 2 * len(lives)
+            then = model.lives(tried, smaller, model.varies(tried))
+            gain = log(limit + 1 + over) - log(limit + 1 + _excess(then, limit))
+            looked += 2 * len(then)
             if gain > 1e-12:
                 scores.append(((max(log(max(more, 1)) - flops, 0.0) + 1e-6) / gain, label))
         scores.sort()
         place = 0
         while chance is not None and place + 1 < len(scores) and chance.random() < 0.3:
             place += 1
-        # Where nothing helps alone, several tensors are as large, or parts are too long.
-        label = scores[place][1] if scores else next(one for one in candidates if parts.get(one) != 1)
+        if scores:
+            label = scores[place][1]
+        else:  # several tensors are as large, or parts are too long
+            longer = [label for label in candidates if parts.get(label) != 1]
+            label = _in_the_way(model, limit, sizes, lives, varies, longer)[0]
         parts[label] = 1
         sizes, varies = model.sizes(parts), model.varies(parts)
 
@@ -295,6 +302,23 @@ def _heaviest(model: Model, sizes: Sequence[int], labels: Sequence[int], most: i
     held = {label: sum([sizes[place] for place in model.written[label]]) for label in labels}
     chosen = {*sorted(labels, key=lambda label: -held[label])[:most]}
     return [label for label in labels if label in chosen]
+
+
+def _in_the_way(
+    model: Model, limit: int, sizes: Sequence[int], lives: Sequence[int], varies: Sequence[int], labels: Sequence[int]
+) -> list[int]:
+    """The labels, those first of which steps above the limit write and read most, then all steps do."""
+    operands = len(model.network.inputs)
+    near: set[int] = set()
+    for place, live in zip(sorted(range(len(varies)), key=varies.__getitem__), lives, strict=True):  # as in lives()
+        if live > limit:
+            near.update((place, *(one - operands for one in model.steps[place].operands if one >= operands)))
+
+    def held(label: int) -> tuple[int, int]:
+        places = model.written[label]
+        return sum([sizes[place] for place in places if place in near]), sum([sizes[place] for place in places])
+
+    return sorted(labels, key=held, reverse=True)
 
 
 def _excess(lives: Sequence[int], limit: int) -> int:
