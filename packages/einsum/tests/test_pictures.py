@@ -247,8 +247,9 @@ def test_the_peak_that_is_drawn_is_that_of_the_plan(case: Case, data: st.DataObj
 
 @pytest.mark.usefixtures("by_blas")
 def test_workspaces_and_slices_are_said(tmp_path: Path) -> None:
-    repeated, x = tr.broadcast_to(tr.ones((200, 1)), (200, 200)), tr.ones((200, 200))
-    found = plan("ij,jk,kl->il", repeated, x, x, optimize=[(1, 2), (0, 1)]).with_slices({"i": 50})
+    x = tr.ones((200, 200), dtype="C32")
+    repeated = tr.broadcast_to(x[:, :1], (200, 200))  # conjugates of it are copied
+    found = plan("ij,jk,kl->il", repeated, x, x, optimize=[(1, 2), (0, 1)], conj=(0,)).with_slices({"i": 50})
     found.plot(tmp_path / "plan.svg", title="sliced", memory_limit="1 MB")
 
     texts = texts_of(tmp_path / "plan.svg")
