@@ -36,6 +36,7 @@ SUMS = {"maximum": np.max, "minimum": np.min, "add": np.sum, "logical_or": np.an
 
 def drawn(dtype: str, *shape: int, seed: int = 5) -> Array:
     whole = np.random.default_rng([seed, *shape]).integers(-9, 10, shape)
+    whole += whole >= 0  # no zero, as the largest of products of zeros may have any sign
     return whole > 5 if dtype == "bool" else whole.astype(dtype)
 
 
