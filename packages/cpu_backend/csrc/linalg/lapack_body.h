@@ -316,12 +316,12 @@ static void NAME(query)(LapackPlan *plan) {
 }
 
 /* Singular values of zero are positive; divide and conquer may give them another sign. */
-static bool NAME(drop_signs)(const LapackPlan *plan, REAL *values) {
-    for (BlasInt i = 0; i < plan->shorter; i++) values[i] += 0;
-    return true;
+static void NAME(drop_signs)(REAL *values, BlasInt count) {
+    for (BlasInt i = 0; i < count; i++) values[i] += 0;
 }
 
 static bool NAME(run)(const LapackPlan *plan, const Scratch *scratch) {
+    bool good;
     switch (plan->routine) {
     case CHOLESKY: return NAME(cholesky)(plan, scratch);
     case SOLVE: return NAME(solve)(plan, scratch);
@@ -330,8 +330,14 @@ static bool NAME(run)(const LapackPlan *plan, const Scratch *scratch) {
     case QR: return NAME(qr)(plan, scratch);
     case EIGH: return NAME(eigh)(plan, scratch);
     case EIGVALSH: return NAME(eigvalsh)(plan, scratch);
-    case SVDVALS: return NAME(svdvals)(plan, scratch) && NAME(drop_signs)(plan, scratch->out[0]);
-    default: return NAME(svd)(plan, scratch) && NAME(drop_signs)(plan, scratch->out[1]);
+    case SVDVALS:
+        good = NAME(svdvals)(plan, scratch);
+        NAME(drop_signs)(scratch->out[0], plan->shorter);
+        return good;
+    default:
+        good = NAME(svd)(plan, scratch);
+        NAME(drop_signs)(scratch->out[1], plan->shorter);
+        return good;
     }
 }
 

@@ -140,8 +140,9 @@ INLINE Lane fused_rest(Lane x, Lane y, Lane z) { return _mm256_fnmadd_pd(x, y, z
 INLINE Lane fused(Lane x, Lane y, Lane z) { return x * y + z; }
 #endif
 
-/* 1 / x, sqrt(x) and 1 / sqrt(x) of normal numbers, to one or two rounding units: where the processor has estimates of 14 bits,
- * two steps of Newton's make it in a fifth of the time of a division. Rough ones have 27 bits, after one step. */
+/* 1 / x, sqrt(x) and 1 / sqrt(x) of normal numbers, to one or two rounding units: where the processor has estimates of
+ * 14 bits, two steps of Newton's make it in a fifth of the time of a division. Rough ones have 27 bits at least, after one
+ * step. */
 #if LANES == 8
 INLINE Lane rough_inverse(Lane x) {
     const Lane y = _mm512_rcp14_pd(x);

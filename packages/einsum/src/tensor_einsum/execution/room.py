@@ -51,13 +51,15 @@ def within_room(
     """
     if plan.algebra is not PLUS_TIMES:
         return {}
-    operands, steps = len(plan.inputs), plan.steps if steps is None else steps
     workspaces = [workspace_of(kernel) for kernel in kernels]
-    peak = peak_bytes(steps, operands)
-    room = peak + (_UNSEEN if steps is plan.steps else min(_UNSEEN, peak // _PART))
+    if not any(workspaces):
+        return {}
+    operands, own = len(plan.inputs), plan.steps if steps is None else steps
+    peak = peak_bytes(own, operands)
+    room = peak + (_UNSEEN if steps is None else min(_UNSEEN, peak // _PART))
     found: dict[int, Kernel] = {}
-    for number, alive in enumerate(_alive(steps, operands)):
-        step = steps[number]
+    for number, alive in enumerate(_alive(own, operands)):
+        step = own[number]
         if step.kind == "contract" and workspaces[number] and alive + workspaces[number] > room:
             first, second = step.operands
             params = ContractParams(*numbered((*step.inputs, step.output)))

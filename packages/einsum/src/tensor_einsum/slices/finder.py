@@ -267,11 +267,11 @@ def _descend(
         flops = log(max(model.flops(parts), 1))
         scores: list[tuple[float, int]] = []
         uncut = [label for label in candidates if label not in parts]
-        hurried = late()
-        most = max((_LOOKED_AT_LATE if hurried else _LOOKED_AT) // max(len(sizes), 1), 1)
-        if hurried:
-            uncut = _in_the_way(model, limit, sizes, lives, varies, uncut)[:most]
-        labels = _heaviest(model, sizes, uncut, most)
+        labels: Sequence[int]
+        if late():
+            labels = _in_the_way(model, limit, sizes, lives, varies, uncut)[: max(_LOOKED_AT_LATE // len(sizes), 1)]
+        else:
+            labels = _heaviest(model, sizes, uncut, max(_LOOKED_AT // len(sizes), 1))
         for label, more in model.flops_with(parts, labels).items():
             tried = {**parts, label: 1}
             smaller = model.scaled(sizes, label, 1)

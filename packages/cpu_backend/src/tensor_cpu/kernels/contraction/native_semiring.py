@@ -113,12 +113,8 @@ def _is_left_to_others(x: Form, y: Form, params: SemiringContractParams) -> bool
     def extent(labels: Iterable[int]) -> int:
         return prod([extents[label] for label in labels])
 
-    products, rows, columns, inner = (
-        extent(a & b & out),
-        extent((a - b) & out),
-        extent((b - a) & out),
-        extent(a & b - out),
-    )
+    products, inner = extent(a & b & out), extent((a & b) - out)
+    rows, columns = extent((a - b) & out), extent((b - a) & out)
     if algebra is OR_AND:
         return min(rows, columns) == 1 or rows * columns * inner <= _LARGE
     if rows * columns == 1:

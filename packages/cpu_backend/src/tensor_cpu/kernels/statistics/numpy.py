@@ -237,10 +237,10 @@ def _euclidean(form: Form, result: Form, axes: TransposedAxes) -> Callable[[Arra
                 out[...] = sqrt(total)
                 return out
         squares = folded(x, axes, _REAL, lambda block, _: _squares(block))
-        inside = (squares > lowest) & (squares < inf)
-        roots = np.sqrt(squares, out=squares)
         # Those of F32 never leave the range of F64.
-        if result.dtype is F32 or inside.all():
+        inside = None if result.dtype is F32 else (squares > lowest) & (squares < inf)
+        roots = np.sqrt(squares, out=squares)
+        if inside is None or inside.all():
             return _finished(roots, result)
         return _finished(np.where(inside, roots, _scaled(x, axes)), result)
 
