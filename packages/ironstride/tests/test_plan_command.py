@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ironstride.program.contract
+import ironstride.program.planning
 from ironstride.program.main import main
 from tensor_einsum import Plan, read_calibration
 from tensor_runtime import threads
@@ -291,6 +292,17 @@ def test_memory_that_no_slices_keep_is_refused(capsys: pytest.CaptureFixture[str
 def test_labels_that_cannot_be_cut_are_refused(slices: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = refused(capsys, "plan", *CHAIN, "--slices", slices)
     assert f"--slices {slices}: " in error and message in error
+
+
+@pytest.mark.parametrize(("option", "value"), [("--slices", "z"), ("--threads", "100000")])
+def test_what_no_plan_can_have_is_refused_before_the_search(
+    option: str, value: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched: list[object] = []
+    monkeypatch.setattr(ironstride.program.planning, "_found", lambda *_: searched.append(None))
+
+    assert value in refused(capsys, "contract", *CHAIN, option, value)
+    assert not searched
 
 
 def test_of_many_labels_that_can_be_cut_the_first_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,13 +76,17 @@ def contract_source(source: Path | Network, options: Options) -> bool:
     time: ... s, ... GFLOP/s
     True
     """
+    with tr.set_threads(options.threads) if options.threads else nullcontext():
+        return _contract_source(source, options)
+
+
+def _contract_source(source: Path | Network, options: Options) -> bool:
     network, planned = plan_source(source, options)
     plan = planned.plan
     check_memory(network, plan, available_bytes())
     sys.stdout.flush()
     operands = make_operands(network)
-    with tr.set_threads(options.threads) if options.threads else nullcontext():
-        result, seconds = _contract(plan, operands, options)
+    result, seconds = _contract(plan, operands, options)
     del operands
     text, agrees = ("", True) if network.reference is None else report.reference_text(network.reference, result)
     if options.json:

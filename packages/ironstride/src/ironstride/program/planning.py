@@ -6,6 +6,7 @@ import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tensor_einsum
 from ironstride.program.network_file import Network, NetworkFileError, printable, read_text
@@ -113,6 +114,8 @@ def make_plan(network: Network, options: PlanOptions) -> Planned:
     ironstride.program.planning.PathError: --path best: the file has no such path; its paths: none
     """
     begun = time.perf_counter()
+    if options.slices is not None:
+        _sliced(_unsearched(network), options.slices)  # what cannot be cut is refused before the search
     plan, origin = _found(network, options)
     if options.slices is not None:
         plan = _sliced(plan, options.slices)
@@ -134,16 +137,19 @@ def _found(network: Network, options: PlanOptions) -> tuple[tensor_einsum.Plan, 
     if options.calibration is not None:
         file = options.calibration
         objective = tensor_einsum.read_calibration(file if file.parts else None)
+    how = {"seconds": options.seconds, "objective": objective, "memory_limit": options.memory}
+    return _planned(network, optimize=optimize, **how), origin
+
+
+def _unsearched(network: Network) -> tensor_einsum.Plan:
+    """A plan that takes no search, which says which labels the operands have, by whatever names."""
+    return _planned(network, optimize=False)
+
+
+def _planned(network: Network, **how: Any) -> tensor_einsum.Plan:
+    """A plan of the network, or an error that says where its notation is wrong."""
     try:
-        plan = tensor_einsum.plan(
-            network.format_string,
-            *network.shapes,
-            dtype=network.dtype,
-            optimize=optimize,
-            seconds=options.seconds,
-            objective=objective,
-            memory_limit=options.memory,
-        )
+        return tensor_einsum.plan(network.format_string, *network.shapes, dtype=network.dtype, **how)
     except tensor_einsum.MemoryLimitError:
         raise
     except TensorError as error:
@@ -153,7 +159,6 @@ def _found(network: Network, options: PlanOptions) -> tuple[tensor_einsum.Plan, 
         column = getattr(error, "column", None)
         where = f" (character {column + 1} of format_string)" if isinstance(column, int) else ""
         raise NetworkFileError(f"{message}{where}") from None
-    return plan, origin
 
 
 def _sliced(plan: tensor_einsum.Plan, text: str) -> tensor_einsum.Plan:
@@ -194,8 +199,7 @@ def _loaded(network: Network, file: Path) -> tensor_einsum.Plan:
         plan = tensor_einsum.Plan.from_json(read_text(file))
     except TensorError as error:
         raise NetworkFileError(f"--load-plan {file}: {error}") from None
-    # The cheapest plan of the network says which labels its operands have, by whatever names.
-    expected = tensor_einsum.plan(network.format_string, *network.shapes, dtype=network.dtype, optimize=False)
+    expected = _unsearched(network)
     for what in ("shapes", "dtypes", "subscripts"):
         if getattr(plan, what) != getattr(expected, what):
             raise NetworkFileError(f"--load-plan {file}: the plan is of another network: its {what} differ")
