@@ -369,11 +369,11 @@ def safe_solve(compute: Compute, a: Array, b: Array) -> tuple[Array, ...]:
 def _balanced(a: Array) -> tuple[Array, Array, Array] | None:
     """Transposed matrices (..., N, M), and the exponents of rows [..., M] and columns [..., N] that were taken out.
 
-    None where no row and no column of any lies near the limits.
+    None where no row and no column of any lies near the limits. Nothing is taken out of matrices that are not finite.
     """
-    exponents = _exponents(a)
+    exponents = np.where(np.isfinite(a).all(axis=(-2, -1), keepdims=True), _exponents(a), 0)
     rows, columns = (_excess(exponents.max(axis=axis, initial=_NOTHING)) for axis in (-2, -1))
-    if not (rows.any() or columns.any()) or not np.isfinite(a).all():
+    if not (rows.any() or columns.any()):
         return None
     left = np.where(exponents == _NOTHING, _NOTHING, exponents - rows[..., None, :])
     columns = _excess(left.max(axis=-1))

@@ -91,7 +91,8 @@ def _eliminate(a: Array) -> Array:
         pivots[step] = row + 1
         a[:, [step, row]] = a[:, [row, step]]
         if a[step, step] != 0:
-            a[step, step + 1 :] /= a[step, step]
+            power = -min(int(np.frexp(np.abs(a[step, step]))[1]), 0)  # complex quotients take a reciprocal
+            a[step, step + 1 :] = scaled(a[step, step + 1 :], power) / scaled(a[step, step], power)
             a[step + 1 :, step + 1 :] -= a[step + 1 :, step, None] * a[step, step + 1 :]
     return pivots
 
