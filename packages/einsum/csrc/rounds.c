@@ -75,6 +75,7 @@ static void run_task(void *data, int number, int thread) {
     Rounds *rounds = data;
     Chain *chain = &rounds->chains[number];
     Leash leash = rounds->leash;
+    chain->memory.out = &chain->out;
     if (setjmp(chain->out)) {
         chain->failed = true;
         return;
@@ -98,6 +99,7 @@ static void run_task(void *data, int number, int thread) {
     case FINISH: chain_finish(chain, &leash); break;
     }
     rounds->done[number] = leash.work;
+    chain->memory.out = &rounds->out;
 }
 
 /* The cheapest of the chains' best trees; the first of equals. */
@@ -119,7 +121,8 @@ static void keep_best(Rounds *rounds) {
     if (changed) rounds->note(rounds->data, rounds);
 }
 
-/* All chains do a task that takes this part of the search: of what is left, as what was done before may have taken more. */
+/* All chains do a task that takes this part of the search: of what is left, as what was done before may have taken more.
+   Where memory runs out the search ends, as what a chain has then is of no use. */
 static void all_do(Rounds *rounds, Task task, double part) {
     const int turns = (rounds->active + rounds->threads - 1) / rounds->threads;
     const double fraction = part / fmax(rounds->parts_left, part);
@@ -133,10 +136,12 @@ static void all_do(Rounds *rounds, Task task, double part) {
     rounds->leash = (Leash){.clock = rounds->clock, .allowed = part > 0 ? work : 0};
     rounds->seconds = rounds->until < INFINITY ? fraction * fmax(0, rounds->until - seconds_now()) / turns : INFINITY;
     team_run(rounds->active, rounds->threads, run_task, rounds);
+    if (task == MAKE) rounds->made = rounds->active;
+    for (int i = 0; i < rounds->active; i++) rounds->failed |= rounds->chains[i].failed;
+    if (rounds->failed) longjmp(rounds->out, 1);
     for (int i = 0; i < rounds->active; i++) rounds->work += rounds->done[i];
     if (task == ANNEAL) rounds->anneals += rounds->active;
     if (task != ANNEAL && task != MAKE) keep_best(rounds);
-    for (int i = 0; i < rounds->active; i++) rounds->failed |= rounds->chains[i].failed;
 }
 
 /* The chains begin with the best starts of different kinds, in order of their costs. */
@@ -220,12 +225,15 @@ static void make_chains(Rounds *rounds, double seconds) {
     }
     const double chains = floor(work / ((double)ROTATIONS_FOR_CHAIN * network->terms));
     rounds->active = (int)fmin(rounds->wanted, fmax(least, chains));
-    if (rounds->active <= rounds->made) return;
-    all_do(rounds, MAKE, 0);
-    rounds->made = rounds->active;
+    if (rounds->active > rounds->made) all_do(rounds, MAKE, 0);
 }
 
 void rounds_run(Rounds *rounds, int64_t work, double seconds) {
+    if (setjmp(rounds->out)) {
+        rounds->failed = true;
+        return;
+    }
+    for (int i = 0; i < rounds->made; i++) rounds->chains[i].memory.out = &rounds->out;
     rounds->end_work = work < INT64_MAX ? rounds->work + work : INT64_MAX;
     rounds->until = seconds < INFINITY ? seconds_now() + seconds : INFINITY;
     rounds->parts_left = rounds->largest < INFINITY ? 1 + SLICING : 1;

@@ -21,7 +21,8 @@ typedef struct Rounds {
     int threads, wanted, active; /* chains that there are to be, and that have something to do */
     Chain chains[CHAINS];
     int made;
-    bool failed; /* memory ran out */
+    jmp_buf out; /* where chains go between tasks when memory runs out */
+    bool failed; /* it did */
     int64_t work;
     int anneals;
     /* the best of all chains */

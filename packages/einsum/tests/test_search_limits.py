@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from math import log2
 from statistics import fmean
 
@@ -159,3 +162,32 @@ def test_a_search_that_has_no_time_for_slices_keeps_the_limit_all_the_same(
 
     assert found.sliced
     assert measure(problem, found.path, found.sliced).peak <= bits + 1e-9
+
+
+SHORT_OF_MEMORY = """
+import resource, sys
+from tensor_core.errors import OutOfMemoryError
+from tensor_einsum.search.engine import search
+from tensor_einsum.search.problem import Budget, Objective
+from tensor_einsum.testing.networks import regular_graph
+objective, budget = Objective("flops"), Budget(rotations=100_000)
+search(regular_graph(10, 3, 1), objective, budget, threads=2)
+problem = regular_graph(200, 3, 1)
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + int(sys.argv[1]), resource.RLIM_INFINITY))
+try:
+    print("found" if search(problem, objective, budget, threads=2).path else "nothing")
+except OutOfMemoryError as error:
+    print(error)
+"""
+
+
+@needs_native
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not tell the size of a process")
+def test_a_search_ends_where_memory_does() -> None:
+    said = set()
+    for room in (*range(100_000, 1_700_000, 200_000), 1 << 28):
+        code = [sys.executable, "-c", SHORT_OF_MEMORY, str(room)]
+        said.add(subprocess.run(code, capture_output=True, text=True, check=True).stdout)
+    refusal = "plan: not enough memory to search an order of 200 operands; optimize='greedy' or a path takes less"
+    assert said == {"found\n", refusal + "\n"}

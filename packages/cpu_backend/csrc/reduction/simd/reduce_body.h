@@ -45,11 +45,13 @@ static void NAME(wide_rows)(Index rows, const S *a, A *folds, bool begun) {
 /* A vector of elements that are so many apart. */
 static inline __attribute__((always_inline)) LANES NAME(lanes_at)(const S *a, Index step) {
     enum { LANE_COUNT = sizeof(LANES) / sizeof(A) };
-    A lanes[LANE_COUNT];
-    if (step == 1) memcpy(lanes, a, sizeof lanes);
-    else
-        for (int k = 0; k < LANE_COUNT; k++) lanes[k] = a[k * step];
     LANES read;
+    if (step == 1) { /* at once, as GCC keeps what goes through an array in memory */
+        memcpy(&read, a, sizeof read);
+        return read;
+    }
+    A lanes[LANE_COUNT];
+    for (int k = 0; k < LANE_COUNT; k++) lanes[k] = a[k * step];
     memcpy(&read, lanes, sizeof read);
     return read;
 }

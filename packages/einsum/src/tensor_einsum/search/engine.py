@@ -9,6 +9,7 @@ from math import exp2, inf, log2
 from time import perf_counter
 from typing import Any, NamedTuple, cast
 
+from tensor_core.errors import OutOfMemoryError
 from tensor_einsum import native
 from tensor_einsum.search.problem import (
     CACHED,
@@ -135,7 +136,7 @@ def _search_natively(
     threads: int,
     begun: float,
 ) -> tuple[Pairs, tuple[int, ...], Searched]:
-    found = native.LIBRARY.search(
+    asked = (
         problem.inputs,
         problem.output,
         tuple(log2(extent) if extent > 1 else 0.0 for extent in problem.extents),
@@ -155,6 +156,14 @@ def _search_natively(
         seed & 0xFFFFFFFFFFFFFFFF,
         threads,
     )
+    try:
+        found = native.LIBRARY.search(*asked)
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"plan: not enough memory to search an order of {len(problem.inputs)} operands; optimize='greedy' or a "
+            "path takes less",
+            operation="plan",
+        ) from error
     searched = Searched(None, found, objective, len(problem.inputs) - 1, perf_counter() - begun)
     return found["path"], found["sliced"], searched
 
