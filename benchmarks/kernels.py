@@ -18,6 +18,7 @@ import numpy as np
 import tensor_runtime as tr
 from tensor_cpu.kernels.contraction.choice import plan_contraction, plan_numpy
 from tensor_cpu.kernels.contraction.gemm import bind_product
+from tensor_cpu.kernels.contraction.loops.broadcast import bind_broadcast, plan_broadcast
 from tensor_cpu.kernels.contraction.loops.stack import bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.native import bind_pair, bind_scatter, large_roles, plan_pair, plan_scatter
 from tensor_runtime.backends.shared.axes import Labels, Operand, join, row_major
@@ -38,6 +39,7 @@ NAMES: Final = {
     "ScatterProduct": "packed",
     "StackProduct": "stack",
     "TurnedProduct": "turned",
+    "BroadcastProduct": "broadcast",
     "Accumulation": "sums",
 }
 
@@ -125,6 +127,9 @@ def _kernels(x: Operand, y: Operand, result: Operand) -> dict[str, Callable[[Any
     matrices, stack = plan_numpy(axes, x, y, result), plan_stack(axes, x, y, result)
     if isinstance(matrices, MatrixProduct):
         found["matrices"] = bind_product(matrices, x, y, result)
+    broadcast = plan_broadcast(axes, x, y, result)
+    if broadcast is not None:
+        found["broadcast"] = bind_broadcast(broadcast, result)
     if stack is not None:
         found["stack"] = bind_stack(stack, result)
     return {name: kernel for name, kernel in found.items() if kernel is not None}

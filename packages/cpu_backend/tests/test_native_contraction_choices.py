@@ -15,6 +15,7 @@ from contraction_cases import (
 )
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels.contraction.choice import plan_contraction
+from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
@@ -41,10 +42,9 @@ def planned(subscripts: str, dtype: str = "float64", **extents: int) -> Any:
     return plan_contraction(x, y, result)
 
 
-@calibrated
-def test_hyper_edges_and_outer_products_go_to_the_pair_kernel() -> None:
-    assert isinstance(planned("bi,bj->bij", b=100, i=30, j=30), PairProduct)
-    assert isinstance(planned("i,j->ij", i=1000, j=1000), PairProduct)
+def test_hyper_edges_and_outer_products_are_products_of_broadcast_operands() -> None:
+    assert isinstance(planned("bi,bj->bij", b=100, i=30, j=30), BroadcastProduct)
+    assert isinstance(planned("i,j->ij", i=1000, j=1000), BroadcastProduct)
 
 
 @calibrated
@@ -82,7 +82,7 @@ def test_a_long_sum_over_short_axes_in_two_orders_is_packed_where_it_fills_panel
 @calibrated
 def test_a_large_product_that_reads_every_third_element_is_not_left_to_numpy() -> None:
     subscripts, extents = "ba,acb->bac", {"a": 3, "b": 3, "c": 3**12}
-    assert isinstance(planned(subscripts, **extents), PairProduct | ScatterProduct | TurnedProduct)
+    assert isinstance(planned(subscripts, **extents), BroadcastProduct | TurnedProduct)
     case = named_case(subscripts, "float64", **extents)
     np.testing.assert_array_equal(pair(case)(case.x, case.y), np.einsum(subscripts, case.x, case.y))
 

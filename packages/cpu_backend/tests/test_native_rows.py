@@ -10,11 +10,9 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.dtypes import F32, F64, Bool, DType
-from tensor_cpu.kernels.contraction.loops.rows import bind_rows
 from tensor_cpu.kernels.elementwise import native
 from tensor_cpu.storage import NUMPY_DTYPES
-from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.shared.axes import row_major
+from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.contracts.elementwise import ProgramStep
 from tensor_runtime.form import form_of
 from tensor_runtime.placement import CPU
@@ -99,22 +97,3 @@ def test_products_without_a_sum_go_by_rows() -> None:
             out = tr.zeros(found.shape, dtype=found.dtype)
             tr.kron(tr.asarray(x), tr.asarray(y), out=out)
             np.testing.assert_array_equal(out.to_numpy(), expected)
-
-
-def test_other_products_are_left_to_the_kernels_of_contractions() -> None:
-    line, other, product = row_major((0,), (300,), "float64"), row_major((1,), (300,), "float64"), (300, 300)
-    assert bind_rows(line, other, row_major((0, 1), product, "float64")) is not None
-    assert bind_rows(line, other, row_major((0, 1), product, "complex128")) is None
-    assert bind_rows(line, line, row_major((0,), (300,), "float64")) is None
-    matrix = row_major((0, 1), product, "float64")
-    assert bind_rows(matrix, matrix, matrix) is None
-    former = LIBRARY.streamed_bytes()
-    LIBRARY.set_streamed_bytes(1)
-    try:
-        assert LIBRARY.far_bytes() == 1
-        assert bind_rows(line, other, row_major((0, 1), product, "float64")) is None
-        LIBRARY.set_streamed_bytes(0)
-        assert LIBRARY.far_bytes() == 0
-    finally:
-        LIBRARY.set_streamed_bytes(former)
-    assert LIBRARY.far_bytes() > 1 << 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensor_cpu.kernels.contraction.choice import Plan, plan_contraction, plan_numpy
+from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, plan_native
@@ -18,6 +19,7 @@ _IN_WORDS = {
     PairProduct: "native loop over pairs",
     ScatterProduct: "native matrix product that gathers",
     StackProduct: "native products of a stack of small matrices",
+    BroadcastProduct: "native product of broadcast operands",
     TurnedProduct: "native products, block by block, of operands in another order than the result",
 }
 
@@ -63,6 +65,10 @@ def explain_contract(
     axes = join(x, y, out)
     words = _IN_WORDS.get(type(plan), "sum of products by NumPy")
     notes.append(f"estimated at {_microseconds(plan.cost)}")
+    if isinstance(plan, BroadcastProduct):
+        for place, one, made in zip((0, 1), plan.given, plan.multiplied, strict=True):
+            if one != made:
+                notes.append(f"operand {place} is copied first, into the order of the result")
     if isinstance(plan, MatrixProduct):
         for place, copied, form in zip((0, 1), (plan.copies_first, plan.copies_second), operands, strict=True):
             if copied:

@@ -6,11 +6,13 @@ decided when the kernel is bound, from the forms alone:
 1. labels of one operand only that the result lacks are summed away first;
 2. neighbouring axes that stay neighbours everywhere become one (``tensor_runtime.backends.shared.axes``);
 3. the rest is a (stacked) matrix product (``gemm`` decides what it is and calls BLAS; ``numpy_products`` is for what it
-   cannot take), a stack of small ones in C (``stack``), a product without a sum that turns operands block by block
-   (``turned``), or a sum of products in C (``native``) or by NumPy (``broadcast_sum``), whichever is estimated to be
-   cheapest (``cost``): ``tensor_runtime.backends.shared`` chooses.
+   cannot take), a stack of small ones in C (``stack``), a sum of products in C (``native``) or by NumPy
+   (``broadcast_sum``), and without a sum one of broadcast operands or of their copies (``broadcast``), or one that
+   turns operands block by block (``turned``), whichever is estimated to be cheapest (``cost``):
+   ``tensor_runtime.backends.shared`` chooses.
 
-The kernels in C copy no operand; NumPy's copy each at most once. All write the result once, in its order.
+The kernels in C copy no operand, but for ``broadcast``; that and NumPy's copy each at most once. All write the result
+once, in its order.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
     plan_broadcast_sum,
 )
 from tensor_cpu.kernels.contraction.gemm import plan_product
-from tensor_cpu.kernels.contraction.loops.rows import bind_rows
+from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, bind_broadcast, plan_broadcast
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.native import (
@@ -44,6 +46,7 @@ from tensor_cpu.kernels.contraction.native import (
     bind_scatter,
     large_roles,
     plan_native,
+    plan_pair,
 )
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
@@ -68,7 +71,7 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
-Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct | TurnedProduct
+Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct | TurnedProduct | BroadcastProduct
 
 _TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
 _FEW_TERMS: Final = 4096
@@ -196,10 +199,6 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
     if 0 in (*x.shape, *y.shape):  # an empty result, or empty sums
         shape, dtype = result.shape, np.dtype(result.dtype)
         return lambda x, y: np.zeros(shape, dtype)
-    if len({*x.labels, *y.labels}) == len(result.labels):  # nothing is summed
-        by_rows = bind_rows(x, y, result)
-        if by_rows is not None:
-            return by_rows
     return _bind_way(plan_contraction(x, y, result), x, y, result)
 
 
@@ -211,9 +210,11 @@ def _bind_lean(x: Operand, y: Operand, result: Operand) -> Kernel | None:
     if isinstance(plan_contraction(x, y, result), Accumulation):  # which takes a block and buffers, of bounded sizes
         return None
     axes = join(x, y, result)
-    ways: list[Plan | None] = [plan_stack(axes, x, y, result), plan_native(axes, x, y, result)]
-    if axes and axes[-1].strides[RESULT] is not None:
-        ways.append(plan_turned(axes, x, y, result, inf))
+    ways: list[Plan | None]
+    if _sums_nothing(axes):
+        ways = [plan_broadcast(axes, x, y, result, copies=False), plan_turned(axes, x, y, result)]
+    else:
+        ways = [plan_stack(axes, x, y, result), plan_native(axes, x, y, result)]
     found = [way for way in ways if way is not None]
     return _bind_way(min(found, key=lambda way: way.cost), x, y, result) if found else None
 
@@ -228,6 +229,8 @@ def _bind_way(plan: Plan, x: Operand, y: Operand, result: Operand) -> Kernel:
             return bind_stack(plan, result)
         case TurnedProduct():
             return bind_turned(plan, result)
+        case BroadcastProduct():
+            return bind_broadcast(plan, result)
         case MatrixProduct():
             product = gemm.bind_product(plan, x, y, result) or numpy_products.bind_product(plan, x, y, result)
             return _telling_workspace(product, plan, x, y, result)
@@ -243,6 +246,8 @@ def _telling_workspace(kernel: Kernel, plan: MatrixProduct, x: Operand, y: Opera
 
 def _bind_conjugated(x: Operand, y: Operand, result: Operand) -> Kernel | None:
     plan = None if 0 in (*x.shape, *y.shape) else plan_contraction(x, y, result)
+    if isinstance(plan, BroadcastProduct):
+        plan = plan_pair(join(x, y, result), result.dtype, large_roles((x.size, y.size, result.size), result.dtype))
     if isinstance(plan, PairProduct):
         return bind_pair(plan, result, conjugated=True)
     if not isinstance(plan, MatrixProduct):
@@ -262,10 +267,14 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     axes = join(x, y, result)
     if not AVAILABLE:
         return plan_numpy(axes, x, y, result)
-    ways = _WAYS_OF_FEW
-    if extent_of(axes) > _FEW_TERMS:  # what is summed comes last
-        ways = _WAYS_OF_MANY if axes[-1].strides[RESULT] is None else _WAYS_WITHOUT_SUMS
-    return cheapest(ways, axes, x, y, result)
+    if _sums_nothing(axes) and x.dtype == y.dtype == result.dtype:
+        return cheapest(_WAYS_WITHOUT_SUMS, axes, x, y, result)
+    return cheapest(_WAYS_OF_MANY if extent_of(axes) > _FEW_TERMS else _WAYS_OF_FEW, axes, x, y, result)
+
+
+def _sums_nothing(axes: Sequence[Axis]) -> bool:
+    """Whether there are axes, and the last of them is the result's: what is summed comes last."""
+    return bool(axes) and axes[-1].strides[RESULT] is not None
 
 
 def _plan_stack(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand, below: float) -> Plan | None:
@@ -334,7 +343,10 @@ _WAYS_OF_MANY: Final[tuple[Way[Plan], ...]] = (
     Way(plan_numpy, _nothing, _half_of_squares),
     Way(plan_native, cost.least_native),
 )
-_WAYS_WITHOUT_SUMS: Final[tuple[Way[Plan], ...]] = (*_WAYS_OF_MANY, Way(plan_turned, memory.least_turned))
+_WAYS_WITHOUT_SUMS: Final[tuple[Way[Plan], ...]] = (
+    Way(plan_broadcast, _nothing),
+    Way(plan_turned, memory.least_turned),
+)
 
 BINDERS: Final[Mapping[str, Binder]] = {
     "contract": bind_contract,

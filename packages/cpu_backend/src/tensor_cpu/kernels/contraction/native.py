@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
+from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, tabled
 from tensor_cpu.kernels.contraction.cuts.row_groups import in_short_tables
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import (
@@ -44,8 +45,6 @@ TYPE_NAMES: Final = {
 """Names of element types in the extension, by NumPy's."""
 
 _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here have no lanes for it, NumPy has
-_PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop over tables
-_FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
 _SHORTEST_RUN: Final = LIBRARY.SHORTEST_RUN if AVAILABLE else 0  # of products in a sum that is made in vectors
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
 _PANEL: Final = 8  # neighbours that are packed as a run
@@ -147,8 +146,8 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
     if not kept:
         return PairProduct(kept, contracted, estimate(1, 1, 1, loop="scaled"))
     lane, others = kept[-1], kept[:-1]
-    steps = sorted((lane.strides[FIRST] or 0, lane.strides[SECOND] or 0))
-    if steps in ([0, 1], [1, 1]) and lane.extent >= _FEWEST_LANES:
+    if in_vectors(lane):
+        steps = sorted((lane.strides[FIRST] or 0, lane.strides[SECOND] or 0))
         role = FIRST if lane.strides[FIRST] == 1 else SECOND  # whose vectors are loaded
         sharing = [axis for axis in others if not axis.strides[role]] if steps == [0, 1] and depth > 1 else []
         rows = max([axis.extent for axis in sharing or others], default=1)
@@ -156,11 +155,7 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
         whole_lines = lane.extent >= _LINE
         kept = (*(_by_steps(others, large[0]) if large and whole_lines else by_nearness(others, large)), lane)
         return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
-    lanes, taken = min(lane.extent, _PAIR_TABLE), 1
-    while taken < len(kept) and 2 * lanes <= _PAIR_TABLE:
-        taken += 1
-        lanes *= min(kept[-taken].extent, _PAIR_TABLE // lanes)
-    gathered = sum(_needs_table(kept[-taken:], role) for role in (FIRST, SECOND))
+    lanes, taken, gathered = tabled(kept)
     rows = max([axis.extent for axis in kept[:-taken]], default=1)
     loop = "runs" if _are_dots(axes, contracted) else "tables"
     time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop=loop, gathered=gathered)
@@ -213,12 +208,6 @@ def _by_steps(axes: Group, role: int) -> Group:
 
 def _nearness(axis: Axis, roles: Sequence[int]) -> int:
     return min([abs(stride) for role in roles if (stride := axis.strides[role])], default=_FAR)
-
-
-def _needs_table(lanes: Group, role: int) -> bool:
-    """Whether the factors of these lanes are neither neighbours nor all the same."""
-    run = line(lanes, role)
-    return run is None or run.stride not in (0, 1)
 
 
 def _are_dots(axes: Sequence[Axis], contracted: Group) -> bool:

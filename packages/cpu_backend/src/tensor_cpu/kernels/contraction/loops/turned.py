@@ -56,6 +56,8 @@ def plan_turned(
     turns = _lies_across(axes, FIRST, x), _lies_across(axes, SECOND, y)
     if time >= below or not any(turns):
         return None
+    if any(turned and not _has_neighbours(axes, role) for role, turned in enumerate(turns)):
+        return None
     for turned in dict.fromkeys((turns, (True, True))):  # both, where one lacks the innermost axis, and that is short
         parts = _parts(axes, [role for role in (FIRST, SECOND) if turned[role]])
         if prod(parts) * memory.ITEMSIZE[result.dtype] > _LARGEST_BLOCK or _overlap(axes, parts) > _MOST_OVERLAP:
@@ -81,6 +83,11 @@ def _lies_across(axes: Sequence[Axis], role: int, operand: Operand) -> bool:
             break
         run *= axis.extent
     return run < min(_IN_ORDER, operand.size)
+
+
+def _has_neighbours(axes: Sequence[Axis], role: int) -> bool:
+    """Whether elements of an operand follow one another along any axis: others are gathered one by one in any order."""
+    return any(axis.strides[role] == 1 for axis in axes)
 
 
 def _parts(axes: Sequence[Axis], turned: Sequence[int]) -> tuple[int, ...]:
