@@ -11,14 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contraction_cases import whole_numbers
+from tensor_core.dtypes import F32, F64, I32, I64, DType
 from tensor_cpu.kernels.contraction import choice
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.loops import broadcast
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, bind_broadcast, plan_broadcast
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
+from tensor_cpu.kernels.contraction.native_semiring import bind_where_it_pays
+from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, Semiring
 from tensor_runtime.backends.shared.axes import Operand, join, row_major
 from tensor_runtime.backends.workspaces import workspace_of
+from tensor_runtime.contracts.contraction import SemiringContractParams
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
 
 if not AVAILABLE:
     pytest.skip("the extension is absent", allow_module_level=True)
@@ -129,3 +136,26 @@ def test_an_operand_without_neighbours_is_not_turned() -> None:
     y = row_major((1, 0), (1200, 1200), "float64")
     result = row_major((0, 1), (1200, 1200), "float64")
     assert not isinstance(plan_contraction(x, y._replace(strides=(2400, 2)), result), TurnedProduct)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, I32, I64])
+@pytest.mark.parametrize("algebra", [MAX_PLUS, MIN_PLUS, MAX_TIMES])
+@pytest.mark.parametrize("labels", [((0, 1), (0, 2), (0, 1, 2)), ((0, 1), (1, 0), (1, 0)), ((2,), (0, 1), (2, 1, 0))])
+def test_in_other_algebras_sums_or_products_of_broadcast_operands_need_no_sum(
+    labels: tuple[tuple[int, ...], ...], algebra: Semiring, dtype: DType
+) -> None:
+    rng, extents = np.random.default_rng(8), (30, 7, 41)
+    first, second, out = labels
+    shapes = [tuple([extents[label] for label in group]) for group in labels]
+    x, y = (rng.integers(-99, 99, shape[::-1]).astype(NUMPY_DTYPES[dtype]) for shape in shapes[:2])
+    compact, other, result = (form_of(dtype, shape, CPU) for shape in shapes)
+    backwards = form_of(dtype, shapes[0], CPU, (-1, *compact.strides[1:]))
+    operation = np.multiply if algebra is MAX_TIMES else np.add
+
+    for form, array in ((compact, x), (backwards, x[..., ::-1])):
+        kernel = bind_where_it_pays((form, other), result, SemiringContractParams(first, second, out, algebra))
+
+        left, right = spread(array, first[::-1], 3), spread(y, second[::-1], 3)
+        expected = operation(left, right).transpose(*out[::-1], *(label for label in range(3) if label not in out))
+        assert kernel is not None
+        np.testing.assert_array_equal(kernel(array, y), expected.reshape(shapes[2][::-1]))

@@ -4,8 +4,9 @@ Axes are sorted into four groups (batch, rows, columns, contracted), and the ope
 becomes the right one, whose columns are vectors, unless
 it has too few. Operands of another dtype than the result's are converted first.
 
-The loops are those of matrix products. Many products of few numbers each, and inner products, are left to NumPy's
-kernel, and truth values but for large matrices to the loops that other contractions have.
+The loops are those of matrix products. Where nothing is summed, what the algebra calls a product is computed of
+broadcast operands by the elementwise machine. Many products of few numbers each, and inner products, are left to
+NumPy's kernel, and truth values but for large matrices to the loops that other contractions have.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 
 from tensor_core.dtypes import Bool
 from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernels.contraction.loops.broadcast import bind_broadcast, plan_broadcast
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND
@@ -88,15 +90,33 @@ def bind_where_it_pays(
     >>> from tensor_core import F64
     >>> from tensor_runtime.placement import CPU
     >>> line, square = form_of(F64, (5000,), CPU), form_of(F64, (50, 50), CPU)
-    >>> bind_where_it_pays((line, line), line, ((0,), (0,), (0,), MAX_PLUS)) is None
+    >>> bind_where_it_pays((line, line), form_of(F64, (), CPU), ((0,), (0,), (), MAX_PLUS)) is None
     True
     >>> bind_where_it_pays((square, square), square, ((0, 1), (1, 2), (0, 2), MAX_PLUS)) is None
     False
     """
     x, y = operands
-    if isinstance(x, Form) and isinstance(y, Form) and _is_left_to_others(x, y, params):
-        return None
+    if isinstance(x, Form) and isinstance(y, Form):
+        if isinstance(result, Form):
+            without_sum = _bind_without_sum(x, y, result, params)
+            if without_sum is not None:
+                return without_sum
+        if _is_left_to_others(x, y, params):
+            return None
     return bind_semiring_contract(operands, result, params)
+
+
+def _bind_without_sum(x: Form, y: Form, result: Form, params: SemiringContractParams) -> Kernel | None:
+    """The algebra's product of two numbers for each element; None where something is summed, or types differ."""
+    labels_a, labels_b, labels_out, algebra = params
+    if algebra not in _ALGEBRAS or result.dtype is Bool or not set(labels_out).issuperset((*labels_a, *labels_b)):
+        return None
+    if 0 in result.shape:
+        return None
+    first, second = native(x, labels_a), native(y, labels_b)
+    out = row_major(labels_out[::-1], result.shape[::-1], NUMPY_DTYPES[result.dtype].name)
+    plan = plan_broadcast(join(first, second, out), first, second, out, by_pairs=False)
+    return None if plan is None else bind_broadcast(plan, out, algebra.multiplication)
 
 
 def _is_left_to_others(x: Form, y: Form, params: SemiringContractParams) -> bool:
