@@ -48,6 +48,7 @@ from tensor_cpu.kernels.contraction.native import (
     plan_native,
     plan_pair,
 )
+from tensor_cpu.kernels.contraction.real_parts import bind_real_parts, in_real_parts
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
@@ -199,7 +200,10 @@ def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
     if 0 in (*x.shape, *y.shape):  # an empty result, or empty sums
         shape, dtype = result.shape, np.dtype(result.dtype)
         return lambda x, y: np.zeros(shape, dtype)
-    return _bind_way(plan_contraction(x, y, result), x, y, result)
+    plan, parts = plan_contraction(x, y, result), in_real_parts(x, y, result)
+    if parts is not None and (parts.part_by_part or plan_contraction(*parts.operands).cost < plan.cost):
+        return bind_real_parts(_bind(*parts.operands), parts, y if parts.second else x, result)
+    return _bind_way(plan, x, y, result)
 
 
 def _bind_lean(x: Operand, y: Operand, result: Operand) -> Kernel | None:
