@@ -65,7 +65,7 @@ def contract_source(source: Path | Network, options: Options) -> bool:
     >>> file = Path(tempfile.mkdtemp()) / "two.json"
     >>> _ = file.write_text('{"format_string": "i->", "shapes": [[2]], "dtype": "int64", "operands": [[3, 4]]}')
     >>> contract_source(file, Options())  # doctest: +ELLIPSIS
-    two: 1 operands, I64 (int64), 16 B
+    two: 1 operand, I64 (int64), 16 B
     operands: values in the file
     plan (our planner)
       steps                 1
