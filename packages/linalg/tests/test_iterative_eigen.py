@@ -309,3 +309,16 @@ def test_a_callback_that_stops_where_a_search_has_converged_stops_nothing_but_on
         stopped = tl.eigsh(a, k=k, multiplets=multiplets, callback=at_the_end)
         assert found.converged and stopped.iterations == alone <= ended
         assert stopped.converged == (alone == ended)
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("given", [2, 3, 7])
+def test_an_adjoint_that_does_not_lead_back_is_refused(given: int, batch: tuple[int, ...]) -> None:
+    message = rf"svds: adjoint gave F64 of shape \({given},.* for a tensor of shape \(4,.*tensor of shape \(5,"
+    with pytest.raises(ShapeError, match=message):
+        tl.svds(
+            lambda x: x[:-1],
+            tr.ones((5, *batch)),
+            adjoint=lambda y: tr.concatenate([y, y])[:given],
+            batch_rank=len(batch),
+        )

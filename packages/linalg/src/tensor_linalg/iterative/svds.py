@@ -116,8 +116,8 @@ def svds(
     try:
         found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     except _SmallerRangeError as met:
-        start, turned = met.start, True
-        normal, room = _Normal(turn, forth, start, k), sizes("svds", k, basis, start)[1]
+        domain, start, turned = start.core, met.start, True
+        normal, room = _Normal(turn, forth, start, k, domain), sizes("svds", k, basis, start)[1]
         found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     else:
         turned = False
@@ -174,12 +174,19 @@ class _SmallerRangeError(Exception):
 class _Normal:
     """AᴴA, of A times a power of two where its squares would vanish or overflow; not of an A to a smaller space.
 
-    ``target`` is the shape of an image of A, once there was one.
+    ``target`` is the shape of an image of A, once there was one; of the adjoint of one that was met it is known before.
     """
 
     def __init__(
-        self, forth: Callable[[tr.Tensor], tr.Tensor], turn: Callable[[tr.Tensor], tr.Tensor], start: Start, k: int, /
+        self,
+        forth: Callable[[tr.Tensor], tr.Tensor],
+        turn: Callable[[tr.Tensor], tr.Tensor],
+        start: Start,
+        k: int,
+        domain: Shape | None = None,
+        /,
     ) -> None:
+        self._domain = domain
         self._forth, self._turn, self._start, self._k = forth, turn, start, k
         self._lift: tr.Tensor | None = None
         self._first_lift: tr.Tensor | None = None
@@ -198,6 +205,12 @@ class _Normal:
         """What the first image tells."""
         batch = self._start.batch
         self.target = y.shape[: y.rank - len(batch)]
+        if self._domain is not None and self.target != self._domain:
+            raise ShapeError(
+                f"svds: adjoint gave {y.dtype} of shape {y.shape} for a tensor of shape {x.shape}; accepted: a "
+                f"floating or complex tensor of shape {(*self._domain, *batch)}",
+                operation="svds",
+            )
         extent = prod(self.target)
         if self._k > extent:
             raise ArgumentError(
