@@ -123,9 +123,8 @@ class Lanczos:
                 self._start_anew()
                 worst = max(self._order(value) for value, _ in self._locked)
                 found = self._search(1, worst) == 1
-                margin = self._stop.tol * (
-                    abs(worst) if self._each else self._scale
-                )  # equal up to this, so that no two of a multiplet take turns
+                # Equal up to this, so that no two of a multiplet take turns.
+                margin = self._stop.tol * (abs(worst) if self._each else self._scale)
                 if not found or self._order(self._ritz().values[0]) >= worst - margin:
                     break
                 self._lock(1)
