@@ -200,21 +200,21 @@ def test_a_stored_plan_says_its_version_and_one_of_another_version_is_refused() 
     restore, state = PLANS[0].__reduce__()[:2]
     version, *content = state
 
-    assert version == json.loads(PLANS[0].to_json())["format"] == "tensor_einsum.plan/2"
+    assert version == json.loads(PLANS[0].to_json())["format"] == "tensor_einsum.plan/3"
     assert restore(*state) == PLANS[0]
-    for other in ("tensor_einsum.plan/3", ("ij,jk,kl->il", ((0, 1),))):
-        with pytest.raises(FormatError, match=r"a pickled plan has .*, and 'tensor_einsum.plan/2' is accepted; plan"):
+    for other in ("tensor_einsum.plan/4", ("ij,jk,kl->il", ((0, 1),))):
+        with pytest.raises(FormatError, match=r"a pickled plan has .*, and 'tensor_einsum.plan/3' is accepted; plan"):
             restore(other, *content)
-    with pytest.raises(FormatError, match=r"no plan of format 'tensor_einsum.plan/2'"):
-        Plan.from_json(PLANS[0].to_json().replace("plan/2", "plan/3"))
+    with pytest.raises(FormatError, match=r"no plan of format 'tensor_einsum.plan/3'"):
+        Plan.from_json(PLANS[0].to_json().replace("plan/3", "plan/4"))
 
 
 def test_a_plan_stored_before_there_were_slices_is_still_read() -> None:
     content = json.loads(PLANS[0].to_json())
-    del content["sliced"]
+    del content["sliced"], content["shared_bytes"]
     content["format"] = "tensor_einsum.plan/1"
     restore, state = PLANS[0].__reduce__()[:2]
-    _, *stored, _ = state
+    _, *stored, _, _ = state
 
     assert Plan.from_json(json.dumps(content)) == PLANS[0]
     assert restore("tensor_einsum.plan/1", *stored) == PLANS[0]

@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 PROGRAM = [sys.executable, "-m", "ironstride"]
@@ -92,6 +93,26 @@ def test_a_closed_pipe_is_no_error_worth_a_traceback(tmp_path: Path) -> None:
 
     assert process.returncode == 141
     assert error == ""
+
+
+@pytest.mark.parametrize("command", ["contract", "plan"])
+def test_files_are_made_though_the_reader_leaves(command: str, tmp_path: Path) -> None:
+    plan, result = tmp_path / "plan.json", tmp_path / "result.npy"
+    ring = ",".join(f"[{n}][{(n + 1) % 200}]" for n in range(200))
+    files = ["--save-plan", str(plan), *(["-o", str(result)] if command == "contract" else [])]
+    with subprocess.Popen(
+        [*PROGRAM, command, f"{ring}->", *["2x2"] * 200, "--steps", *files],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        error = process.stderr.read()
+
+    assert (process.returncode, error) == (141, "")
+    assert json.loads(plan.read_text(encoding="utf-8"))["format"].startswith("tensor_einsum.plan")
+    assert command == "plan" or np.load(result).shape == ()
 
 
 SUM = '{"format_string": "ij->", "shapes": [[2, 2]], "dtype": "float64"}'

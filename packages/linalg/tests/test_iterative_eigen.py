@@ -309,3 +309,36 @@ def test_a_callback_that_stops_where_a_search_has_converged_stops_nothing_but_on
         stopped = tl.eigsh(a, k=k, multiplets=multiplets, callback=at_the_end)
         assert found.converged and stopped.iterations == alone <= ended
         assert stopped.converged == (alone == ended)
+
+
+@pytest.mark.parametrize("dtype", ["F64", "C64"])
+@pytest.mark.parametrize("width", [0, 2])
+@pytest.mark.parametrize("start", ["drawn", "ones", "in the null space"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_singular_values_of_zero_are_found_of_wide_maps_as_of_tall_ones(
+    k: int, start: str, width: int, dtype: str
+) -> None:
+    a = np.zeros((60, 80))
+    a[np.arange(59), np.arange(59)] = np.arange(1.0, 60.0)
+    shape = (80, width) if width else (80,)
+    alone = tr.where(tr.arange(80).reshape((80,) + (1,) * (len(shape) - 1)) == 79, tr.ones(shape), 0.0)
+    x0 = {"drawn": tr.normal(shape, seed=3), "ones": tr.ones(shape), "in the null space": alone}[start]
+    wide = tl.svds(tr.tensor(a, dtype=dtype), tr.cast(x0, dtype), k=k, which="SM", batch_rank=len(shape) - 1)
+    assert wide.converged
+    np.testing.assert_allclose(wide.s.to_numpy(), np.arange(k - 1.0, -1, -1), atol=1e-6)
+    u, v = wide.u.to_numpy(), wide.vh.to_numpy().conj().T
+    np.testing.assert_allclose(a.T @ u, v * wide.s.to_numpy(), atol=1e-6)
+    np.testing.assert_allclose(u.conj().T @ u, np.eye(k), atol=1e-9)
+
+
+@pytest.mark.parametrize("batch", [(), (2,)])
+@pytest.mark.parametrize("given", [2, 3, 7])
+def test_an_adjoint_that_does_not_lead_back_is_refused(given: int, batch: tuple[int, ...]) -> None:
+    message = rf"svds: adjoint gave F64 of shape \({given},.* for a tensor of shape \(4,.*tensor of shape \(5,"
+    with pytest.raises(ShapeError, match=message):
+        tl.svds(
+            lambda x: x[:-1],
+            tr.ones((5, *batch)),
+            adjoint=lambda y: tr.concatenate([y, y])[:given],
+            batch_rank=len(batch),
+        )

@@ -29,6 +29,8 @@ from tensor_einsum.execution.executor import Executable, Instruction, bind_in_ro
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep
 from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES
+from tensor_runtime.backends.bindings import binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.out import as_target, write
@@ -60,6 +62,9 @@ _PIECE: Final = 1 << 20
 
 
 Change = Callable[[Tensor], Tensor]
+Look = Callable[[Any], float]
+_bound: Final[CacheTable[Any]] = CacheTable(binding_cache)
+"""By (plan, *forms of the operands), as they are read: the executable, the forms of all slots, what looks at each."""
 
 
 class Scale:
@@ -169,11 +174,23 @@ def largest_magnitude(x: Tensor) -> float:
     >>> largest_magnitude(tensor([3j, -4.0]))
     4.0
     """
-    kernel, form = NORM.bindings[x._form, _LARGEST]
-    found = call_translated("einsum", form, kernel, x._array)
-    backend: Any = registry.backend_for(form.placement)
-    # Reading a number of a tensor takes 30 microseconds, because it may be anywhere; here it is at hand.
-    return float(backend.lend(found, form)) if hasattr(backend, "lend") else float(wrap(form, found))
+    largest: float = call_translated("einsum", x._form, _look_at(x._form), x._array)
+    return largest
+
+
+def _look_at(form: Form) -> Look:
+    """What tells the largest magnitude of native arrays of a form."""
+    kernel, found = NORM.bindings[form, _LARGEST]
+    backend: Any = registry.backend_for(found.placement)
+    if hasattr(backend, "lend"):  # reading a number of a tensor takes 30 microseconds, because it may be anywhere
+        return lambda array: float(backend.lend(kernel(array), found))
+    return lambda array: float(wrap(found, kernel(array)))
+
+
+def _near_enough(form: Form) -> tuple[float, float]:
+    """Between which magnitudes, the second left out, a tensor is left as it is."""
+    least, most = _NARROW if form.dtype in (F32, C32) else _WIDE
+    return 2.0 ** (least - 1), 2.0**most
 
 
 def check_scalable(plan: Plan) -> None:
@@ -218,23 +235,53 @@ def run_scaled(
     """
     check_scalable(plan)
     scale = Scale()
-    near = [scale.brought_near(x) if x.dtype.kind in _KINDS else x for x in operands]
-    bound, forms = bind_in_room(plan, [x._form for x in near])
+    bound, forms, looks = _binding(plan, [x._form for x in operands])
+    near = [_brought_near(x, look, scale) for x, look in zip(operands, looks, strict=False)]
+    copied = copied_bytes(operands, near)
+    if copied:
+        bound, forms, looks = _binding(plan, [x._form for x in near])
     scaled = [
         instruction
         if step.kind == "squeeze"
-        else Instruction(_scaled(instruction.kernel, form, scale), instruction.first, instruction.second)
-        for instruction, form, step in zip(bound.instructions, forms[len(near) :], plan.steps, strict=True)
+        else Instruction(_scaled(instruction.kernel, form, look, scale), instruction.first, instruction.second)
+        for instruction, form, look, step in zip(
+            bound.instructions, forms[len(near) :], looks[len(near) :], plan.steps, strict=True
+        )
     ]
-    needed = bound.needed_bytes + copied_bytes(operands, near)
+    needed = bound.needed_bytes + copied
     if not force and needs_check(needed, forms[-1].placement):
         check_fits(plan, needed, forms[-1].placement)
     executable = Executable(plan, tuple(scaled))
     return normalised(wrap(forms[-1], executable.run([x._array for x in near], on_step)), scale)
 
 
-def _scaled(kernel: Any, form: Form, scale: Scale) -> Callable[..., Any]:
-    return lambda *arrays: scale.bring_near(wrap(form, kernel(*arrays)))._array
+def _binding(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Form], list[Look | None]]:
+    """The plan for operands of these forms, the forms of all slots, and what looks at each of them."""
+    key = (plan, *forms)
+    known: Any = _bound.get(key)
+    if known is None:
+        executable, slots = bind_in_room(plan, forms)
+        looks = [_look_at(form) if form.dtype.kind in _KINDS else None for form in slots]
+        known = _bound.insert(key, (executable, slots, looks))
+    return known  # type: ignore[no-any-return]
+
+
+def _brought_near(x: Tensor, look: Look | None, scale: Scale) -> Tensor:
+    if look is None:
+        return x
+    least, most = _near_enough(x._form)
+    return x if least <= call_translated("einsum", x._form, look, x._array) < most else scale.brought_near(x)
+
+
+def _scaled(kernel: Any, form: Form, look: Look | None, scale: Scale) -> Callable[..., Any]:
+    assert look is not None
+    least, most = _near_enough(form)
+
+    def run(*arrays: Any) -> Any:
+        array = kernel(*arrays)
+        return array if least <= look(array) < most else scale.bring_near(wrap(form, array))._array
+
+    return run
 
 
 def copied_bytes(operands: Sequence[Tensor], near: Sequence[Tensor]) -> int:

@@ -59,7 +59,7 @@ def tree_of(plan: Plan, limit: int | None = None) -> Tree:
     sizes = [prod(shape) for shape in plan.shapes]
     operand_bytes = [size * dtype.itemsize for size, dtype in zip(sizes, plan.dtypes, strict=True)]
     slices = plan.slices.count
-    varies = varying(plan._network, plan.sliced, plan.steps)[operands:] if plan.sliced else ()
+    varies = varying(plan._network, plan.sliced, plan.steps, plan.shared_bytes)[operands:] if plan.sliced else ()
     shared = tuple([step for step, own in enumerate(varies) if not own])
     flops = [step.flops * (slices if varies and varies[number] else 1) for number, step in enumerate(plan.steps)]
     return Tree(

@@ -277,7 +277,7 @@ class _Parts:
                 continue
             if self.shared is None:
                 part = self.part_plan(extent)
-                once, each = parted_steps(part._network, part.sliced, part.steps)
+                once, each = parted_steps(part)
                 found += [(once, 1), (each, part.slices.count)] * times
             else:
                 found.append((self.rest(self.shared, extent, self.given(0, extent)).sweep.steps, times))

@@ -123,7 +123,7 @@ def call_plan(
     if plan.sliced:
         from tensor_einsum.slices.cutting import parted_steps
 
-        once, repeated = parted_steps(plan._network, plan.sliced, plan.steps)
+        once, repeated = parted_steps(plan)
         rounds = [(once, 1), (repeated, plan.slices.count)]
     with reporting("einsum", rounds, progress) as report:
         told = _both(on_step, report)

@@ -30,6 +30,12 @@ class PlanMethods:
 
     __slots__ = ()
 
+    def __copy__(self) -> Plan:
+        return cast("Plan", self)
+
+    def __deepcopy__(self, memo: object) -> Plan:
+        return cast("Plan", self)
+
     def plot(
         self, file: str | PathLike[str], /, *, title: str | None = None, memory_limit: int | str | None = None
     ) -> None:

@@ -59,6 +59,7 @@ class Plan(PlanMethods, SliceMethods):
         path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``. As it was given or found:
             ``steps`` take factors that only scale where they cost least (``tensor_einsum.steps.scalings``).
         sliced: labels that are cut, as numbers, each with the extent of its parts; () for a plan without slices.
+        shared_bytes: the most that is kept of what slices share; None for all of it, as without slices.
         steps: what is executed, in order (:class:`Step`); of a sliced plan, for one full slice.
         flops: additions and multiplications of all steps of all slices, one each: 2 per product that is summed, 1 per
             product that is not.
@@ -78,7 +79,7 @@ class Plan(PlanMethods, SliceMethods):
     __slots__ = (
         "_executed", "_forms", "_hash", "_ids", "_network", "_searched", "algebra", "conj", "dtypes", "extents",
         "flops", "inputs", "intermediate_bytes", "largest_intermediate", "names", "notation", "opt_einsum_flops",
-        "output", "output_dtype", "output_shape", "path", "search", "shapes", "sliced", "steps",
+        "output", "output_dtype", "output_shape", "path", "search", "shapes", "shared_bytes", "sliced", "steps",
     )  # fmt: skip
 
     notation: str
@@ -94,6 +95,7 @@ class Plan(PlanMethods, SliceMethods):
     conj: tuple[int, ...]
     path: Path
     sliced: tuple[tuple[int, int], ...]
+    shared_bytes: int | None
     steps: tuple[Step, ...]
     flops: int
     opt_einsum_flops: int
@@ -116,10 +118,10 @@ class Plan(PlanMethods, SliceMethods):
         _FILL["output_dtype"](self, dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes))
         _FILL["algebra"](self, arithmetic.algebra)
         _FILL["conj"](self, arithmetic.conj)
+        _FILL["shared_bytes"](self, order.shared_bytes)
+        _FILL["sliced"](self, ())
         if order.sliced:
             self._fill_sliced(order.sliced)
-        else:
-            _FILL["sliced"](self, ())
 
     if not TYPE_CHECKING:  # where it would say that every attribute is there
 
@@ -148,7 +150,8 @@ class Plan(PlanMethods, SliceMethods):
 
         cuts = ordered_cuts(self._network, asked)
         _FILL["sliced"](self, cuts)
-        self._fill_steps(*sliced_steps(self._network, cuts, self._ids, self.output_dtype.itemsize, self.conj))
+        itemsize, kept = self.output_dtype.itemsize, self.shared_bytes
+        self._fill_steps(*sliced_steps(self._network, cuts, self._ids, itemsize, self.conj, kept))
 
     def _fill_steps(
         self, executed: Path, steps: tuple[Step, ...], flops: int, opt_einsum_flops: int, peak: int
@@ -292,7 +295,8 @@ class Plan(PlanMethods, SliceMethods):
     def _content(self) -> tuple[object, ...]:
         """All that a plan is; the rest follows from it."""
         described = self.notation, self.names, self.inputs, self.output
-        return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj, self.sliced
+        sliced = self.sliced, self.shared_bytes
+        return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj, sliced
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a plan is immutable; make another one instead of setting {name!r}")
@@ -302,12 +306,6 @@ class Plan(PlanMethods, SliceMethods):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restore, pickled(self)
-
-    def __copy__(self) -> Plan:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Plan:
-        return self
 
 
 _SHAPE: Final = attrgetter("shape")

@@ -19,10 +19,10 @@ from tensor_runtime.algebras import PLUS_TIMES
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
-FORMAT: Final = "tensor_einsum.plan/2"
+FORMAT: Final = "tensor_einsum.plan/3"
 """The version of what is stored, as JSON and as a pickle."""
-FORMER: Final = "tensor_einsum.plan/1"
-"""A version that is still read: of plans that are not sliced, without ``sliced``."""
+FORMER: Final = ("tensor_einsum.plan/2", "tensor_einsum.plan/1")
+"""Versions that are still read: without ``shared_bytes``; of plans that are not sliced, without ``sliced``."""
 
 Parts = tuple[Network, Sequence[DType], Order, Arithmetic]
 """What a plan is made of."""
@@ -33,7 +33,7 @@ def to_json(plan: Plan) -> str:
 
     >>> from tensor_einsum import plan
     >>> to_json(plan("ij,j", (2, 3), (3,)))[:34]
-    '{"format": "tensor_einsum.plan/2",'
+    '{"format": "tensor_einsum.plan/3",'
     """
     import json
 
@@ -50,6 +50,7 @@ def to_json(plan: Plan) -> str:
             "algebra": plan.algebra.name,
             "conj": plan.conj,
             "sliced": plan.sliced,
+            "shared_bytes": plan.shared_bytes,
         }
     )
 
@@ -68,7 +69,7 @@ def parts_of_json(text: str | bytes) -> Parts:
 
     try:
         content = json.loads(text)
-        if not isinstance(content, dict) or content.get("format") not in (FORMAT, FORMER):
+        if not isinstance(content, dict) or content.get("format") not in (FORMAT, *FORMER):
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
         names = tuple(content["names"])
@@ -96,8 +97,11 @@ def parts_of_json(text: str | bytes) -> Parts:
         algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
         arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
         path = in_pairs(to_ids(content["path"], len(inputs)), len(inputs))
-        sliced = _cuts(content["sliced"] if content["format"] == FORMAT else (), len(names))
-        return network, dtypes, Order(path, None, sliced), arithmetic
+        sliced = _cuts(content["sliced"] if content["format"] != FORMER[-1] else (), len(names))
+        kept = content["shared_bytes"] if content["format"] == FORMAT else None
+        if kept is not None and (type(kept) is not int or kept < 0 or not sliced):
+            raise FormatError(f"Plan.from_json: shared_bytes is {shortened(kept)}; accepted: null, or an int from 0 on")
+        return network, dtypes, Order(path, None, sliced, kept), arithmetic
     except FormatError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
@@ -113,7 +117,8 @@ def pickled(plan: Plan) -> tuple[Any, ...]:
     """
     dtypes = tuple(dtype.name for dtype in plan.dtypes)
     described = FORMAT, plan.notation, plan.names, plan.inputs, plan.output
-    return *described, plan.shapes, dtypes, plan.path, Arithmetic(plan.algebra, plan.conj), plan.sliced
+    arithmetic = Arithmetic(plan.algebra, plan.conj)
+    return *described, plan.shapes, dtypes, plan.path, arithmetic, plan.sliced, plan.shared_bytes
 
 
 def parts_of_pickle(
@@ -127,6 +132,7 @@ def parts_of_pickle(
     path: Path = (),
     arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
     sliced: tuple[tuple[int, int], ...] = (),
+    shared_bytes: int | None = None,
 ) -> Parts:
     """What a pickled plan is made of.
 
@@ -137,11 +143,12 @@ def parts_of_pickle(
     >>> parts_of_pickle(*pickled(plan("ij,j", (2, 3), (3,))))[2].ids
     ((0, 1),)
     """
-    if stored not in (FORMAT, FORMER):
+    if stored not in (FORMAT, *FORMER):
         found = stored if isinstance(stored, str) else "no version"
         raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
     network = resolve_expanded("plan", notation, inputs, output, names, shapes)
-    return network, [as_dtype(name) for name in dtypes], Order(to_ids(path, len(inputs)), None, sliced), arithmetic
+    order = Order(to_ids(path, len(inputs)), None, sliced, shared_bytes)
+    return network, [as_dtype(name) for name in dtypes], order, arithmetic
 
 
 def _numbers(labels: Any, count: int) -> Labels:

@@ -39,6 +39,7 @@ class Order(NamedTuple):
     ids: Path  # of the operands that each contraction takes, one or two of them
     search: Searched | None = None  # None where nothing was searched, or somebody else did
     sliced: tuple[tuple[int, int], ...] = ()  # labels that are cut, each with the extent of its parts
+    shared_bytes: int | None = None  # the most that is kept of what slices share; None for all of it
 
 
 def find_order(

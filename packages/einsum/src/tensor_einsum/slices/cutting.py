@@ -10,11 +10,12 @@ Everything is pure data of labels and extents.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import heappop, heappush
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_einsum.notation.label_names import label_number, listed_labels, some_names
@@ -23,6 +24,9 @@ from tensor_einsum.search.path import Path
 from tensor_einsum.steps.scalings import Decided, with_scalings_moved
 from tensor_einsum.steps.steps import Step, build_steps, in_best_orders, peak_bytes, plain_steps
 from tensor_runtime.dispatch.arguments import whole
+
+if TYPE_CHECKING:
+    from tensor_einsum.plans.plan import Plan
 
 Cut = tuple[int, int]
 """A label, and the extent of its parts."""
@@ -181,36 +185,82 @@ def _without(labels: Labels, gone: set[int]) -> Labels:
     return tuple(label for label in labels if label not in gone)
 
 
-def varying(network: Network, cuts: Cuts, steps: Sequence[Step]) -> tuple[bool, ...]:
-    """Of every operand, then of every step: whether it differs from slice to slice.
+def varying(network: Network, cuts: Cuts, steps: Sequence[Step], shared_bytes: int | None = None) -> tuple[bool, ...]:
+    """Of every operand, then of every step: whether each slice has its own.
+
+    Args:
+        network: of the whole contraction.
+        cuts: what is cut.
+        steps: of a slice.
+        shared_bytes: the most that is kept of the results that slices share; what is beyond is computed in each slice.
+            None keeps all.
 
     >>> from tensor_einsum.notation.network import resolve
     >>> from tensor_einsum.notation.reading import parse
     >>> network = resolve("plan", parse("ij,jk,kl->il"), [(2, 3), (3, 4), (4, 5)])
-    >>> varying(network, ((0, 1),), build_steps(slice_network(network, ((0, 1),)), ((1, 2), (0, 3)), 8))
-    (True, False, False, False, True)
+    >>> steps = build_steps(slice_network(network, ((0, 1),)), ((1, 2), (0, 3)), 8)
+    >>> varying(network, ((0, 1),), steps), varying(network, ((0, 1),), steps, 8)[3:]
+    ((True, False, False, False, True), (True, True))
     """
     labels = {label for label, _ in cuts}
     found = [not labels.isdisjoint(term) for term in network.terms]
     for step in steps:
         found.append(any(found[operand] for operand in step.operands))
+    if shared_bytes is not None:
+        for number in _not_kept(found, steps, shared_bytes):
+            found[number] = True
     return tuple(found)
 
 
-def parted_steps(network: Network, cuts: Cuts, steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+def _not_kept(varies: Sequence[bool], steps: Sequence[Step], room: int) -> Iterator[int]:
+    """The steps that slices could share, and whose results have no room.
+
+    What is kept saves most work for each of its bytes; of what is not, what it is made of may be kept.
+    """
+    operands, work = len(varies) - len(steps), [0] * len(varies)
+    for number, step in enumerate(steps, operands):
+        work[number] = step.flops + step.size + sum([work[operand] for operand in step.operands])
+    waiting: list[tuple[int, int]] = []
+
+    def reads(step: Step) -> None:
+        for operand in step.operands:
+            if operand >= operands and not varies[operand]:
+                heappush(waiting, (-(work[operand] << 32) // max(steps[operand - operands].bytes, 1), operand))
+
+    for number, step in enumerate(steps, operands):
+        if varies[number]:
+            reads(step)
+    while waiting:
+        _, number = heappop(waiting)
+        step = steps[number - operands]
+        if step.bytes <= room:
+            room -= step.bytes
+        else:
+            yield number
+            reads(step)
+
+
+def parted_steps(plan: Plan) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """The steps that all slices share, and those of every slice, in the order in which they are executed.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)]).with_slices("l")
-    >>> [[step.subscripts for step in steps] for steps in parted_steps(p._network, p.sliced, p.steps)]
+    >>> [[step.subscripts for step in steps] for steps in parted_steps(p)]
     [['ij,jk->ik'], ['k,ik->i']]
     """
-    own = varying(network, cuts, steps)[len(network.inputs) :]
-    parts = [[step for step, varies in zip(steps, own, strict=True) if varies is which] for which in (False, True)]
+    own = varying(plan._network, plan.sliced, plan.steps, plan.shared_bytes)[len(plan.inputs) :]
+    parts = [[step for step, varies in zip(plan.steps, own, strict=True) if varies is which] for which in (False, True)]
     return tuple(parts[0]), tuple(parts[1])
 
 
-def sliced_steps(network: Network, cuts: Cuts, path: Path, itemsize: int, conj: Sequence[int] = ()) -> Decided:
+def sliced_steps(
+    network: Network,
+    cuts: Cuts,
+    path: Path,
+    itemsize: int,
+    conj: Sequence[int] = (),
+    shared_bytes: int | None = None,
+) -> Decided:
     """Steps of one slice, and costs of all.
 
     Args:
@@ -219,6 +269,7 @@ def sliced_steps(network: Network, cuts: Cuts, path: Path, itemsize: int, conj: 
         path: ids.
         itemsize: bytes per element.
         conj: operands that are taken conjugated.
+        shared_bytes: as for :func:`varying`.
 
     >>> from tensor_einsum.notation.network import resolve
     >>> from tensor_einsum.notation.reading import parse
@@ -232,7 +283,7 @@ def sliced_steps(network: Network, cuts: Cuts, path: Path, itemsize: int, conj: 
 
     def made(path: Path) -> Decided:
         steps = plain_steps(sliced, path, itemsize, conj)
-        varies = varying(network, cuts, steps)
+        varies = varying(network, cuts, steps, shared_bytes)
         means = _mean_steps(network, cuts, path, conj, steps) or steps
         flops = counted = Fraction(0)
         for step, mean, own in zip(steps, means, varies[first:], strict=True):

@@ -86,7 +86,7 @@ class SlicedExecutable:
         self._forms = tuple(forms)
         self._around = around
         self.count = plan.slices.count
-        self._varies = varying(plan._network, plan.sliced, plan.steps)
+        self._varies = varying(plan._network, plan.sliced, plan.steps, plan.shared_bytes)
         full = tuple(part for _, part in plan.sliced)
         bound, self._slot_forms = self._bind(full)
         self._before, self._shared_views = self._shared(bound)

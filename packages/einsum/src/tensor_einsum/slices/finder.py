@@ -42,6 +42,7 @@ class Model:
         steps: of the whole contraction, along the path.
         itemsize: bytes per element.
         shares: of every step, the workspace of its kernel as a share of the bytes that it reads and writes.
+        shared: whether what all slices share is computed once, and kept for them; else each computes everything.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk,kl->il", (8, 8), (8, 8), (8, 8))
@@ -50,8 +51,11 @@ class Model:
     (1024, 640, True)
     """
 
-    def __init__(self, network: Network, steps: Sequence[Step], itemsize: int, shares: Sequence[float]) -> None:
+    def __init__(
+        self, network: Network, steps: Sequence[Step], itemsize: int, shares: list[float], shared: bool = True
+    ) -> None:
         self.network = network
+        self.shared = shared
         self.steps = steps
         self.shares = shares
         self.itemsize = itemsize
@@ -91,7 +95,7 @@ class Model:
         return found
 
     def varies(self, parts: Iterable[int]) -> bytes:
-        """Of every step, whether it differs from slice to slice where these labels are cut."""
+        """Of every step, whether each slice has its own where these labels are cut."""
         return self._each(self._below(parts))
 
     def _below(self, parts: Iterable[int]) -> int:
@@ -101,7 +105,7 @@ class Model:
         return found
 
     def _each(self, below: int) -> bytes:
-        return below.to_bytes(len(self.steps), "little")
+        return below.to_bytes(len(self.steps), "little") if self.shared else b"\1" * len(self.steps)
 
     def lives(self, parts: Parts, sizes: Sequence[int], varies: Sequence[int]) -> list[int]:
         """Bytes that are alive in every step, beside the operands: of the shared steps, then of those of a slice."""

@@ -8,8 +8,9 @@ measured, and made again with what was learnt, until it keeps the limit.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, prod
-from operator import itemgetter
+from contextlib import suppress
+from math import inf, log2, prod
+from operator import attrgetter, itemgetter
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
@@ -56,6 +57,8 @@ _CHOOSING: Final = 2e-4
 _BINDING: Final = 3e-4
 """The same while kernels are bound."""
 _SHORTEST_SEARCH: Final = 1e-3  # seconds
+_MORE: Final = 1.6
+"""Bits of flops above those of products; a product that is summed is two flops."""
 
 
 def usual_home() -> Placement:
@@ -181,34 +184,53 @@ def within(
     >>> within(plan("ij,jk,kl->il", *[(100, 100)] * 3), 100_000, [x, x, x]).slices
     Slices(count=9, labels=('i',), shape=(9,), extents=(12,))
     """
-    itemsize = plan.output_dtype.itemsize
-    network = plan._network
-    steps = build_steps(network, plan._executed, itemsize, plan.conj)
-    shares = [0.0] * len(steps)
-    contractions = [place for place, step in enumerate(steps) if len(step.operands) == 2]
-    model = Model(network, steps, itemsize, shares)
-    start = plan.sliced
-    aimed = limit
     late = (deadline or Deadline(None, 0)).is_late
+    network, itemsize = plan._network, plan.output_dtype.itemsize
+    steps = build_steps(network, plan._executed, itemsize, plan.conj)
+    models = [Model(network, steps, itemsize, [0.0] * len(steps), shared) for shared in (True, False)]
+    if models[0].peak(dict(plan.sliced)) > limit:
+        models.reverse()  # slices on their own are what a search has cut
+    found: list[Plan] = []
+    for model in models:
+        if found and (late() or (found[0].sliced == plan.sliced and found[0].shared_bytes is None)):
+            break
+        try:
+            made = _cut(plan, limit, forms, model, late)
+        except OutOfMemoryError as error:
+            raise OutOfMemoryError(
+                f"{operation}: memory_limit is {readable_bytes(limit)}, and no memory is enough for slices that "
+                f"keep it; give a smaller one ({error})"
+            ) from error
+        if made is not None:
+            found.append(made)
+    if found:
+        return min(found, key=attrgetter("flops"))._made_for(forms)
+    smallest = _smallest(plan, forms)
+    if smallest[0] <= limit:
+        return smallest[1]._made_for(forms)
+    raise _refusal(operation, plan, limit, smallest[0])
+
+
+def _cut(plan: Plan, limit: int, forms: Sequence[Form], model: Model, late: Callable[[], bool]) -> Plan | None:
+    """The plan with cuts that keep the limit, None where none are found.
+
+    Where the model lets each slice compute everything, what keeps the limit still is shared in the end.
+    """
+    contractions = [place for place, step in enumerate(model.steps) if len(step.operands) == 2]
+    aimed = limit
     for _ in range(_ROUNDS):
-        cuts = find_cuts(model, aimed, start, late)
+        cuts = find_cuts(model, aimed, plan.sliced, late)
         if cuts is None:
             break
-        tried = replaced(plan, cuts)
+        tried = replaced(plan, cuts, None if model.shared else 0)
         if tried.intermediate_bytes <= limit:
-            try:
-                needed, taken = _measured(tried, forms)
-            except OutOfMemoryError as error:
-                raise OutOfMemoryError(
-                    f"{operation}: memory_limit is {readable_bytes(limit)}, and no memory is enough for slices that "
-                    f"keep it; give a smaller one ({error})"
-                ) from error
+            needed, taken = _measured(tried, forms)
             if needed <= limit:
-                return tried._made_for(forms)
+                return tried if model.shared else _sharing(tried, limit, limit - needed, forms)
             learnt = False
             for place, share in zip(contractions, taken, strict=True):
-                if share > shares[place]:
-                    shares[place], learnt = share, True
+                if share > model.shares[place]:
+                    model.shares[place], learnt = share, True
             if learnt:
                 continue
             aimed = aimed * limit // needed - 1
@@ -216,10 +238,15 @@ def within(
             aimed = aimed * limit // tried.intermediate_bytes - 1
         if aimed <= 0:
             break
-    smallest = _smallest(plan, forms)
-    if smallest[0] <= limit:
-        return smallest[1]._made_for(forms)
-    raise _refusal(operation, plan, limit, smallest[0])
+    return None
+
+
+def _sharing(plan: Plan, limit: int, room: int, forms: Sequence[Form]) -> Plan:
+    """The plan, whose slices share nothing, or the same with so many bytes for what they share."""
+    made = replaced(plan, plan.sliced, room)
+    if made.intermediate_bytes <= limit and needed_bytes(made, forms) <= limit:
+        return made
+    return plan
 
 
 def _refusal(operation: str, plan: Plan, limit: int, smallest: int) -> MemoryLimitError:
@@ -266,7 +293,11 @@ def plan_within(
 
     found = made(limit)
     try:
-        return within(found, limit, forms, operation, deadline)
+        kept = within(found, limit, forms, operation, deadline)
+        if options.seconds is None and _costs_more_than_searched(kept):
+            with suppress(MemoryLimitError):  # workspaces were not in the search: with less room for it, they may fit
+                kept = min(kept, within(made(limit * 3 // 4), limit, forms, operation), key=attrgetter("flops"))
+        return kept
     except MemoryLimitError as error:
         refused = [error]
     if options.optimize is True or isinstance(options.optimize, str):  # else it would be the same path again
@@ -292,6 +323,11 @@ def plan_within(
     raise _refusal(operation, found, limit, smallest)
 
 
+def _costs_more_than_searched(plan: Plan) -> bool:
+    """Whether its slices make much more work than those that a search found."""
+    return plan.search is not None and log2(max(plan.flops, 1)) > plan.search.log2_products + _MORE
+
+
 def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
     """What the plan needs, and the workspace of every contraction as a share of the bytes that it reads and writes."""
     needed, workspaces = _bound_workspaces(plan, forms)
@@ -308,22 +344,23 @@ def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
 
 def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
     """The fewest bytes that the plan needs, with every label cut, as it is, or uncut; and the plan that needs them."""
-    made = replaced(plan, tuple((label, 1) for label in range(len(plan.names))))
+    every = tuple((label, 1) for label in range(len(plan.names)))
+    made = replaced(plan, every)
     least = needed_bytes(made, forms), made
-    for cuts in dict.fromkeys((plan.sliced, ())):
-        other = replaced(plan, cuts)
+    for cuts, kept in dict.fromkeys(((every, 0), (plan.sliced, None), (plan.sliced, 0), ((), None))):
+        other = replaced(plan, cuts, kept)
         if other.intermediate_bytes < least[0]:
             least = min(least, (needed_bytes(other, forms), other), key=itemgetter(0))
     return least
 
 
-def replaced(plan: Plan, cuts: Cuts) -> Plan:
+def replaced(plan: Plan, cuts: Cuts, shared_bytes: int | None = None) -> Plan:
     """The same contraction along the same path, with other labels cut.
 
     >>> from tensor_einsum import plan
     >>> replaced(plan("ij->", (4, 6)), ((1, 2),)).slices.count
     3
     """
-    order = Order(plan._ids, plan._searched, cuts)
+    order = Order(plan._ids, plan._searched, cuts, shared_bytes if cuts else None)
     made = type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))
     return made._made_for(plan._forms)

@@ -72,4 +72,5 @@ def remade(
     """
     network = resolve_expanded(operation, text, inputs, output, names, shapes)
     arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
-    return type(plan)(network, dtypes, Order(to_ids(plan.path, len(inputs)), None, tuple(cuts)), arithmetic)
+    order = Order(to_ids(plan.path, len(inputs)), None, tuple(cuts), plan.shared_bytes if cuts else None)
+    return type(plan)(network, dtypes, order, arithmetic)

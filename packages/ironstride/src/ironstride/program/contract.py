@@ -7,7 +7,6 @@ plan whose operands and intermediates would not fit into memory.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -24,6 +23,7 @@ from ironstride.program.network_file import Network, printable
 from ironstride.program.operands import make_operands, operand_files
 from ironstride.program.output_paths import check_apart, check_inputs_kept, check_output_path, make_folder
 from ironstride.program.planning import OptionError, Planned, PlanOptions, check_options, make_plan, save_plan
+from ironstride.program.printing import Printer
 from ironstride.program.sources import read_source
 from tensor_core.errors import TensorError
 from tensor_core.formatting import readable_bytes
@@ -65,7 +65,7 @@ def contract_source(source: Path | Network, options: Options) -> bool:
     >>> file = Path(tempfile.mkdtemp()) / "two.json"
     >>> _ = file.write_text('{"format_string": "i->", "shapes": [[2]], "dtype": "int64", "operands": [[3, 4]]}')
     >>> contract_source(file, Options())  # doctest: +ELLIPSIS
-    two: 1 operands, I64 (int64), 16 B
+    two: 1 operand, I64 (int64), 16 B
     operands: values in the file
     plan (our planner)
       steps                 1
@@ -76,15 +76,17 @@ def contract_source(source: Path | Network, options: Options) -> bool:
     time: ... s, ... GFLOP/s
     True
     """
-    with tr.set_threads(options.threads) if options.threads else nullcontext():
-        return _contract_source(source, options)
+    with (
+        tr.set_threads(options.threads) if options.threads else nullcontext(),
+        Printer(goes_on=bool(_outputs(options))) as printer,
+    ):
+        return _contract_source(source, options, printer)
 
 
-def _contract_source(source: Path | Network, options: Options) -> bool:
-    network, planned = plan_source(source, options)
+def _contract_source(source: Path | Network, options: Options, printer: Printer) -> bool:
+    network, planned = plan_source(source, options, printer)
     plan = planned.plan
     check_memory(network, plan, available_bytes())
-    sys.stdout.flush()
     operands = make_operands(network)
     result, seconds = _contract(plan, operands, options)
     del operands
@@ -95,16 +97,16 @@ def _contract_source(source: Path | Network, options: Options) -> bool:
         document["seconds"] |= {"first": seconds[0], "later": seconds[1:]}
         if text:
             document["agrees"] = agrees
-        print(json.dumps(document))
+        printer(json.dumps(document))
     else:
-        print(report.result_text(result))
-        print(report.time_text(plan, seconds))
+        printer(report.result_text(result))
+        printer(report.time_text(plan, seconds))
         if text:
-            print(text)
+            printer(text)
     if options.output is not None:
         make_folder("-o", options.output)
         tr.save(options.output, result)
-    _write(network, plan, options)
+    _write(network, plan, options, printer)
     return agrees
 
 
@@ -124,21 +126,24 @@ def show_plan(source: Path | Network, options: Options) -> bool:
       peak memory           64 B beside the operands
     True
     """
-    network, planned = plan_source(source, options, operands=False)
-    if options.json:
-        print(json.dumps(json_report.plan_document(network, planned, options.steps)))
-    _write(network, planned.plan, options)
+    with Printer(goes_on=bool(_outputs(options))) as printer:
+        network, planned = plan_source(source, options, printer, operands=False)
+        if options.json:
+            printer(json.dumps(json_report.plan_document(network, planned, options.steps)))
+        _write(network, planned.plan, options, printer)
     return True
 
 
-def plan_source(source: Path | Network, options: Options, *, operands: bool = True) -> tuple[Network, Planned]:
+def plan_source(
+    source: Path | Network, options: Options, printer: Printer, *, operands: bool = True
+) -> tuple[Network, Planned]:
     """Read a source and plan it, and print both unless JSON is asked for.
 
     Raises:
         TensorError: the file, the plan or an output path cannot be used.
 
     >>> from ironstride.program.sources import networks_of
-    >>> plan_source(networks_of(["i,i->", "3", "3"])[0], Options(json=True))[1].plan.flops
+    >>> plan_source(networks_of(["i,i->", "3", "3"])[0], Options(json=True), Printer(goes_on=False))[1].plan.flops
     6
     """
     _check_output_paths(options)
@@ -151,14 +156,14 @@ def plan_source(source: Path | Network, options: Options, *, operands: bool = Tr
     check_inputs_kept(outputs, operand_files(network))
     if not options.json:
         text = report.network_text(network)
-        print(text if operands else text.splitlines()[0])
+        printer(text if operands else text.splitlines()[0])
     planned = make_plan(network, options.planning)
     if not options.json:
-        print(report.plan_text(planned.plan, planned.origin))
+        printer(report.plan_text(planned.plan, planned.origin))
         if planned.plan.search is not None:
-            print(report.search_text(planned.plan.search))
+            printer(report.search_text(planned.plan.search))
         if options.steps:
-            print(report.steps_text(planned.plan))
+            printer(report.steps_text(planned.plan))
     return network, planned
 
 
@@ -247,7 +252,7 @@ def _contract(
     return result, seconds
 
 
-def _write(network: Network, plan: tensor_einsum.Plan, options: Options) -> None:
+def _write(network: Network, plan: tensor_einsum.Plan, options: Options, printer: Printer) -> None:
     """Save and draw what the command line asks for; each file appears whole or not at all."""
     written = [("saved", options.output)]
     if options.planning.save_plan is not None:
@@ -263,4 +268,4 @@ def _write(network: Network, plan: tensor_einsum.Plan, options: Options) -> None
     if not options.json:
         for what, file in written:
             if file is not None:
-                print(f"{what} {file}")
+                printer(f"{what} {file}")

@@ -26,7 +26,7 @@ def network_text(network: Network) -> str:
     >>> from pathlib import Path
     >>> drawn = (Drawn(3, "signed"),)
     >>> print(network_text(Network("trace", Path("trace.json"), "ii->", ((2, 2),), F64, {}, drawn, False, None)))
-    trace: 1 operands, F64 (float64), 32 B
+    trace: 1 operand, F64 (float64), 32 B
     operands: uniform on (-1, 1), seed 3
     """
     if network.drawn_by_default:
@@ -34,7 +34,8 @@ def network_text(network: Network) -> str:
     else:
         kinds = sorted({_source(operand, network.dtype) for operand in network.operands})
         source = "operands: " + ", ".join(kinds or ["none"])
-    size = f"{len(network.shapes)} operands, {network.dtype.name} ({network.dtype.numpy_name})"
+    operands = "1 operand" if len(network.shapes) == 1 else f"{len(network.shapes)} operands"
+    size = f"{operands}, {network.dtype.name} ({network.dtype.numpy_name})"
     return f"{printable(network.name)[1:-1]}: {size}, {readable_bytes(network.operand_bytes)}\n{source}"
 
 

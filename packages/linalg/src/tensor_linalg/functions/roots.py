@@ -193,7 +193,7 @@ def funm(
 def funm(
     a: Tensor, function: Callable[[Tensor], Tensor], /, *, check: Check = True, out: Any = None
 ) -> Tensor | MaskedResult[Tensor]:
-    """A function of Hermitian matrices, V f(w) Vᴴ, by their eigenvalues and eigenvectors.
+    """A function of Hermitian matrices, V f(w) Vᴴ, by their eigenvalues and eigenvectors; SciPy's is of any matrix.
 
     Args:
         a: shape [N, N, B...], Hermitian, of which the lower triangle is read; F32, F64, C32 or C64.

@@ -58,6 +58,11 @@ class BlockLanczos(Lanczos):
         self._write_h[j:stop, start:stop] = tr.conj(turned) if h.dtype.kind == "complex" else turned
         self._last, self._held, self._count, self._found = last, held, stop, None
 
+    def _images(self, vectors: tr.Tensor) -> tr.Tensor:
+        blocks = range(0, vectors.shape[1], self._width)
+        images = [self.apply(padded(vectors[:, at : at + self._width], self._width)) for at in blocks]
+        return tr.concatenate(images, axis=1)[:, : vectors.shape[1]]
+
     def _residuals(self, coefficients: tr.Tensor) -> list[float]:
         return leaving(self._last.outside, coefficients[-self._held :])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, Final
 
 import tensor_runtime as tr
@@ -18,6 +19,8 @@ from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_runtime.dispatch.arguments import choice
 
+_LOOKS: Final = 4
+"""Columns by which the space grows, at least, between looks at what it holds."""
 _ORDERS: Final[dict[str, Callable[[complex], tuple[float, float]]]] = {
     "LM": lambda z: (-abs(z), -z.imag),
     "SM": lambda z: (abs(z), -z.imag),
@@ -45,12 +48,13 @@ def eigs(
 ) -> EigenResult:
     """Some eigenvalues and right eigenvectors of any square map that is known by its products.
 
-    The Arnoldi process in complex arithmetic, in a basis of fixed size: when it is full, the span of the best
-    approximations stays, and the rest begins anew.
+    The Arnoldi process in a basis of fixed size: when it is full, the span of the best approximations stays, and the
+    rest begins anew. It is real as long as start and images are, and keeps both of a conjugate pair then.
 
     Args:
         a: a function from a tensor of the shape of ``x0``, whatever its rank, to one of that shape, or a tensor
-            [*shape, *shape]. A function is given complex tensors.
+            [*shape, *shape]. A function is given real tensors from a real start, and complex ones from a complex
+            start or once it has given one.
         x0: where to start; it also says shape and place of vectors. Beside a matrix it may be left out. Where the map
             leads out of its space no more, another start is drawn.
         k: how many eigenpairs.
@@ -79,8 +83,8 @@ def eigs(
     eigenvectors in place of ordered Schur vectors.
 
     >>> found = eigs(tr.tensor([[0.0, -2.0], [2.0, 0.0]]), k=2)
-    >>> [complex(round(w.real, 9), round(w.imag, 9)) for w in found.eigenvalues.to_numpy().tolist()]
-    [2j, -2j]
+    >>> found.eigenvalues.to_numpy().imag.round(9).tolist()
+    [2.0, -2.0]
     """
     start = start_vector("eigs", a, x0, batch_rank, seed)
     k, room = sizes("eigs", k, basis, start)
@@ -88,7 +92,10 @@ def eigs(
     apply = LinearMap("eigs", a, start.core, start.batch)
     stop = Stop("eigs", tol, maxiter, callback, start.flat.dtype, 0.75)
     process = _BlockArnoldi if start.batch else _Arnoldi
-    arnoldi = process(apply, start.flat, room, _ORDERS[which], stop, seed)
+    first = start.flat
+    if which in ("LI", "SI") and room < 2 * k + 2 * max(1, prod(start.batch)):  # no room for the conjugates
+        first = tr.convert(first, tr.promote(first.dtype, tr.C32))
+    arnoldi = process(apply, first, room, _ORDERS[which], stop, seed)
     converged = interrupted = False
     try:
         converged = arnoldi.search(k)
@@ -120,7 +127,24 @@ class _Ritz:
         self.order = sorted(range(len(found)), key=lambda position: order(found[position]))
         self.values: list[complex] = [found[position] for position in self.order]
         self.residuals: list[float] = [lengths[position] for position in self.order]
-        self._vectors = vectors
+        self._vectors, self._real = vectors, h.dtype.kind != "complex"
+
+    def span(self, count: int, room: int) -> tr.Tensor:
+        """Vectors with the span of so many, of the dtype of the matrix: of a real one of a few more, for conjugates."""
+        if not self._real:
+            return self.coefficients(count)
+        columns, taken = list[tr.Tensor](), set[int]()
+        real, imaginary = tr.real(self._vectors), tr.imag(self._vectors)
+        for position, value in zip(self.order, self.values, strict=True):
+            if len(columns) >= count:
+                break
+            if position in taken or len(columns) + (value.imag != 0) >= room:
+                continue
+            columns.append(real[:, position])
+            if value.imag:
+                columns.append(imaginary[:, position])
+                taken.add(position + (1 if value.imag > 0 else -1))  # LAPACK's order of pairs
+        return tr.stack(columns, axis=1)
 
     def coefficients(self, count: int) -> tr.Tensor:
         """Of the first so many."""
@@ -137,8 +161,8 @@ class _Arnoldi:
         self, apply: LinearMap, start: tr.Tensor, size: int, order: Callable[[complex], Any], stop: Stop, seed: int
     ) -> None:
         self._apply, self._size, self._order, self._stop, self._seed = apply, size, order, stop, seed
-        given = tr.promote(start.dtype, tr.C32)
-        block = tr.convert(start if apply.batch else tr.expand_dims(start, 1), given)
+        given = start.dtype
+        block = start if apply.batch else tr.expand_dims(start, 1)
         self._extent, self._width = block.shape
         self._drawn, self._count, self._scale = 0, 0, 0.0
         self._changes = Changes()
@@ -169,7 +193,7 @@ class _Arnoldi:
                 self._begin_anew()
                 steps, drawn = 0, True
                 continue
-            if (self._count < k or ((self._count % 2 or left) and not full)) and not last:
+            if (self._count < k or ((self._count % _LOOKS or left) and not full)) and not last:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
@@ -192,14 +216,15 @@ class _Arnoldi:
     def _asked(self, ritz: _Ritz, k: int) -> bool:
         def progress() -> Progress:
             residuals = from_numbers(ritz.residuals[:k], self._h, self._h.dtype.component)
-            return Progress(self._apply.products, residuals, from_numbers(ritz.values[:k], self._h, self._h.dtype))
+            values = from_numbers(ritz.values[:k], self._h, tr.promote(self._h.dtype, tr.C32))
+            return Progress(self._apply.products, residuals, values)
 
         return self._stop.asked(self._apply.products, progress)
 
     def pairs(self, k: int) -> tuple[list[complex], list[float], tr.Tensor]:
         """The best k values, their residuals, and vectors [n, k]."""
         if not self._count:
-            return [], [], self._basis[:0]
+            return [], [], tr.convert(self._basis[:0], tr.promote(self._h.dtype, tr.C32))
         ritz = self._ritz()
         count = min(k, self._count)
         return ritz.values[:count], ritz.residuals[:count], self._basis.combined(ritz.coefficients(count))
@@ -209,8 +234,7 @@ class _Arnoldi:
 
     def _grow(self) -> bool:
         """One product and a new direction; whether the space is invariant."""
-        j, (w, self._first) = self._count, (self._first, None)
-        w = self._apply(self._basis[j]) if w is None else w[:, 0]
+        j, w = self._count, self._next()[:, 0]
         rest, h = self._basis.orthogonalized(w, j + 1)
         beta, whole_length = float(tr.norm(rest)), float(tr.norm(w))
         invariant = beta <= 10 * self._eps * max(whole_length, self._scale)
@@ -246,16 +270,51 @@ class _Arnoldi:
 
     def _image(self, start: int) -> tr.Tensor:
         """What the map makes of the block that begins with this column."""
-        if not self._apply.batch:
-            return tr.expand_dims(self._apply(self._basis[start]), 1)
-        stop = min(start + self._width, self._extent)
-        return self._apply(padded(self._basis[start:stop], self._width))[:, : stop - start]
+        if self._apply.batch:
+            stop = min(start + self._width, self._extent)
+            return self._apply(padded(self._basis[start:stop], self._width))[:, : stop - start]
+        return tr.expand_dims(self._apply(self._basis[start]), 1)
+
+    def _next(self) -> tr.Tensor:
+        """The image of the block behind the columns in use."""
+        if self._first is not None:
+            image, self._first = self._first, None
+            return image
+        image = self._image(self._count)
+        if image.dtype.kind == "complex" and self._h.dtype.kind != "complex":
+            self._leave_reals()
+        return image
+
+    def _leave_reals(self) -> None:
+        """Go on in complex arithmetic, after the first images were real."""
+        dtype = tr.promote(self._h.dtype, tr.C32)
+        used = tr.convert(self._basis[:], dtype)
+        basis = Basis(used[:, 0], used.shape[1])
+        basis.set(slice(0, used.shape[1]), used)
+        h, growth = tr.convert(self._h, dtype), tr.convert(self._growth, dtype)
+
+        def change() -> None:
+            self._basis, self._h, self._growth = basis, h, growth
+            self._write_h = tr.mutable_view(h)
+
+        self._changes.make(change)
+
+    def _kept(self, ritz: _Ritz, k: int) -> int:
+        """What is wanted, for every two that have converged one more, which filters in their place, half of the rest.
+
+        As ARPACK does, so that what is left to be found is not filtered ever less.
+        """
+        bound = self._stop.tol * self._scale
+        found = sum(residual <= bound for residual in ritz.residuals[:k])
+        more = k + min(found // 2, (self._size - k) // 4)
+        return more + (self._size - more) // 2
 
     def _restart(self, ritz: _Ritz, k: int) -> None:
         """Keep the span of what is wanted and of half of the rest; growth stays, filled up with drawn directions."""
         width = min(self._width, self._extent - self._count)
-        keep = min(k + (self._size - k) // 2, self._size - self._width)
-        turn = qr(ritz.coefficients(keep)).q
+        room = self._size - self._width
+        turn = qr(ritz.span(min(self._kept(ritz, k), room), room)).q
+        keep = turn.shape[1]
         used = slice(0, self._count)
         small = matmul(mH(turn), matmul(self._h[used, used], turn))
         growth = tr.dot_general(self._growth, turn, contracting=((1,), (0,)))
@@ -285,7 +344,7 @@ class _BlockArnoldi(_Arnoldi):
         """One product and a new block; whether some of its directions are drawn."""
         j = self._count
         stop = min(j + self._width, self._extent)
-        w, self._first = self._image(j) if self._first is None else self._first, None
+        w = self._next()
         inside, outside, drawn = self._basis.extended(w, stop, self._width, self._scale, self._direction)
         self._write_h[j:stop, :j] = self._growth[: stop - j]  # what led out of the span leads to its new columns
         self._write_h[:stop, j:stop] = inside

@@ -68,9 +68,11 @@ def eigsh(
             ``sigma``, those nearest.
         sigma: a real number; look for the eigenvalues nearest to it, by solving with A - sigma.
         solve: that inverse as a function, such as one that calls ``minres``; a matrix is inverted without it.
-        tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen (with ``sigma``
-            of the inverse). None for the rounding unit to the power 3/4. The error of an eigenvalue is about the
-            square of its residual over its distance to the next.
+        tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen; with ``sigma``
+            every residual of the inverse ``tol`` times its own eigenvalue, so that w - sigma has the digits of
+            ``tol``, as far as A in its dtype has them, however near the shift is to one of them. None for the rounding
+            unit to the power 3/4. The error of an eigenvalue is about the square of its residual over its distance to
+            the next.
         maxiter: products with A at most, of which one with a block counts as one.
         basis: vectors that are kept, each as large as one of ``x0``; None for max(20, 2 k + 4), and of blocks of p
             vectors for 8 p more.
@@ -145,7 +147,7 @@ def hermitian_pairs(
     apply = LinearMap(operation, a, start.core, start.batch)
     more = flag(operation, "multiplets", multiplets) and k > 1
     process = BlockLanczos if start.batch else Lanczos
-    lanczos = process(apply, start.flat, room, _ORDERS[which], stop, seed)
+    lanczos = process(apply, start.flat, room, _ORDERS[which], stop, seed, sigma is not None)
     converged, interrupted = lanczos.run(k, more)
     return _result(lanczos, k, start.core, sigma, converged, interrupted)
 

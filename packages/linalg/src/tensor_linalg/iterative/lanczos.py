@@ -21,6 +21,8 @@ from tensor_linalg.operands import unit_of
 
 _STEPS: Final = 8
 """Vectors that a search for copies looks at, at least, before it stops."""
+_NOISE: Final = 16
+"""Rounding units of the largest value of a search below which nothing is known of a residual."""
 
 
 class _Ritz(NamedTuple):
@@ -42,6 +44,8 @@ class Lanczos:
         order: what is smallest for the eigenvalue wanted first.
         stop: when to stop.
         seed: of directions that are drawn where the map gives none.
+        each: a pair has converged where its residual is small beside its own value, in place of the largest, as with
+            inverses. Pairs that dwarf others are locked, and those searched in what is orthogonal to them.
 
     >>> stop = Stop("demo", None, 99, None, tr.F64, 0.75)
     >>> a = tr.tensor([[2.0, 1.0], [1.0, 2.0]])
@@ -61,9 +65,10 @@ class Lanczos:
         order: Callable[[float], float],
         stop: Stop,
         seed: int,
+        each: bool = False,
         /,
     ) -> None:
-        self.apply = apply
+        self.apply, self._each = apply, each
         self._size, self._order, self._stop, self._seed = size, order, stop, seed
         self._locked: list[tuple[float, float]] = []  # values and residuals
         self._count = self._drawn = 0
@@ -95,18 +100,31 @@ class Lanczos:
     def run(self, k: int, multiplets: bool, /) -> tuple[bool, bool]:
         """Search k pairs; whether they have converged, and whether Ctrl-C came."""
         try:
-            found = self._search(k, None)
+            missing = k
+            while (got := self._search(missing, None)) < missing:
+                if not got or self._told:
+                    return False, False
+                self._lock(got)
+                missing -= got
+                if self.apply.products >= self._stop.maxiter:
+                    return False, False
+                self._start_anew()
+            found = True
+            if self._each and self._known(self._ritz(), self._count) < self._count - len(self._locked):
+                self._lock(missing)
+                missing = 0
             # A space that the map leads out of no more may lack what is wanted as well as copies.
-            more = found and (multiplets or self._left) and self._count < self._extent
+            more = (multiplets or self._left) and self._count < self._extent
             if more:
-                self._lock(k)
+                self._lock(missing)
             while more:
                 if self._told:
                     return False, False
                 self._start_anew()
                 worst = max(self._order(value) for value, _ in self._locked)
-                found = self._search(1, worst)
-                margin = self._stop.tol * self._scale  # equal up to this, so that no two of a multiplet take turns
+                found = self._search(1, worst) == 1
+                # Equal up to this, so that no two of a multiplet take turns.
+                margin = self._stop.tol * (abs(worst) if self._each else self._scale)
                 if not found or self._order(self._ritz().values[0]) >= worst - margin:
                     break
                 self._lock(1)
@@ -128,12 +146,15 @@ class Lanczos:
             vectors = tr.concatenate([vectors, self._vectors(ritz, more)], axis=1)
         return values, residuals, vectors
 
-    def _search(self, k: int, worst: float | None) -> bool:
-        """Grow the space until k pairs of it have converged, or until none can be better than the worst locked."""
+    def _search(self, k: int, worst: float | None) -> int:
+        """Grow the space until k pairs of it have converged, or until none can be better than the worst locked.
+
+        How many have; fewer than k where these dwarf the others, and 0 where the search was stopped.
+        """
         steps = 0
         while True:
             if worst is not None and self.apply.products >= self._stop.maxiter:
-                return False
+                return 0
             self._grow()
             steps += 1
             active = self._count - len(self._locked)
@@ -145,20 +166,36 @@ class Lanczos:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
-            bound = self._stop.tol * self._scale
+            known = self._known(ritz, k)
             # Of an eigenvalue with nearly as many vectors as there are a first block holds some, and lacks others.
             few = active < k or (left and not full) or steps == 1
-            found = not few and all(residual <= bound for residual in ritz.residuals[:k])
+            found = (known < k or not few) and self._small(ritz, k, known)
             self._told = self._asked(ritz, k)
             if found or self._count == self._extent:
-                return True
+                return known
             seen = steps * self._width >= _STEPS  # else a start may hide what it has little of
             if worst is not None and seen and ritz.residuals[0] <= 0.05 * (self._order(ritz.values[0]) - worst):
-                return True
+                return 1
             if self._told:
-                return False
+                return 0
             if full:
                 self._restart(ritz, k)
+
+    def _known(self, ritz: _Ritz, k: int) -> int:
+        """How many of the first k are not so small beside the largest that its rounding hides them."""
+        if not self._each:
+            return k
+        sizes = [abs(value) for value in ritz.values]
+        noise = max(sizes) * min(_NOISE * self._eps / self._stop.tol, 0.1) if self._stop.tol else max(sizes) * 0.1
+        return next((position for position, size in enumerate(sizes[:k]) if size < noise), k)
+
+    def _small(self, ritz: _Ritz, k: int, known: int) -> bool:
+        """Whether the known of the first k have residuals that are small enough."""
+        tol = self._stop.tol
+        if known < k:  # what is left of these in the others, squared and times their size, is to be small there
+            tol = max((tol * self._eps) ** 0.5, self._eps)
+        bounds = [tol * (abs(value) if self._each else self._scale) for value in ritz.values[:known]]
+        return all(residual <= bound for residual, bound in zip(ritz.residuals, bounds, strict=False))
 
     def _full(self) -> bool:
         """Whether there is no room to grow."""
@@ -249,17 +286,32 @@ class Lanczos:
 
     def _lock(self, k: int) -> None:
         """Lock the k best of the search, and forget the others."""
+        if not k:
+            return
         ritz, start = self._ritz(), len(self._locked)
         k = min(k, len(ritz.values))
         vectors = self._vectors(ritz, k)
+        # Where values dwarf others, so may rounding in the map's matrix: one product each takes it off the vectors.
+        again = self._known(ritz, len(ritz.values)) < len(ritz.values)
+        if again and self.apply.products + -(-k // self._width) <= self._stop.maxiter:
+            vectors = self._images(vectors)
         locked = [*self._locked, *zip(ritz.values[:k], ritz.residuals[:k], strict=True)]
 
         def change() -> None:
-            self._basis.set(slice(start, start + k), vectors)
+            if again:
+                self._basis.extended(vectors, start, k, 0.0, self._direction)
+            else:
+                self._basis.set(slice(start, start + k), vectors)
             self._locked = locked
+            if self._each:
+                self._scale = 0.0  # of what is orthogonal to those
             self._rewrite([])
 
         self._changes.make(change)
+
+    def _images(self, vectors: tr.Tensor) -> tr.Tensor:
+        """What the map makes of vectors [n, k]."""
+        return tr.stack([self.apply(vectors[:, position]) for position in range(vectors.shape[1])], axis=1)
 
     def _drop_worst(self) -> None:
         """Give up the locked pair that is wanted least."""

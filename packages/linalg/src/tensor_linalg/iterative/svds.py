@@ -31,6 +31,9 @@ from tensor_runtime.dispatch.arguments import choice
 _MARGIN: Final = 2.0**-16
 """By which images are smaller still between the two products with a huge A, so that the second is in the range."""
 
+_STREAM: Final = 2**32
+"""Of what is added to a start; other directions that are drawn have small numbers."""
+
 
 class SingularResult(NamedTuple):
     """Singular values and vectors, A v = u s, the best found."""
@@ -70,8 +73,10 @@ def svds(
 
     The right vectors are eigenvectors of AᴴA by ``eigsh``; values and left vectors are those of A on their span, by a
     decomposition that does not square them. Of a map to a smaller space, whose AᴴA has a null space, the left vectors
-    are eigenvectors of AAᴴ, from the image of the start, and the right ones follow. The condition is squared all the
-    same where the span is found: values below the square root of the rounding unit times the largest are not resolved.
+    are eigenvectors of AAᴴ, from the image of the start, and the right ones follow; for the smallest values as much
+    that is drawn from ``seed`` is added to that image, which lacks what A does not reach. The condition is squared all
+    the same where the span is found: values below the square root of the rounding unit times the largest are not
+    resolved, and the vectors that follow from theirs are any.
 
     Args:
         a: a function from a tensor of the shape of ``x0`` to one of any shape, or a tensor [*range, *domain] with as
@@ -116,8 +121,8 @@ def svds(
     try:
         found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     except _SmallerRangeError as met:
-        start, turned = met.start, True
-        normal, room = _Normal(turn, forth, start, k), sizes("svds", k, basis, start)[1]
+        domain, start, turned = start.core, met.start if which == "LM" else _stirred(met.start, seed), True
+        normal, room = _Normal(turn, forth, start, k, domain), sizes("svds", k, basis, start)[1]
         found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     else:
         turned = False
@@ -171,15 +176,30 @@ class _SmallerRangeError(Exception):
         self.start = start
 
 
+def _stirred(start: Start, seed: int) -> Start:
+    """A start with as much that is drawn in each vector as it has itself."""
+    x = start.flat
+    drawn = tr.normal(x.shape, seed=seed, stream=_STREAM, dtype=x.dtype, placement=x.placement)
+    lengths = tr.divide(tr.norm(x, axis=0), tr.norm(drawn, axis=0))
+    return start._replace(flat=tr.add(x, tr.multiply(drawn, lengths)))
+
+
 class _Normal:
     """AᴴA, of A times a power of two where its squares would vanish or overflow; not of an A to a smaller space.
 
-    ``target`` is the shape of an image of A, once there was one.
+    ``target`` is the shape of an image of A, once there was one; of the adjoint of one that was met it is known before.
     """
 
     def __init__(
-        self, forth: Callable[[tr.Tensor], tr.Tensor], turn: Callable[[tr.Tensor], tr.Tensor], start: Start, k: int, /
+        self,
+        forth: Callable[[tr.Tensor], tr.Tensor],
+        turn: Callable[[tr.Tensor], tr.Tensor],
+        start: Start,
+        k: int,
+        domain: Shape | None = None,
+        /,
     ) -> None:
+        self._domain = domain
         self._forth, self._turn, self._start, self._k = forth, turn, start, k
         self._lift: tr.Tensor | None = None
         self._first_lift: tr.Tensor | None = None
@@ -198,6 +218,12 @@ class _Normal:
         """What the first image tells."""
         batch = self._start.batch
         self.target = y.shape[: y.rank - len(batch)]
+        if self._domain is not None and self.target != self._domain:
+            raise ShapeError(
+                f"svds: adjoint gave {y.dtype} of shape {y.shape} for a tensor of shape {x.shape}; accepted: a "
+                f"floating or complex tensor of shape {(*self._domain, *batch)}",
+                operation="svds",
+            )
         extent = prod(self.target)
         if self._k > extent:
             raise ArgumentError(

@@ -27,7 +27,7 @@ from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
-from tensor_cpu.kernels.contraction import gemm, numpy_products
+from tensor_cpu.kernels.contraction import gemm, native_unary_einsum, numpy_products
 from tensor_cpu.kernels.contraction.broadcast_sum import (
     MOST_TERMS,
     Accumulation,
@@ -67,6 +67,7 @@ from tensor_runtime.backends.shared.axes import (
 from tensor_runtime.backends.shared.choice import Way, after_sums, cheapest, may_be_square
 from tensor_runtime.backends.shared.products import MatrixProduct
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
+from tensor_runtime.form import Form, form_of
 
 __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 
@@ -168,8 +169,8 @@ def _bind_after_sums(
     """What ``bind`` gives for operands whose labels are all shared or kept, after the sums over the others."""
     labels_a, labels_b, labels_out = params
     out = row_major(labels_out[::-1], result.shape[::-1], result.dtype.numpy_name)
-    x, sum_x = _summed(native(operands[0], labels_a), {*labels_b, *labels_out}, out.dtype)
-    y, sum_y = _summed(native(operands[1], labels_b), {*labels_a, *labels_out}, out.dtype)
+    x, sum_x = _summed(operands[0], labels_a, {*labels_b, *labels_out}, out.dtype)
+    y, sum_y = _summed(operands[1], labels_b, {*labels_a, *labels_out}, out.dtype)
     kernel = bind(x, y, out)
     if kernel is None or not (sum_x or sum_y):
         return kernel
@@ -190,10 +191,18 @@ def _after_sums(kernel: Kernel, first: Sum | None, second: Sum | None) -> Kernel
     return kernel
 
 
-def _summed(operand: Operand, needed: set[int], dtype: str) -> tuple[Operand, Sum | None]:
+def _summed(form: FormLike, labels: Labels, needed: set[int], dtype: str) -> tuple[Operand, Sum | None]:
     """The operand without the labels that nothing else has, and the kernel that sums over them."""
+    operand = native(form, labels)
     rest = after_sums(operand, needed, dtype)
-    return (operand, None) if rest is None else (rest, bind_rearrangement(operand, rest))
+    if rest is None:
+        return operand, None
+    if AVAILABLE and isinstance(form, Form) and operand.dtype == dtype:
+        summed = form_of(form.dtype, rest.shape[::-1], form.placement)
+        total = native_unary_einsum.bind_unary_einsum((form,), summed, (labels, rest.labels[::-1]))
+        if total is not None:
+            return rest, total
+    return rest, bind_rearrangement(operand, rest)
 
 
 def _bind(x: Operand, y: Operand, result: Operand) -> Kernel:
