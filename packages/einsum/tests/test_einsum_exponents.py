@@ -180,3 +180,11 @@ def test_a_copied_operand_lies_in_memory_as_it_did(axes: tuple[int, ...]) -> Non
     near = scale.brought_near(x)
     assert near.strides == x.strides
     np.testing.assert_array_equal(np.ldexp(near.to_numpy(), scale.exponent), x.to_numpy())
+
+
+@pytest.mark.parametrize("dtype", ["I32", "I64", "Bool"])
+def test_diagonals_of_whole_numbers_are_no_magnitudes_to_look_at(dtype: str) -> None:
+    a, b = tr.asarray(np.array([[True, False], [True, True]]), dtype=dtype), tr.tensor([1.0, 2.0])
+    for notation, operands in (("ii,i->", (a, b)), ("ii,i->i", (a, b)), ("ii,->i", (a, tr.tensor(4.0)))):
+        mantissa, exponent = einsum(notation, *operands, strip_exponent=True)
+        np.testing.assert_allclose(mantissa.to_numpy() * 10**exponent, einsum(notation, *operands).to_numpy())

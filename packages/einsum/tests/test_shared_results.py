@@ -18,7 +18,7 @@ import tensor_runtime as tr
 from tensor_core.errors import FormatError
 from tensor_einsum import Plan, native, plan
 from tensor_einsum.search.problem import Problem
-from tensor_einsum.slices.cutting import parted_steps, varying
+from tensor_einsum.slices.cutting import kept_results, parted_steps
 from tensor_einsum.slices.limit import replaced
 from tensor_einsum.testing.networks import brickwork, lattice, regular_graph
 
@@ -39,11 +39,7 @@ def planned(problem: Problem, limit: int | None) -> Plan:
 
 def kept(found: Plan) -> int:
     """Bytes of the results that slices share, and read."""
-    varies = varying(found._network, found.sliced, found.steps, found.shared_bytes)
-    operands = len(found.inputs)
-    own = [step for step, each in zip(found.steps, varies[operands:], strict=True) if each]
-    read = {operand for step in own for operand in step.operands if operand >= operands and not varies[operand]}
-    return sum(found.steps[operand - operands].bytes for operand in read)
+    return sum(found.steps[step].bytes for step in kept_results(found))
 
 
 @given(st.integers(0, 700), st.sampled_from(["i", "j", "ij", "im"]))
@@ -103,6 +99,18 @@ def test_what_is_kept_is_a_part_of_a_plan_and_is_stored_with_it() -> None:
     del content["shared_bytes"]
     content["format"] = "tensor_einsum.plan/2"
     assert Plan.from_json(json.dumps(content)) == SLICED
+
+
+def test_a_plan_for_other_inputs_has_room_for_the_same_results() -> None:
+    found = replaced(SLICED, SLICED.sliced, 300)
+    assert kept_results(found) and len(kept_results(found)) < len(kept_results(SLICED)) + 1
+
+    larger = found.reuse(*[(60, 60)] * 5)
+    assert kept_results(larger) == kept_results(found) and larger.shared_bytes == 30_000
+    uncut = found.reuse((1, 1), *[(1, 6)] * 1, *[(6, 6)] * 3)
+    assert (uncut.sliced, uncut.shared_bytes) == ((), None)
+    assert uncut == uncut.with_slices(()) == Plan.from_json(uncut.to_json())
+    assert replaced(SLICED, ((0, 6), (1, 99)), 10).shared_bytes is None
 
 
 @pytest.mark.skipif(not native.AVAILABLE, reason="the native search was not built")

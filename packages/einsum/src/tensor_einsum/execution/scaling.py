@@ -64,7 +64,8 @@ _PIECE: Final = 1 << 20
 Change = Callable[[Tensor], Tensor]
 Look = Callable[[Any], float]
 _bound: Final[CacheTable[Any]] = CacheTable(binding_cache)
-"""By (plan, *forms of the operands), as they are read: the executable, the forms of all slots, what looks at each."""
+"""By (plan, *forms of the operands), as they are read: the executable, the forms of all slots, and what looks at each
+that is floating or complex."""
 
 
 class Scale:
@@ -242,7 +243,7 @@ def run_scaled(
         bound, forms, looks = _binding(plan, [x._form for x in near])
     scaled = [
         instruction
-        if step.kind == "squeeze"
+        if look is None or step.kind == "squeeze"
         else Instruction(_scaled(instruction.kernel, form, look, scale), instruction.first, instruction.second)
         for instruction, form, look, step in zip(
             bound.instructions, forms[len(near) :], looks[len(near) :], plan.steps, strict=True
@@ -273,8 +274,7 @@ def _brought_near(x: Tensor, look: Look | None, scale: Scale) -> Tensor:
     return x if least <= call_translated("einsum", x._form, look, x._array) < most else scale.brought_near(x)
 
 
-def _scaled(kernel: Any, form: Form, look: Look | None, scale: Scale) -> Callable[..., Any]:
-    assert look is not None
+def _scaled(kernel: Any, form: Form, look: Look, scale: Scale) -> Callable[..., Any]:
     least, most = _near_enough(form)
 
     def run(*arrays: Any) -> Any:

@@ -118,10 +118,10 @@ class Plan(PlanMethods, SliceMethods):
         _FILL["output_dtype"](self, dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes))
         _FILL["algebra"](self, arithmetic.algebra)
         _FILL["conj"](self, arithmetic.conj)
-        _FILL["shared_bytes"](self, order.shared_bytes)
+        _FILL["shared_bytes"](self, None)
         _FILL["sliced"](self, ())
         if order.sliced:
-            self._fill_sliced(order.sliced)
+            self._fill_sliced(order)
 
     if not TYPE_CHECKING:  # where it would say that every attribute is there
 
@@ -145,12 +145,13 @@ class Plan(PlanMethods, SliceMethods):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             return object.__getattribute__(self, name)
 
-    def _fill_sliced(self, asked: Sequence[tuple[int, int]]) -> None:
+    def _fill_sliced(self, order: Order) -> None:
         from tensor_einsum.slices.cutting import ordered_cuts, sliced_steps
 
-        cuts = ordered_cuts(self._network, asked)
+        cuts = ordered_cuts(self._network, order.sliced)
+        itemsize, kept = self.output_dtype.itemsize, order.shared_bytes if cuts else None
         _FILL["sliced"](self, cuts)
-        itemsize, kept = self.output_dtype.itemsize, self.shared_bytes
+        _FILL["shared_bytes"](self, kept)
         self._fill_steps(*sliced_steps(self._network, cuts, self._ids, itemsize, self.conj, kept))
 
     def _fill_steps(

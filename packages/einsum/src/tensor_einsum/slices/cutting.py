@@ -253,6 +253,20 @@ def parted_steps(plan: Plan) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     return tuple(parts[0]), tuple(parts[1])
 
 
+def kept_results(plan: Plan) -> list[int]:
+    """The steps whose results all slices share and read.
+
+    >>> from tensor_einsum import plan
+    >>> kept_results(plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=[(0, 1), (0, 1)]).with_slices("l"))
+    [0]
+    """
+    operands = len(plan.inputs)
+    varies = varying(plan._network, plan.sliced, plan.steps, plan.shared_bytes)
+    own = [step for step, each in zip(plan.steps, varies[operands:], strict=True) if each]
+    read = {operand for step in own for operand in step.operands if operand >= operands}
+    return sorted([operand - operands for operand in read if not varies[operand]])
+
+
 def sliced_steps(
     network: Network,
     cuts: Cuts,

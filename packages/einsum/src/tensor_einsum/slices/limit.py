@@ -361,6 +361,6 @@ def replaced(plan: Plan, cuts: Cuts, shared_bytes: int | None = None) -> Plan:
     >>> replaced(plan("ij->", (4, 6)), ((1, 2),)).slices.count
     3
     """
-    order = Order(plan._ids, plan._searched, cuts, shared_bytes if cuts else None)
+    order = Order(plan._ids, plan._searched, cuts, shared_bytes)
     made = type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))
     return made._made_for(plan._forms)

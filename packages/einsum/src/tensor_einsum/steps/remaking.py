@@ -72,5 +72,19 @@ def remade(
     """
     network = resolve_expanded(operation, text, inputs, output, names, shapes)
     arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
-    order = Order(to_ids(plan.path, len(inputs)), None, tuple(cuts), plan.shared_bytes if cuts else None)
-    return type(plan)(network, dtypes, order, arithmetic)
+    order = Order(to_ids(plan.path, len(inputs)), None, tuple(cuts))
+    made = type(plan)(network, dtypes, order, arithmetic)
+    if plan.shared_bytes is None or not made.sliced:
+        return made
+    return type(plan)(network, dtypes, order._replace(shared_bytes=_room(plan, made)), arithmetic)
+
+
+def _room(plan: Plan, other: Plan) -> int | None:
+    """The bytes for what another plan's slices share, as much larger as the results that are kept are there."""
+    from tensor_einsum.slices.cutting import kept_results
+
+    kept, room = kept_results(plan), plan.shared_bytes
+    if not kept or room is None or len(other.steps) != len(plan.steps):
+        return room
+    here, there = (sum([one.steps[step].bytes for step in kept]) for one in (plan, other))
+    return room * there // here if here else room
