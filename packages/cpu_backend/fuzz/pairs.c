@@ -39,6 +39,7 @@ void fuzz_pairs(void) {
     tile.second_is_constant = second_kind == 1;
     tile.second_is_table = second_kind == 2;
     tile.streams = !any && one_in(4);
+    tile.folds = kind == BOTH && one_in(2);
     const Index spans[3] = {
         largest(tile.across_first, tile.lanes) + largest(tile.along_first, tile.depth) +
             (tile.rows - 1) * tile.row_first + 1,

@@ -9,7 +9,7 @@
  * lanes are gathered through tables of offsets, a few hundred at a time. Where rows share their vectors, four are
  * computed at once, which is the register blocking of a matrix product without its packing. The remaining axes are
  * walked. Rectangles are the parts that threads share; the sum of an element never depends on how they are shared.
- * Products are added up one after the other, in the order of k; in vectors of them where they lie in runs.
+ * Products are added up in the order of k; in vectors where they lie in runs, a few at a time in rows from memory.
  *
  * The plan holds two tables of the contracted axes and two of up to PAIR_TABLE lanes, of 8 bytes an entry (groups.h):
  * 16 MiB at most, sums of more than LONGEST_TABLE products being refused.
@@ -67,8 +67,7 @@ static void flush(Staged *staged) {
 }
 
 /* Computes a rectangle beside the result. Where its rows follow one another, it waits for others that follow it. The
- * tile is what it will be in the buffer: a copy, made of what was just written, would wait for all that is on its way to
- * memory. */
+ * tile is changed: a copy, made of what was just written, would wait for all that is on its way to memory. */
 static void compute_staged(const PairPlan *plan, PairTile *tile, const char *first, const char *second, char *result,
                            Staged *staged) {
     const Index item = ELEMENT_BYTES[plan->result.type], row_bytes = tile->lanes * item;
@@ -236,8 +235,7 @@ static Group take_lanes(PairPlan *plan, Group *kept, const PairLoops *loops) {
     return lanes;
 }
 
-/* Whether rows along this axis follow one another in a result that is written past the cache, where lines in part cost
- * most: not where sums are long. */
+/* Whether rows along this axis go on in a result past the cache, where lines in part cost most: but for long sums. */
 static bool goes_on(const PairPlan *plan, const GroupAxis *axis) {
     return results_stream(&plan->result) && plan->tile.depth <= SHORT_SUM && plan->lanes == plan->tile.lanes &&
            plan->lanes * ELEMENT_BYTES[plan->result.type] % CACHE_LINE != 0 && axis->stride[RESULT] == plan->lanes;
@@ -319,9 +317,9 @@ static bool reads_many_runs(const PairTile *tile, const Index *along) {
     return tile->depth == 1 || runs == FOLLOWED_RUNS;
 }
 
-/* Whether factors of the next rectangle are asked for: those in runs of an operand beyond the cache. */
+/* Whether factors of the next rectangle are asked for, in runs beyond the cache, or else many long ones are folded. */
 static void choose_asking(PairPlan *plan, const Reach reach[2]) {
-    const PairTile *tile = &plan->tile;
+    PairTile *tile = &plan->tile;
     const bool both = plan->loop == SIMD_CHOICE(pair_kernels)->of_type[plan->result.type].both;
     const bool in_runs[2] = {!tile->first_is_table, both || !(tile->second_is_table || tile->second_is_constant)};
     for (int role = FIRST; role <= SECOND; role++) {
@@ -329,7 +327,10 @@ static void choose_asking(PairPlan *plan, const Reach reach[2]) {
         const bool leaves_cache = (of_role->high - of_role->low) * ELEMENT_BYTES[plan->result.type] > CACHED_BYTES;
         plan->asks[role] = in_runs[role] && leaves_cache &&
                            reads_many_runs(tile, role == FIRST ? tile->along_first : tile->along_second);
+        tile->folds |= both && leaves_cache && tile->depth >= 2 * FOLDED_DEPTH &&
+                       tile->lanes * ELEMENT_BYTES[plan->result.type] >= LEAST_FOLDED_BYTES;
     }
+    if (tile->folds) plan->asks[FIRST] = plan->asks[SECOND] = false;
 }
 
 /* Whether vectors of the first operand are worth a copy: without a sum, each row loads them again. */

@@ -18,6 +18,8 @@ typedef struct {
     bool second_is_constant;                   /* all lanes have the same element of the second operand */
     Index ahead[2]; /* from here to the operands' factors that come next from memory, which are asked for; 0 for none */
     bool streams;   /* the result is written past the cache */
+    bool folds;     /* few products at a time are added to what the result has, where lanes are neighbours in both */
+    bool adds;      /* to what the result has: within a tile that folds */
     bool conjugates[2]; /* of the first operand are multiplied, or of the second */
 } PairTile;
 
@@ -33,6 +35,7 @@ typedef struct {
 
 enum { PAIR_TABLE = 512, PAIR_TABLE_BYTES = 1 << 12 }; /* the bytes are those of the lanes' elements of one operand */
 enum { SHORTEST_RUN = 5 };                             /* of products in a sum, whose vectors are added up in the end */
+enum { FOLDED_DEPTH = 8, LEAST_FOLDED_BYTES = 512 };   /* of products at a time where a tile folds; of a row */
 enum { FEWEST_LANES = 3 };                             /* that are loaded as vectors rather than gathered */
 
 typedef struct {

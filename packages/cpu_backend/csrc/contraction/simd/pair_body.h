@@ -83,6 +83,8 @@ INLINE void NAME(block)(const PairTile *tile, const NAME(Part) * first, const NA
         for (int i = 0; i < vectors; i++) {
             NAME(Part) *to = result + row * tile->row_result * PARTS + i * step;
             NAME(Vector) value = NAME(truth)(NAME(total)(tile, sums[row][i]));
+            if (tile->adds)
+                value = NAME(plus)(part && i + 1 == vectors ? NAME(load_part)(to, part) : NAME(load)(to), value);
             if (part && i + 1 == vectors) NAME(store_part)(to, value, part);
             else if (tile->streams && (uintptr_t)to % VECTOR_BYTES == 0) stream_words(to, (Words)value);
             else NAME(store)(to, value);
@@ -134,8 +136,26 @@ static void NAME(shared)(const PairTile *tile, const char *first, const char *se
     else if (tile->rows - row == 1) NAME(strip)(tile, x, y, to, 1, true, false);
 }
 
+/* Long sums of operands in memory go over a whole row for a few products at a time, in the order of memory, which is
+ * what processors fetch ahead; the row's sums stay in the first-level cache. */
 static void NAME(both)(const PairTile *tile, const char *first, const char *second, char *result) {
-    NAME(rows)(tile, first, second, result, true);
+    if (!tile->folds) {
+        NAME(rows)(tile, first, second, result, true);
+        return;
+    }
+    PairTile few = *tile;
+    few.streams = false;
+    for (Index row = 0; row < tile->rows; row++) {
+        const Index x = row * tile->row_first, y = row * tile->row_second, to = row * tile->row_result;
+        for (Index k = 0; k < tile->depth; k += FOLDED_DEPTH) {
+            few.depth = tile->depth - k < FOLDED_DEPTH ? tile->depth - k : FOLDED_DEPTH;
+            few.along_first = tile->along_first + k;
+            few.along_second = tile->along_second + k;
+            few.adds = k > 0;
+            NAME(strip)(&few, (const NAME(Part) *)first + x * PARTS, (const NAME(Part) *)second + y * PARTS,
+                        (NAME(Part) *)result + to * PARTS, 1, false, true);
+        }
+    }
 }
 
 INLINE void NAME(gather)(NAME(Part) *restrict to, const NAME(Part) * from, const Index *offsets, Index count) {

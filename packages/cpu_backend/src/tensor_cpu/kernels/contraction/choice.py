@@ -47,6 +47,7 @@ from tensor_cpu.kernels.contraction.native import (
     large_roles,
     plan_native,
     plan_pair,
+    plan_rows,
 )
 from tensor_cpu.kernels.contraction.real_parts import bind_real_parts, in_real_parts
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
@@ -282,7 +283,9 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
         return plan_numpy(axes, x, y, result)
     if _sums_nothing(axes) and x.dtype == y.dtype == result.dtype:
         return cheapest(_WAYS_WITHOUT_SUMS, axes, x, y, result)
-    return cheapest(_WAYS_OF_MANY if extent_of(axes) > _FEW_TERMS else _WAYS_OF_FEW, axes, x, y, result)
+    if extent_of(axes) <= _FEW_TERMS:
+        return cheapest(_WAYS_OF_FEW, axes, x, y, result)
+    return plan_rows(axes, x, y, result) or cheapest(_WAYS_OF_MANY, axes, x, y, result)
 
 
 def _sums_nothing(axes: Sequence[Axis]) -> bool:
