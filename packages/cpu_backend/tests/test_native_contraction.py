@@ -82,6 +82,8 @@ LARGE = {
     "short sums along memory": ("ck,ck->c", {"c": 600, "k": 9}),
     "sums along memory, of two axes": ("bckl,kl->bc", {"b": 3, "c": 131, "k": 5, "l": 17}),
     "one element, along memory": ("k,k->", {"k": 1000}),
+    "rows of a batch, beyond the cache": ("kb,kb->b", {"k": 131, "b": 2057}),
+    "rows of two axes, beyond the cache": ("kcb,kcb->cb", {"k": 140, "c": 3, "b": 2501}),
 }
 
 

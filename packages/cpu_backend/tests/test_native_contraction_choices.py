@@ -93,6 +93,12 @@ def test_a_large_matrix_by_few_columns_is_read_as_it_lies(subscripts: str) -> No
     assert isinstance(planned(subscripts, i=800, k=700, j=16), ScatterProduct)
 
 
+@pytest.mark.parametrize("subscripts", ["jb,jb->b", "jib,jib->b", "ijb,ijb->ib", "jib,ijb->b"])
+def test_rows_of_both_operands_are_summed_side_by_side(subscripts: str) -> None:
+    assert isinstance(planned(subscripts, b=100, i=3, j=1000), PairProduct)
+    assert not isinstance(planned("ij,jk->ik", i=300, j=300, k=300), PairProduct)
+
+
 @calibrated
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_large_result_of_short_sums_is_not_written_tile_by_tile_across_columns(dtype: str) -> None:
