@@ -307,7 +307,7 @@ class PlanMethods:
         (True, (20, 50))
         """
         from tensor_einsum.plans.operands import forms_of, lie_as_usual
-        from tensor_einsum.steps.remaking import reused
+        from tensor_einsum.plans.remaking import reused
 
         made = reused(cast("Plan", self), operands, dtype)
         return made if lie_as_usual(operands) else made._made_for(forms_of(operands, made.shapes, made.dtypes))
