@@ -36,6 +36,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
 )
 from tensor_cpu.kernels.contraction.gemm import plan_product
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, bind_broadcast, plan_broadcast
+from tensor_cpu.kernels.contraction.loops.rows import plan_rows
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.native import (
@@ -47,7 +48,6 @@ from tensor_cpu.kernels.contraction.native import (
     large_roles,
     plan_native,
     plan_pair,
-    plan_rows,
 )
 from tensor_cpu.kernels.contraction.real_parts import bind_real_parts, in_real_parts
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
