@@ -88,7 +88,8 @@ def test_the_sweep_never_holds_more_than_two_rows_of_spins() -> None:
         path = network["paths"]["sweep"]["path"]
         plan = tensor_einsum.plan(network["format_string"], *network["shapes"], optimize=path)
         assert plan.largest_intermediate == 2 ** (2 * columns)
-        assert plan.peak_bytes < 3 * 8 * 2 ** (2 * columns)
+        assert plan.intermediate_bytes < 3 * 8 * 2 ** (2 * columns)
+        assert plan.peak_bytes <= plan.intermediate_bytes + (1 << 16)  # copies of operands, where they are small
 
 
 def test_long_lattices_and_low_temperatures_stay_in_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

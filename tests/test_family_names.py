@@ -73,6 +73,7 @@ BESIDE: Final[Mapping[str, frozenset[str]]] = {
     "cases": frozenset({"conversion", "fusion", "primitives"}),
     "kernels": frozenset(
         {
+            "broadcast_costs",
             "contraction",
             "conversion",
             "copy",

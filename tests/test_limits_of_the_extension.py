@@ -64,8 +64,8 @@ def test_a_number_is_found_however_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("name", "module"),
     [
-        ("PAIR_TABLE", "tensor_cpu.kernels.contraction.native"),
-        ("FEWEST_LANES", "tensor_cpu.kernels.contraction.native"),
+        ("PAIR_TABLE", "tensor_cpu.kernels.contraction.cuts.lanes"),
+        ("FEWEST_LANES", "tensor_cpu.kernels.contraction.cuts.lanes"),
         ("LONGEST_TABLE", "tensor_cpu.kernels.contraction.native"),
         ("FARTHEST_NEXT", "tensor_cpu.kernels.reduction.native"),
     ],

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensor_cpu.kernels.contraction import real_parts
 from tensor_cpu.kernels.contraction.choice import _bind
-from tensor_cpu.kernels.contraction.real_parts import in_real_parts
+from tensor_cpu.kernels.contraction.cuts import real_parts
+from tensor_cpu.kernels.contraction.cuts.real_parts import in_real_parts
 from tensor_runtime.backends.shared.axes import Operand, row_major
 from tensor_runtime.backends.workspaces import workspace_of
 

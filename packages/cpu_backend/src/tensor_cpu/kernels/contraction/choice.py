@@ -34,6 +34,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
     bind_broadcast_sum,
     plan_broadcast_sum,
 )
+from tensor_cpu.kernels.contraction.cuts.real_parts import bind_real_parts, in_real_parts
 from tensor_cpu.kernels.contraction.gemm import plan_product
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, bind_broadcast, plan_broadcast
 from tensor_cpu.kernels.contraction.loops.rows import plan_rows
@@ -49,7 +50,6 @@ from tensor_cpu.kernels.contraction.native import (
     plan_native,
     plan_pair,
 )
-from tensor_cpu.kernels.contraction.real_parts import bind_real_parts, in_real_parts
 from tensor_cpu.kernels.contraction.unary_einsum import bind_rearrangement, bind_unary_einsum
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.extension import AVAILABLE
@@ -285,7 +285,8 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
         return cheapest(_WAYS_WITHOUT_SUMS, axes, x, y, result)
     if extent_of(axes) <= _FEW_TERMS:
         return cheapest(_WAYS_OF_FEW, axes, x, y, result)
-    return plan_rows(axes, x, y, result) or cheapest(_WAYS_OF_MANY, axes, x, y, result)
+    rows = plan_rows(axes, x, y, result) if {*x.labels} == {*y.labels} else None
+    return rows or cheapest(_WAYS_OF_MANY, axes, x, y, result)
 
 
 def _sums_nothing(axes: Sequence[Axis]) -> bool:
