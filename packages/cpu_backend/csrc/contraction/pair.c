@@ -317,7 +317,7 @@ static bool reads_many_runs(const PairTile *tile, const Index *along) {
     return tile->depth == 1 || runs == FOLLOWED_RUNS;
 }
 
-/* Whether factors of the next rectangle are asked for, in runs beyond the cache, or else many long ones are folded. */
+/* Whether long sums are folded, or else factors of the next rectangle asked for: in runs of operands beyond the cache. */
 static void choose_asking(PairPlan *plan, const Reach reach[2]) {
     PairTile *tile = &plan->tile;
     const bool both = plan->loop == SIMD_CHOICE(pair_kernels)->of_type[plan->result.type].both;

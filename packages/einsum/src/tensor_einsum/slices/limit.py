@@ -295,7 +295,8 @@ def plan_within(
     try:
         kept = within(found, limit, forms, operation, deadline)
         if options.seconds is None and _costs_more_than_searched(kept):
-            with suppress(MemoryLimitError):  # workspaces were not in the search: with less room for it, they may fit
+            # Workspaces were not in the search: with less room for it, they may fit.
+            with suppress(MemoryLimitError, OutOfMemoryError):
                 kept = min(kept, within(made(limit * 3 // 4), limit, forms, operation), key=attrgetter("flops"))
         return kept
     except MemoryLimitError as error:

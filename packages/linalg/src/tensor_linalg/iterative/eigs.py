@@ -133,7 +133,8 @@ class _Ritz:
         """Vectors with the span of so many, of the dtype of the matrix: of a real one of a few more, for conjugates."""
         if not self._real:
             return self.coefficients(count)
-        columns, taken = list[tr.Tensor](), set[int]()
+        columns: list[tr.Tensor] = []
+        taken: set[int] = set()
         real, imaginary = tr.real(self._vectors), tr.imag(self._vectors)
         for position, value in zip(self.order, self.values, strict=True):
             if len(columns) >= count:

@@ -14,15 +14,15 @@ from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Ope
 def plan_rows(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) -> PairProduct | None:
     """The loop over pairs, where each row of the result is a sum of products of rows that lie side by side in both.
 
-    Such operands are read once, in the order of memory; dot products one by one read their lines again and again. None
-    where an operand has an axis for itself, or vectors are not those of both.
+    Such operands, which have the same labels, are read once, in the order of memory; dot products one by one read their
+    lines again and again. None where vectors are not those of both.
 
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, result = row_major((0, 1), (3000, 100), "float64"), row_major((1,), (100,), "float64")
     >>> (plan_rows(join(x, x, result), x, x, result) is not None) == AVAILABLE
     True
     """
-    if not (AVAILABLE and x.dtype == y.dtype == result.dtype) or {*x.labels} != {*y.labels}:
+    if not (AVAILABLE and x.dtype == y.dtype == result.dtype):
         return None
     lane = next((axis for axis in reversed(axes) if axis.strides[RESULT] is not None), None)
     if lane is None or lane.strides[FIRST] != 1 or lane.strides[SECOND] != 1 or not in_vectors(lane):
