@@ -21,6 +21,7 @@ from tensor_cpu.kernels.contraction.gemm import bind_product
 from tensor_cpu.kernels.contraction.loops.broadcast import bind_broadcast, plan_broadcast
 from tensor_cpu.kernels.contraction.loops.stack import bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.native import bind_pair, bind_scatter, large_roles, plan_pair, plan_scatter
+from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.backends.shared.axes import Labels, Operand, join, row_major
 from tensor_runtime.backends.shared.products import MatrixProduct
 
@@ -120,10 +121,12 @@ def _tried(operands: tuple[Operand, Operand, Operand], values: np.ndarray[Any, A
 def _kernels(x: Operand, y: Operand, result: Operand) -> dict[str, Callable[[Any, Any], Any]]:
     """Every kernel that takes these operands, by name."""
     axes, large = join(x, y, result), large_roles((x.size, y.size, result.size), result.dtype)
-    found: dict[str, Callable[[Any, Any], Any] | None] = {
-        "pairs": bind_pair(plan_pair(axes, result.dtype, large), result),
-        "packed": bind_scatter(plan_scatter(axes, x, y, large), result),
-    }
+    found: dict[str, Callable[[Any, Any], Any] | None] = {}
+    pairs, packed = plan_pair(axes, result.dtype, large), plan_scatter(axes, x, y, large)
+    if pairs.longest_table <= LIBRARY.LONGEST_TABLE:
+        found["pairs"] = bind_pair(pairs, result)
+    if packed.longest_table <= LIBRARY.LONGEST_TABLE:
+        found["packed"] = bind_scatter(packed, result)
     matrices, stack = plan_numpy(axes, x, y, result), plan_stack(axes, x, y, result)
     if isinstance(matrices, MatrixProduct):
         found["matrices"] = bind_product(matrices, x, y, result)

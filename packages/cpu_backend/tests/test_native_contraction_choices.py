@@ -20,9 +20,12 @@ from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
     ScatterProduct,
+    large_roles,
+    plan_native,
+    plan_pair,
 )
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.shared.axes import Operand, row_major
+from tensor_runtime.backends.shared.axes import Operand, join, row_major
 from tensor_runtime.backends.shared.products import MatrixProduct
 
 if not AVAILABLE:
@@ -51,6 +54,12 @@ def test_hyper_edges_and_outer_products_are_products_of_broadcast_operands() -> 
 def test_windows_that_overlap_are_not_taken_for_memory_beyond_the_cache() -> None:
     windows, filters = Operand((1, 2), (9, 9992), (1, 1), "float64"), Operand((1,), (9,), (1,), "float64")
     assert isinstance(plan_contraction(windows, filters, row_major((2,), (9992,), "float64")), PairProduct)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("subscripts", ["ij,j->i", "j,ij->i"])
+def test_integers_that_lie_along_their_sums_go_to_the_pair_kernel(subscripts: str, dtype: str) -> None:
+    assert isinstance(planned(subscripts, dtype, i=300, j=1000), PairProduct)
 
 
 @calibrated
@@ -158,6 +167,14 @@ def test_the_vectors_of_the_kernels_that_openblas_is_asked_for_are_known(
     code = "from tensor_cpu.system.blas import asked_vector_bytes; print(asked_vector_bytes())"
     assert output(code, OPENBLAS_CORETYPE=core) == str(width)
     assert output(code, OPENBLAS_CORETYPE=core, TENSOR_CPU_BLAS="mkl") == "None"
+
+
+def test_terms_of_a_sum_that_follow_one_another_in_memory_are_not_fetched_again() -> None:
+    x, y, result = named_case("abcdf,bdcf->af", "float32", a=32, b=3, c=32, d=128, f=8).operands
+    axes, large = join(x, y, result), large_roles((x.size, y.size, result.size), result.dtype)
+    plan = plan_native(axes, x, y, result)
+    assert large and plan is not None
+    assert plan.cost < 4 * plan_pair(axes, result.dtype, large).cost
 
 
 def test_operands_to_be_converted_stay_with_numpy() -> None:

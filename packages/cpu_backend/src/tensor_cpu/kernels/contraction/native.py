@@ -91,7 +91,7 @@ def plan_native(
     if below == inf or cost.least_pair(extent_of(axes), result.dtype) < below:
         pairs = plan_pair(axes, result.dtype, large)
         if large:
-            walk = (*pairs.contracted, *reversed(pairs.kept))
+            walk = _walk(pairs)
             more = memory.fetched_again(again(walk, large, x, y, result), "pair")
             if pairs.kept:
                 more += memory.ends_of_rows(result.size, pairs.kept[-1].extent, result.dtype)
@@ -111,6 +111,20 @@ def plan_native(
     if large and _lie_apart(axes):
         time += memory.apart(size, "pair" if is_pair else "scatter")
     return plan._replace(cost=time)
+
+
+def _walk(plan: PairProduct) -> Group:
+    """The axes as the pair kernel goes along them, innermost first: for a line of neighbours all terms of their sums.
+
+    >>> lanes, sums = Axis((0,), 20, (1, None, 1)), [Axis((1,), 3, (60, 1, None)), Axis((2,), 3, (20, 3, None))]
+    >>> [axis.labels for axis in _walk(PairProduct((lanes,), tuple(sums), 0.0))]
+    [(0,), (2,), (1,), (0,)]
+    """
+    *others, lanes = plan.kept or [Axis((), 1, (None, None, None))]
+    near = min(lanes.extent, _LINE)
+    first, second, result = (step and step * near for step in lanes.strides)
+    lines = Axis(lanes.labels, -(-lanes.extent // near), (first, second, result))
+    return (lanes._replace(extent=near), *plan.contracted[::-1], lines, *others[::-1])
 
 
 def _lie_apart(axes: Sequence[Axis]) -> bool:
@@ -152,12 +166,14 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
         sharing = [axis for axis in others if not axis.strides[role]] if steps == [0, 1] and depth > 1 else []
         rows = max([axis.extent for axis in sharing or others], default=1)
         loop = "both" if steps == [1, 1] else "shared" if sharing else "scaled"
-        whole_lines = lane.extent >= _LINE
-        kept = (*(_by_steps(others, large[0]) if large and whole_lines else by_nearness(others, large)), lane)
+        if large and lane.extent >= _LINE:  # as they lie in the largest array, those that it lacks innermost
+            kept = (*sorted(others, key=lambda axis: -abs(axis.strides[large[0]] or 0)), lane)
+        else:
+            kept = (*by_nearness(others, large), lane)
         return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
     lanes, taken, gathered = tabled(kept)
     rows = max([axis.extent for axis in kept[:-taken]], default=1)
-    loop = "runs" if _are_dots(axes, contracted) else "tables"
+    loop = "runs" if _lie_in_runs(contracted) else "tables"
     time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop=loop, gathered=gathered)
     return PairProduct((*by_nearness(kept[:-taken], large), *kept[-taken:]), contracted, time)
 
@@ -201,20 +217,19 @@ def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
     return tuple(sorted(axes, key=lambda axis: -_nearness(axis, roles)))
 
 
-def _by_steps(axes: Group, role: int) -> Group:
-    """The axes as they lie in the array of a role, those that it lacks innermost."""
-    return tuple(sorted(axes, key=lambda axis: -abs(axis.strides[role] or 0)))
-
-
 def _nearness(axis: Axis, roles: Sequence[int]) -> int:
     return min([abs(stride) for role in roles if (stride := axis.strides[role])], default=_FAR)
 
 
 def _are_dots(axes: Sequence[Axis], contracted: Group) -> bool:
     """Whether each element is a dot product of its own, along the memory of both operands."""
+    return _lie_in_runs(contracted) and all(None not in axis.strides[:RESULT] for axis in axes)
+
+
+def _lie_in_runs(contracted: Group) -> bool:
+    """Whether the factors of each sum are neighbours in both operands, and enough of them."""
     runs = line(contracted, FIRST), line(contracted, SECOND)
-    own = all(axis.strides[FIRST] is not None and axis.strides[SECOND] is not None for axis in axes)
-    return own and extent_of(contracted) >= _SHORTEST_RUN and all(run is not None and run.stride == 1 for run in runs)
+    return extent_of(contracted) >= _SHORTEST_RUN and all(run is not None and run.stride == 1 for run in runs)
 
 
 def bind_pair(plan: PairProduct, result: Operand, conjugated: bool = False) -> Kernel:
