@@ -296,3 +296,17 @@ def test_one_true_element_decides_wherever_it_is(dtype: str, instruction_set: st
             x[place] = 1
             assert tr.any(tr.asarray(x)).item() and not tr.any(tr.asarray(x[:place])).item()
             assert not tr.all(tr.asarray(1 - x if dtype != "Bool" else ~x)).item()
+
+
+@pytest.mark.parametrize("dtype", [F32, F64, C32, C64, I32, I64, Bool])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_the_truth_of_one_element_takes_no_step_of_numpy(dtype: DType, shape: tuple[int, ...]) -> None:
+    numbers = [0.0, -0.0, 3.0, *([math.nan, -math.inf] if dtype.kind in ("float", "complex") else [])]
+    for name, number, axis, keepdims in itertools.product(("any", "all"), numbers, (None, ()), (False, True)):
+        x = np.full(shape, number).astype(NUMPY_DTYPES[dtype])
+        params: ReduceParams = (axis, keepdims)
+        result = form_of(Bool, shape if keepdims or axis == () else (), CPU)
+        kernel = bind(name, (form_of(dtype, shape, CPU),), result, params)
+        assert type(kernel).__module__ == "tensor_cpu._native"
+        found = kernel(x)
+        assert found.shape == result.shape and found.item() is bool(number), (name, number)

@@ -352,11 +352,12 @@ def axis_pairs(operation: str, axes: Sequence[Any], /) -> AxisPairs:
     """
     try:
         of_a, of_b = axes
-        return tuple(
-            tuple(index(axis) for axis in side) if isinstance(side, (tuple, list)) else (index(side),)
-            for side in (of_a, of_b)
-        )  # type: ignore[return-value]
+        return _axes_of(of_a), _axes_of(of_b)
     except (TypeError, ValueError):
         raise ArgumentError(
             f"{operation}: axes are {shortened(axes)}; accepted: a pair (axes of a, axes of b)"
         ) from None
+
+
+def _axes_of(side: Any) -> tuple[int, ...]:
+    return tuple(map(index, side)) if isinstance(side, (tuple, list)) else (index(side),)

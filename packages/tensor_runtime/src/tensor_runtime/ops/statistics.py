@@ -227,6 +227,8 @@ def _correction(operation: str, value: Any) -> float:
 
 
 def _order(value: Any) -> float:
+    if type(value) is int and value == 2:  # as nearly always
+        return 2.0
     number = _as_float(value)
     if isnan(number):
         raise ArgumentError(

@@ -147,7 +147,11 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
     >>> kernel is None or kernel(np.ones((100, 300)))[7].item() == 300
     True
     """
-    if not AVAILABLE or form.size == 0 or result.size == form.size:
+    if not AVAILABLE or form.size == 0:
+        return None
+    if form.size == 1 and name in _FOLDS:
+        return _line_of_truths(name, form, result, 1)
+    if result.size == form.size:
         return None
     fold, dtype, shape, strides = _FOLDS.get(name, name), form.dtype, form.shape, form.strides
     reduced = reduced_axes(name, form.rank, params[0])
@@ -195,7 +199,11 @@ def _truths(name: str, form: Form, result: Form, reduced: tuple[int, ...], /) ->
         return None
     if outer and form.dtype is Bool and line.extent < _SHORT_AXIS:
         return None  # several are taken at once
-    lines = (result.size, line.extent, 1)
+    return _line_of_truths(name, form, result, line.extent)
+
+
+def _line_of_truths(name: str, form: Form, result: Form, extent: int) -> Kernel | None:
+    lines = (result.size, extent, 1)
     return LIBRARY.bind_short_lines(name, form.dtype.name, lines, result.shape[::-1], result.dtype.name, 1.0, False)
 
 

@@ -51,9 +51,15 @@ class _Sums(NamedTuple):
 
     def kernel(self, fold: str, dtype: DType = F64, divisor: float = 1.0, root: bool = False) -> Kernel:
         """Of a vector of folds, as the kept axes come in the result, divided, and rooted if wanted."""
-        kernel: Kernel = LIBRARY.bind_reduce(
-            fold, self.dtype.name, (self.number,), dtype.name, loops_of(self.start, self.axes), divisor, root
-        )
+        return self._kernel(fold, (self.number,), dtype, divisor, root)
+
+    def kernel_of(self, result: Form, fold: str, root: bool = False) -> Kernel:
+        """Of the result itself, where every fold is an element of it."""
+        return self._kernel(fold, result.shape[::-1], result.dtype, 1.0, root)
+
+    def _kernel(self, fold: str, shape: tuple[int, ...], dtype: DType, divisor: float, root: bool) -> Kernel:
+        loops = loops_of(self.start, self.axes)
+        kernel: Kernel = LIBRARY.bind_reduce(fold, self.dtype.name, shape, dtype.name, loops, divisor, root)
         return kernel
 
 
@@ -211,41 +217,34 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
     if sums is None:
         parts = _sums("norm", form, result, axis, join_parts=False) if form.dtype in _PARTS else None
         return None if parts is None else _norm_of_parts(parts.kernel("squares"), form, result, params)
-    shape = result.shape[::-1]
     if order != 2:
-        sizes = sums.kernel("sizes" if order == 1 else "largest", result.dtype)
-        return lambda x: sizes(x).reshape(shape)
-    roots = sums.kernel("squares", result.dtype, 1.0, True)
-    if result.dtype is F32:  # whose squares never leave the range of F64
-        return lambda x: roots(x).reshape(shape)
-    return _in_range(roots, form, result, params)
+        return sums.kernel_of(result, "sizes" if order == 1 else "largest")
+    roots = sums.kernel_of(result, "squares", True)
+    # The squares of F32 never leave the range of F64.
+    return roots if result.dtype is F32 else _in_range(roots, form, result, params)
 
 
 def _norm_of_parts(squares_of_parts: Kernel, form: Form, result: Form, params: NormParams) -> Kernel:
     """Norms of complex elements whose neighbours are other norms': the parts are added up apart."""
-    dtype = NUMPY_DTYPES[result.dtype]
+    dtype, shape = NUMPY_DTYPES[result.dtype], result.shape[::-1]
 
     def roots(x: Any) -> Any:
         squares = squares_of_parts(x)
         whole = np.add(squares[0::2], squares[1::2])
-        return np.sqrt(whole, out=whole).astype(dtype, copy=False)
+        return np.sqrt(whole, out=whole).astype(dtype, copy=False).reshape(shape)
 
     checked = ignoring_fp_errors(roots)
-    if result.dtype is F32:
-        return lambda x: checked(x).reshape(result.shape[::-1])
-    return _in_range(checked, form, result, params)
+    return checked if result.dtype is F32 else _in_range(checked, form, result, params)
 
 
 def _in_range(roots: Kernel, form: Form, result: Form, params: NormParams) -> Kernel:
     """The norms; of those of which a square has left the range or lost digits by scaled elements."""
     scaled = statistics.bind_norm((form,), result, params)
-    lowest, shape = sqrt(statistics.lowest_sum(result, form.size // result.size)), result.shape[::-1]
-    inside = LIBRARY.lie_inside
+    lowest, inside = sqrt(statistics.lowest_sum(result, form.size // result.size)), LIBRARY.lie_inside
 
     def norms(x: Any) -> Any:
         found = roots(x)
-        whole = found.reshape(shape)
-        return whole if inside(found, lowest) else np.where((whole > lowest) & (whole < inf), whole, scaled(x))
+        return found if inside(found, lowest) else np.where((found > lowest) & (found < inf), found, scaled(x))
 
     return norms
 
