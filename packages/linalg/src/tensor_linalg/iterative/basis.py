@@ -9,6 +9,8 @@ import tensor_runtime as tr
 from tensor_linalg.host import numbers
 from tensor_linalg.iterative.operators import quotient
 from tensor_linalg.operands import unit_of
+from tensor_runtime.dispatch.call import execute_pair
+from tensor_runtime.ops.contraction import DOT_GENERAL
 
 
 class Extension(NamedTuple):
@@ -167,17 +169,18 @@ class Basis:
 
     def _coefficients(self, used: tr.Tensor, w: tr.Tensor) -> tr.Tensor:
         """The inner products of columns with a vector: [count], or [count, C]."""
-        batch = _BATCH if used.rank == 3 else _NO_BATCH
+        axes = _ROWS_OF_SEVERAL if used.rank == 3 else _ROWS
         if not self._complex:
-            return tr.dot_general(used, w, contracting=_ROWS, batch=batch)
-        return tr.conj(tr.dot_general(used, tr.conj(w), contracting=_ROWS, batch=batch))  # no copy of the basis
+            return execute_pair(DOT_GENERAL, used, w, axes)
+        return tr.conj(execute_pair(DOT_GENERAL, used, tr.conj(w), axes))  # no copy of the basis
 
 
 def _combined(used: tr.Tensor, y: tr.Tensor) -> tr.Tensor:
-    return tr.dot_general(used, y, contracting=_COLUMNS, batch=_BATCH if used.rank == 3 else _NO_BATCH)
+    return execute_pair(DOT_GENERAL, used, y, _COLUMNS_OF_SEVERAL if used.rank == 3 else _COLUMNS)
 
 
-_ROWS: Final = ((0,), (0,))
-_COLUMNS: Final = ((1,), (0,))
-_BATCH: Final = ((2,), (1,))
-_NO_BATCH: Final = ((), ())
+# Contracted axes and batch axes, as ``dot_general`` reads them in every call.
+_ROWS: Final = (((0,), (0,)), ((), ()))
+_ROWS_OF_SEVERAL: Final = (((0,), (0,)), ((2,), (1,)))
+_COLUMNS: Final = (((1,), (0,)), ((), ()))
+_COLUMNS_OF_SEVERAL: Final = (((1,), (0,)), ((2,), (1,)))

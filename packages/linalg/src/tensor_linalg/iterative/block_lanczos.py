@@ -8,7 +8,7 @@ in their places, whose images nobody looks at.
 from __future__ import annotations
 
 import tensor_runtime as tr
-from tensor_linalg.host import numbers
+from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Extension
 from tensor_linalg.iterative.lanczos import Lanczos
 
@@ -88,6 +88,6 @@ def leaving(outside: list[list[complex]], coefficients: tr.Tensor, /) -> list[fl
     """
     if not outside:
         return [0.0] * coefficients.shape[1]
-    coupling = tr.tensor(outside, dtype=coefficients.dtype, placement=coefficients.placement)
+    coupling = from_numbers(outside, coefficients, coefficients.dtype)
     found: list[float] = numbers(tr.norm(tr.dot_general(coupling, coefficients, contracting=((1,), (0,))), axis=0))
     return found

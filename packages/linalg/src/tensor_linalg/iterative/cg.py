@@ -11,6 +11,7 @@ from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
     Shape,
+    inner,
     levelled,
     over,
     parted,
@@ -22,7 +23,6 @@ from tensor_linalg.iterative.operators import (
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import first, unit_of
-from tensor_linalg.products import vecdot
 from tensor_runtime.errors import NotPositiveDefiniteError
 
 
@@ -131,7 +131,7 @@ def _iterated(
         z_lift = None if precondition is None else levelled(z, r)
         z = times(z, z_lift)
         p = z if precondition is None else tr.copy(z)  # the next may be in the same memory
-        rz = tr.real(vecdot(r, z))
+        rz = inner(r, z)
         while True:
             residuals = tr.norm(r, axis=0)
             active = unsolved("cg", residuals, bound, batch, resting)
@@ -144,7 +144,7 @@ def _iterated(
             if not steps:
                 lift = levelled(q, p)
             q, steps = times(q, lift), steps + 1
-            square, pq = tr.real(vecdot(p, p)), tr.real(vecdot(p, q))
+            square, pq = inner(p, p), inner(p, q)
             norm = tr.maximum(norm, over(tr.norm(q, axis=0), tr.sqrt(square)))
             pq = tr.where(tr.abs(pq) <= tr.multiply(tr.multiply(norm, square), 10 * tiny), 0.0, pq)  # rounding alone
             moving, wrong = active, active & ((pq <= 0) | (rz <= 0))
@@ -157,11 +157,11 @@ def _iterated(
                 remedy = "minres takes any Hermitian"
                 _require_positive(active & ((pq < 0) | (resolved & (pq <= 0))), batch, "operator", remedy)
                 moving = active & (pq > 0) & (rz > 0)
-            step = tr.where(moving, tr.divide(rz, tr.where(moving, pq, 1.0)), 0.0)
+            step = over(rz, pq, there=moving)
             x, r = tr.add(x, tr.multiply(step, p)), tr.subtract(r, tr.multiply(step, q))
             z = r if precondition is None else times(precondition(r), z_lift)
-            before, rz = rz, tr.real(vecdot(r, z))
-            p = tr.add(z, tr.multiply(tr.where(moving, tr.divide(rz, tr.where(moving, before, 1.0)), 0.0), p))
+            before, rz = rz, inner(r, z)
+            p = tr.add(z, tr.multiply(over(rz, before, there=moving), p))
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
     return _Iterated(times(tr.multiply(x, scale), lift), tr.multiply(tr.norm(r, axis=0), scale), done, interrupted)

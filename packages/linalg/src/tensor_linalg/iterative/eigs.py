@@ -249,14 +249,10 @@ class _Arnoldi:
             self._basis.set(j + 1, following)
         self._write_h[j, :j] = self._growth[0]  # what led out of the span leads to its new column
         self._write_h[: j + 1, j] = h
-        leading = tr.full((1, 1), 0.0 if invariant else beta, dtype=self._h.dtype, placement=self._h.placement)
-        self._growth, self._count = self._behind(j, leading), j + 1
+        growth = tr.zeros((1, j + 1), dtype=self._h.dtype, placement=self._h.placement)
+        tr.mutable_view(growth)[0, j] = 0.0 if invariant else beta
+        self._growth, self._count = growth, j + 1
         return invariant
-
-    def _behind(self, count: int, leading: tr.Tensor) -> tr.Tensor:
-        """Growth of new columns alone, behind so many others."""
-        nothing = tr.zeros((self._width, count), dtype=leading.dtype, placement=leading.placement)
-        return tr.concatenate([nothing, leading], axis=1)
 
     def _begin_anew(self) -> None:
         """Forget the space, and start from drawn directions."""
@@ -350,6 +346,7 @@ class _BlockArnoldi(_Arnoldi):
         self._write_h[j:stop, :j] = self._growth[: stop - j]  # what led out of the span leads to its new columns
         self._write_h[:stop, j:stop] = inside
         rows = outside + [[0.0] * (stop - j)] * (self._width - len(outside))
-        leading = tr.tensor(rows, dtype=self._h.dtype, placement=self._h.placement)
-        self._growth, self._count = self._behind(j, leading), stop
+        leading = from_numbers(rows, self._h, self._h.dtype)
+        nothing = tr.zeros((self._width, j), dtype=leading.dtype, placement=leading.placement)
+        self._growth, self._count = tr.concatenate([nothing, leading], axis=1), stop
         return drawn > 0

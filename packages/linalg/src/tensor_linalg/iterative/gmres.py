@@ -14,6 +14,7 @@ from tensor_linalg.iterative.operators import (
     Operator,
     finite_images,
     levelled,
+    over,
     parted,
     share,
     started,
@@ -110,7 +111,7 @@ def _cycle(
     """The best change of x within one Krylov space; columns that have converged contribute nothing."""
     start = tr.norm(r, axis=0)
     active = start > bound
-    v = tr.where(active, tr.divide(r, tr.where(active, start, 1.0)), 0.0)
+    v = over(r, start, there=active)
     try:
         w = apply(v if precondition is None else precondition(v))
     except KeyboardInterrupt:
@@ -135,7 +136,7 @@ def _cycle(
             there = length > tr.multiply(tr.norm(w, axis=0), tiny)  # else the space holds the solution
             write_h[: count + 1, count] = coefficients
             write_h[count + 1, count] = tr.where(there, length, 0.0)
-            basis.set(count + 1, tr.where(there, tr.divide(rest, tr.where(there, length, 1.0)), 0.0))
+            basis.set(count + 1, over(rest, length, there=there))
             next_null = tr.divide(vecdot(tr.conj(null[: count + 1]), coefficients), tr.where(there, length, 1.0))
             write_null[count + 1] = tr.where(there, tr.negative(next_null), 0.0)
             square = tr.add(square, tr.multiply(tr.abs(next_null), tr.abs(next_null)))

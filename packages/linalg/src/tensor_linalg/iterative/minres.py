@@ -13,6 +13,7 @@ from tensor_linalg.iterative.operators import (
     Operator,
     Shape,
     hypotenuse,
+    inner,
     levelled,
     over,
     parted,
@@ -23,7 +24,6 @@ from tensor_linalg.iterative.operators import (
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number, unit_of
-from tensor_linalg.products import vecdot
 
 
 def minres(
@@ -173,7 +173,7 @@ def _iterated(
             if v_before is nothing:
                 lift = levelled(y, v)
             y = tr.subtract(times(y, lift), tr.multiply(beta, v_before))
-            alpha = tr.real(vecdot(v, y))
+            alpha = inner(v, y)
             y = tr.subtract(y, tr.multiply(alpha, v))
             beta = tr.norm(y, axis=0)
             old = epsilon  # the rotation of the last two steps, applied to the new column of the tridiagonal matrix

@@ -17,6 +17,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_linalg.iterative.interrupts import called
 from tensor_linalg.operands import first
+from tensor_linalg.products import vecdot
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.errors import NonFiniteError
 
@@ -64,6 +65,7 @@ class LinearMap:
 
     def _of_function(self, a: Callable[[tr.Tensor], tr.Tensor]) -> Callable[[tr.Tensor], tr.Tensor]:
         given, wanted = (*self.domain, *self.batch), (*self.target, *self.batch)
+        flattened = flat_shape(self.target, self.batch)
 
         def applied(x: tr.Tensor) -> tr.Tensor:
             y: Any = called(a, x.reshape(given))
@@ -74,7 +76,7 @@ class LinearMap:
                     f"or complex tensor of shape {wanted}",
                     operation=self.operation,
                 )
-            return flat(y, self.target, self.batch)
+            return y.reshape(flattened)
 
         return applied
 
@@ -137,7 +139,8 @@ def unsolved(
     above = ~(residuals <= bound)
     active = above if ended is None else above & ~ended
     measured = tr.maximum(residuals, bound)  # the residual where it is above, and NaN where either is
-    left = float(tr.sum(tr.where(active, measured, 0.0)))
+    missed = tr.where(active, measured, 0.0)
+    left = float(tr.sum(missed) if missed.rank else missed)
     if not isfinite(left):
         require_numbers(operation, measured, batch)
     return active if left != 0 else None
@@ -162,7 +165,16 @@ def flat(x: tr.Tensor, core: Shape, batch: Shape, /) -> tr.Tensor:
     >>> flat(tr.zeros((2, 3, 4)), (2, 3), (4,)).shape, flat(tr.zeros((2, 3)), (2, 3), ()).shape
     ((6, 4), (6,))
     """
-    return x.reshape((prod(core), prod(batch)) if batch else (prod(core),))
+    return x.reshape(flat_shape(core, batch))
+
+
+def flat_shape(core: Shape, batch: Shape, /) -> Shape:
+    """That of a flat vector, or of columns.
+
+    >>> flat_shape((2, 3), (4, 5)), flat_shape((2, 3), ())
+    ((6, 20), (6,))
+    """
+    return (prod(core), prod(batch)) if batch else (prod(core),)
 
 
 def parted(operation: str, a: Any, b: Any, batch_rank: Any, what: str = "b", /) -> tuple[Shape, Shape]:
@@ -275,13 +287,16 @@ def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
     return x0
 
 
-def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /) -> tr.Tensor:
-    """The quotient, NaN where either is; where the divisor is 0 another number.
+def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /, there: tr.Tensor | None = None) -> tr.Tensor:
+    """The quotient, NaN where either is; where the divisor is 0, or not ``there``, another number.
 
     >>> over(tr.tensor([1.0, 1.0]), tr.tensor([2.0, 0.0])).to_numpy().tolist()
     [0.5, 0.0]
     """
-    there = divisor != 0.0
+    if there is None:
+        there = divisor != 0.0
+    if there.rank == 0 and there.placement is tr.CPU and there:  # nothing waits for it
+        return tr.divide(x, divisor)
     return tr.where(there, tr.divide(x, tr.where(there, divisor, 1.0)), otherwise)
 
 
@@ -325,6 +340,16 @@ def quotient(x: tr.Tensor, length: float, /) -> tr.Tensor:
         return tr.divide(x, length)
     lift = 2.0 ** (0.6 * most)
     return tr.divide(tr.multiply(x, lift), length * lift)
+
+
+def inner(x: tr.Tensor, y: tr.Tensor, /) -> tr.Tensor:
+    """The real parts of inner products, [] or [C].
+
+    >>> inner(tr.tensor([1.0, 1j]), tr.tensor([2.0, 1j])).item()
+    3.0
+    """
+    found = vecdot(x, y)
+    return tr.real(found) if found.dtype.kind == "complex" else found
 
 
 def times(x: tr.Tensor, factor: tr.Tensor | None, /) -> tr.Tensor:
