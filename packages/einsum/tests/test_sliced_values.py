@@ -20,7 +20,7 @@ from network_cases import LAYOUTS, NUMPY_NAMES, Case, cases, laid_out, naive, sa
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError
 from tensor_einsum import ExtentError, Plan, Progress, plan
 from tensor_einsum.search.path import to_ids
-from tensor_einsum.slices.cutting import part_extents, slice_network, starts_of, varying
+from tensor_einsum.slices.cutting import Starts, slice_network, varying
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND, Semiring
 from tensor_runtime.backends.registry import registry
@@ -62,7 +62,7 @@ def flops_by_slices(found: Plan) -> tuple[int, int]:
     varies = varying(found._network, found.sliced, found.steps)[len(found.inputs) :]
     counts = [0, 0]
     for number in range(found.slices.count):
-        parts = part_extents(starts_of(number, found.sliced, found.extents), found.sliced, found.extents)
+        _, parts = Starts(found.sliced, found.extents)(number)
         network = slice_network(found._network, found.sliced, parts)
         steps = build_steps(network, to_ids(found.path, len(found.inputs)), 8, found.conj)
         for step, own in zip(steps, varies, strict=True):

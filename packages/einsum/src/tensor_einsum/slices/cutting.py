@@ -114,26 +114,32 @@ def grid(cuts: Cuts, extents: Sequence[int]) -> Shape:
     return tuple(-(-extents[label] // part) for label, part in cuts)
 
 
-def starts_of(number: int, cuts: Cuts, extents: Sequence[int]) -> dict[int, int]:
-    """Where a slice starts along each label that is cut.
+class Starts:
+    """Where each slice starts along the labels that are cut, and how far it reaches along them, in the order of cuts.
 
-    >>> starts_of(3, ((0, 1), (1, 2)), (4, 4))
-    {0: 1, 1: 2}
+    >>> starts = Starts(((0, 1), (1, 2)), (4, 5))
+    >>> starts(3), starts(5)
+    (({1: 0, 0: 1}, (1, 2)), ({1: 4, 0: 1}, (1, 1)))
     """
-    starts = {}
-    for (label, part), parts in zip(reversed(cuts), reversed(grid(cuts, extents)), strict=True):
-        number, digit = divmod(number, parts)
-        starts[label] = digit * part
-    return dict(reversed(starts.items()))
 
+    __slots__ = ("_digits", "_full", "_uneven")
 
-def part_extents(starts: dict[int, int], cuts: Cuts, extents: Sequence[int]) -> Shape:
-    """Extents of the slice that starts there, along each label that is cut.
+    def __init__(self, cuts: Cuts, extents: Sequence[int]) -> None:
+        fastest_first = reversed([*zip(cuts, grid(cuts, extents), strict=True)])
+        self._digits = [(label, part, parts) for (label, part), parts in fastest_first]
+        self._full = tuple([part for _, part in cuts])
+        uneven = any(extents[label] % part for label, part in cuts)
+        self._uneven = [(label, part, extents[label]) for label, part in cuts] if uneven else []
 
-    >>> part_extents({0: 4}, ((0, 2),), (5,))
-    (1,)
-    """
-    return tuple(min(part, extents[label] - starts[label]) for label, part in cuts)
+    def __call__(self, number: int, /) -> tuple[dict[int, int], Shape]:
+        """The starts by label, and the extents."""
+        starts = {}
+        for label, part, parts in self._digits:
+            number, digit = divmod(number, parts)
+            starts[label] = digit * part
+        if not self._uneven:
+            return starts, self._full
+        return starts, tuple([min(part, extent - starts[label]) for label, part, extent in self._uneven])
 
 
 def largest_kinds(cuts: Cuts, extents: Sequence[int]) -> list[Shape]:

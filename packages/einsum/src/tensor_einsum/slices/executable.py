@@ -18,7 +18,7 @@ from tensor_einsum.execution.executor import bind_steps, check_forms, check_plac
 from tensor_einsum.execution.room import within_room
 from tensor_einsum.execution.sequenced import Sequenced, StepError
 from tensor_einsum.notation.network import Labels, Shape
-from tensor_einsum.slices.cutting import largest_kinds, part_extents, slice_network, sliced_peak, starts_of, varying
+from tensor_einsum.slices.cutting import Starts, largest_kinds, slice_network, sliced_peak, varying
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.workspaces import workspace_of
@@ -74,7 +74,7 @@ class SlicedExecutable:
     >>> from tensor_runtime import ones
     >>> p, x = plan("ij,jk->ik", (2, 3), (3, 4)).with_slices("j"), [ones((2, 3)), ones((3, 4))]
     >>> bound = SlicedExecutable(p, [one._form for one in x])
-    >>> bound.run(2, bound.prepare([one._array for one in x])).tolist()
+    >>> bound.run(2, bound.prepare([one._array for one in x]))[1].tolist()
     [[1.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
     """
 
@@ -86,6 +86,7 @@ class SlicedExecutable:
         self._forms = tuple(forms)
         self._around = around
         self.count = plan.slices.count
+        self._starts = Starts(plan.sliced, plan.extents)
         self._varies = varying(plan._network, plan.sliced, plan.steps, plan.shared_bytes)
         full = tuple(part for _, part in plan.sliced)
         bound, self._slot_forms = self._bind(full)
@@ -148,9 +149,6 @@ class SlicedExecutable:
             known = self._kinds[parts] = self._own(self._bind(parts)[0])
         return known
 
-    def _kind_of(self, starts: dict[int, int]) -> Kind:
-        return self._kind(part_extents(starts, self.plan.sliced, self.plan.extents))
-
     @cached_property
     def needed_bytes(self) -> int:
         """The plan's peak with the workspaces of these kernels, beside the operands."""
@@ -174,18 +172,20 @@ class SlicedExecutable:
         for operand, reading in self._shared_views:
             slots[operand] = reading(slots[operand], {})
         self._execute(self._before, self._before_at_once, slots, done, None)
+        for task in self._before:  # what ran at once
+            for slot in task.forget:
+                slots[slot] = None
         return slots
 
-    def run(self, number: int, prepared: Sequence[Any], done: Callable[[], object] | None = None) -> Any:
-        """The part of the result that a slice gives, as an array of its own."""
-        plan = self.plan
-        starts = starts_of(number, plan.sliced, plan.extents)
-        kind = self._kind_of(starts)
+    def run(self, number: int, prepared: Sequence[Any], done: Callable[[], object] | None = None) -> tuple[Form, Any]:
+        """The part of the result that a slice gives: its form, and an array of its own."""
+        starts, parts = self._starts(number)
+        kind = self._kind(parts)
         slots = list(prepared)
         for operand, reading in kind.readings:
             slots[operand] = reading(slots[operand], starts)
         self._execute(kind.tasks, kind.at_once, slots, done, number)
-        return slots[-1]
+        return kind.result, slots[-1]
 
     def read_by_slices(self) -> list[tuple[int, Form]]:
         """Slots of :meth:`prepare` that slices read, and the form of each: operands, and what all slices share."""
@@ -204,7 +204,7 @@ class SlicedExecutable:
 
     def form_of_part(self, number: int) -> Form:
         """The form of what :meth:`run` gives."""
-        return self._kind_of(starts_of(number, self.plan.sliced, self.plan.extents)).result
+        return self._kind(self._starts(number)[1]).result
 
     def _execute(
         self,
@@ -216,9 +216,6 @@ class SlicedExecutable:
     ) -> None:
         try:
             if done is None and at_once is not None and at_once.run(slots):
-                for task in tasks:
-                    for slot in task.forget:
-                        slots[slot] = None
                 return
         except StepError as step:
             if isinstance(step.error, TensorError):

@@ -6,10 +6,11 @@ the same order, and so the same bits, whoever computed the parts.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tensor_core.errors import UnsupportedOperationError
-from tensor_einsum.slices.cutting import part_extents, starts_of
+from tensor_einsum.slices.cutting import Starts, grid
 from tensor_einsum.slices.executable import Reading, bind_reading, parts_by_label
 from tensor_runtime.algebras import OR_AND
 from tensor_runtime.backends.bindings import Binding, BindingTable
@@ -60,10 +61,12 @@ class Gathering:
     def __init__(self, plan: Plan, home: Placement) -> None:
         self.plan = plan
         self.form = form_of(plan.output_dtype, plan.output_shape, home)
+        self._starts = Starts(plan.sliced, plan.extents)
         self._placed = any(label in plan.output for label, _ in plan.sliced)
-        self._summed = 1  # parts of one place
-        for (label, _), parts in zip(plan.sliced, plan.slices.shape, strict=True):
-            self._summed *= 1 if label in plan.output else parts
+        shape = grid(plan.sliced, plan.extents)
+        self._count = prod(shape)
+        summed = [parts for (label, _), parts in zip(plan.sliced, shape, strict=True) if label not in plan.output]
+        self._summed = prod(summed)  # parts of one place
         self._readings: dict[tuple[int, ...], Reading | None] = {}
         # Ors of ands are what sums and products of Bool are.
         self._addition = "add" if plan.algebra is OR_AND else plan.algebra.addition
@@ -92,8 +95,7 @@ class Gathering:
         if not self._placed:
             return self.form, self.array
         plan = self.plan
-        starts = starts_of(number, plan.sliced, plan.extents)
-        parts = part_extents(starts, plan.sliced, plan.extents)
+        starts, parts = self._starts(number)
         if parts not in self._readings:
             self._readings[parts] = bind_reading(plan, self.form, plan.output, parts_by_label(plan, parts))
         reading = self._readings[parts]
@@ -101,5 +103,5 @@ class Gathering:
 
     def finish(self) -> Any:
         """The result, once every part is in it."""
-        assert self.taken == self.plan.slices.count
+        assert self.taken == self._count
         return self.array

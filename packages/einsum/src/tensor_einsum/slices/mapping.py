@@ -55,7 +55,7 @@ def compute(sent: Sent | Work, first: int, last: int) -> list[Tensor] | None:
     slots: list[Any] = [None] * (len(plan.inputs) + len(plan.steps))
     for slot, tensor in work.slots:
         slots[slot] = tensor._array
-    return [wrap(executable.form_of_part(number), executable.run(number, slots)) for number in range(first, last)]
+    return [wrap(*executable.run(number, slots)) for number in range(first, last)]
 
 
 def map_slices(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
@@ -11,7 +12,7 @@ from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, counted
-from tensor_einsum.slices.cutting import part_extents, starts_of
+from tensor_einsum.slices.cutting import Starts, grid
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.bindings import Binding, binding_cache
@@ -128,8 +129,8 @@ def contract(
     prepared = executable.prepare(arrays, done) if making.taken < count else []
     put = making.put if state is None else partial(state.put, making)
     for number in range(making.taken, count):
-        part = executable.run(number, prepared, done)
-        put(number, executable.form_of_part(number), part, fresh=True)
+        form, part = executable.run(number, prepared, done)
+        put(number, form, part, fresh=True)
         del part  # so that it is not alive beside the next one
     return making.finish()
 
@@ -145,6 +146,8 @@ def counting(
     >>> counting(bound(p, [x._form], False), print, taken=1)()
     2 3
     """
+    if on_step is None:
+        return None
     each = executable.slice_steps
     total = executable.shared_steps + each * (executable.count if slices is None else slices)
     return counted(on_step, total, taken * each)
@@ -168,7 +171,7 @@ def run_slice(plan: Plan, number: int, operands: Sequence[Tensor], on_step: OnSt
     executable = bound(plan, forms, forces)
     done = counting(executable, on_step, slices=1)
     prepared = executable.prepare([array for _, array in pairs], done)
-    return wrap(executable.form_of_part(number), executable.run(number, prepared, done))
+    return wrap(*executable.run(number, prepared, done))
 
 
 def checked_number(plan: Plan, number: Any) -> int:
@@ -179,7 +182,7 @@ def checked_number(plan: Plan, number: Any) -> int:
     Traceback (most recent call last):
     tensor_core.errors.ArgumentError: run_slice: found slice 1; accepted: 0 to 0, as the plan has 1
     """
-    count, found = plan.slices.count, whole("run_slice", "number", number)
+    count, found = prod(grid(plan.sliced, plan.extents)), whole("run_slice", "number", number)
     if not 0 <= found < count:
         raise ArgumentError(
             f"run_slice: found slice {shortened(found)}; accepted: 0 to {count - 1}, as the plan has {count}",
@@ -195,8 +198,8 @@ def part_shape(plan: Plan, number: int) -> Shape:
     >>> part_shape(plan("ij->ij", (3, 5)).with_slices({"i": 1, "j": 2}), 2)
     (1,)
     """
-    starts = starts_of(number, plan.sliced, plan.extents)
-    extents = dict(zip(starts, part_extents(starts, plan.sliced, plan.extents), strict=True))
+    _, parts = Starts(plan.sliced, plan.extents)(number)
+    extents = {label: extent for (label, _), extent in zip(plan.sliced, parts, strict=True)}
     gone = {label for label, part in plan.sliced if part == 1}
     return tuple(extents.get(label, plan.extents[label]) for label in plan.output if label not in gone)
 

@@ -77,7 +77,7 @@ def run_scaled_slices(
     with nullcontext() if state is None else state.saved_when_stopped(making):
         for number in range(making.taken, executable.count):
             scale.exponent = shared
-            part: Any = wrap(executable.form_of_part(number), executable.run(number, prepared, done))
+            part: Any = wrap(*executable.run(number, prepared, done))
             with nullcontext() if state is None else state.taking(making):
                 _take(making, number, part, scale.exponent)
             del part  # so that it is not alive beside the next one
