@@ -348,3 +348,13 @@ def test_an_alpha_that_makes_the_result_wider_is_refused_where_both_do_not_fit(m
         einsum("i,j->ij", x, x, alpha=2j)
     assert einsum("i,j->ij", x, x, alpha=2j, force=True)[0, 0].item() == 2j
     assert einsum("i,j->ij", x, x, alpha=2.0, memory_limit=both // 3)[0, 0].item() == 2.0
+
+
+def test_a_wider_multiple_is_refused_by_a_limit_that_was_kept_without_it() -> None:
+    x, limit = tr.tensor([1.0, 2.0]), 32
+    for keywords in ({}, {"optimize": "greedy"}):
+        assert einsum("i,j->ij", x, x, memory_limit=limit, **keywords)[1, 1].item() == 4.0
+        for _ in range(2):
+            with pytest.raises(MemoryLimitError, match="accepted: memory_limit=96 or more"):
+                einsum("i,j->ij", x, x, memory_limit=limit, alpha=2j, **keywords)
+        assert einsum("i,j->ij", x, x, memory_limit=limit, alpha=2, **keywords)[1, 1].item() == 8.0

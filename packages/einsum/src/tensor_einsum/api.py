@@ -277,12 +277,13 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
             else:
                 key = _READ, source, *forms
             binding = _calls.get(key)
+        limit = options.limit if "alpha" in others and keywords.get("out") is None else None  # also of its multiple
         if binding is None:
             limited = () if options.limit is None else forms
             found = cached_plan("einsum", source, tuple(shapes), tuple(dtypes), options, arithmetic, limited)
-            if options.limit is not None and "alpha" in others and keywords.get("out") is None:
+            if limit is not None:
                 result_form = form_of(found.output_dtype, found.output_shape, forms[0].placement)
-                check_multiple(result_form, keywords["alpha"], options.limit)
+                check_multiple(result_form, keywords["alpha"], limit)
             if not others <= _WRITING:
                 return found(*operands, **{name: keywords[name] for name in others})
             if found.sliced:
@@ -293,6 +294,8 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
                 binding = bind_call(found, forms)
             if key is not None and not (found._searched and was_interrupted(found._searched)):
                 binding = _calls.insert(key, binding)
+        elif limit is not None:
+            check_multiple(binding[1], keywords["alpha"], limit)
     kernel, form = binding
     accumulation = None
     if keywords and not _WRITING.isdisjoint(keywords):
@@ -313,9 +316,11 @@ def _key_of(notation: Any, operands: Sequence[Any], keywords: Mapping[str, Any])
     Nothing is checked here: what is found was accepted once. True equals 1, so that its kind stands beside it.
     """
     names = keywords.keys()
-    if type(notation) is not str or not names <= _KEPT:
+    if type(notation) is not str or not names <= _KEPT or names >= _LIMITED_MULTIPLE:
         return None
-    if not names <= _DECIDING:
+    if names <= _WRITING:
+        keywords = _NOTHING
+    elif not names <= _DECIDING:
         keywords = {name: value for name, value in keywords.items() if name in _DECIDING}
     values: list[Any] = []
     for value in keywords.values():
@@ -336,9 +341,11 @@ def _key_of(notation: Any, operands: Sequence[Any], keywords: Mapping[str, Any])
 _READ: Final = object()
 """Begins the keys of calls whose arguments had to be read, so that no notation of a user is taken for one."""
 _NO_NAMES: Final[AbstractSet[str]] = frozenset()
-_DECIDING: Final = frozenset(("optimize", "algebra", "conj"))
+_NOTHING: Final[Mapping[str, Any]] = {}
+_DECIDING: Final = frozenset(("optimize", "objective", "memory_limit", "algebra", "conj"))
 _WRITING: Final = frozenset(("out", "alpha", "beta"))
 _KEPT: Final = _DECIDING | _WRITING
+_LIMITED_MULTIPLE: Final = frozenset(("memory_limit", "alpha"))  # of which every call is looked at
 _OF_THE_PLAN: Final = frozenset(PlanOptions.__annotations__)
 _OPTIONS: Final = _WRITING | {*EinsumOptions.__annotations__, "strip_exponent"}
 

@@ -47,6 +47,18 @@ _WEAK: Final[dict[tuple[str, type], DType]] = {
     ("bool", complex): C64,
     ("int", complex): C64,
 }
+_NUMBERS: Final = (bool, int, float, complex)
+
+
+def _beside(dtype: DType, number: type) -> DType:
+    if number is complex and dtype.kind == "float":
+        return C32 if dtype is F32 else C64
+    return _WEAK.get((dtype.kind, number), dtype)
+
+
+_BESIDE_NUMBER: Final[dict[tuple[DType, type], DType]] = {
+    (dtype, number): _beside(dtype, number) for dtype in DTYPES for number in _NUMBERS
+}
 
 
 def promote(*dtypes: DType) -> DType:
@@ -76,12 +88,14 @@ def promote_scalar(dtype: DType, number: type, /) -> DType:
     >>> promote_scalar(F32, float), promote_scalar(I32, float), promote_scalar(F32, complex)
     (F32, F64, C32)
     """
-    if not any(number is one for one in (bool, int, float, complex)):
-        raise DTypeError(f"promote_scalar: found {shortened(number)}; accepted: bool, int, float, complex")
-    dtype = as_dtype(dtype)
-    if number is complex and dtype.kind == "float":
-        return C32 if dtype is F32 else C64
-    return _WEAK.get((dtype.kind, number), dtype)
+    try:
+        return _BESIDE_NUMBER[dtype, number]
+    except (KeyError, TypeError):  # another name of the dtype, or a mistake
+        if not any(number is one for one in _NUMBERS):
+            raise DTypeError(
+                f"promote_scalar: found {shortened(number)}; accepted: bool, int, float, complex"
+            ) from None
+    return _BESIDE_NUMBER[as_dtype(dtype), number]
 
 
 def can_convert(source: DType, target: DType, /) -> bool:

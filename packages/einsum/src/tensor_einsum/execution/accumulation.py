@@ -85,7 +85,8 @@ class Accumulation:
             if not force:
                 _check_fits(result, alpha)
             return
-        refuse_masked("einsum", out)
+        if not isinstance(out, Tensor):
+            refuse_masked("einsum", out)
         target = self.target = as_target("einsum", out)
         form = target._form
         if form.shape != result.shape:
