@@ -14,6 +14,7 @@ import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, I32, I64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder, bind
+from tensor_cpu.kernels.reduction.folding import BLOCK
 from tensor_cpu.kernels.reduction.native import (
     MOST_COPIED,
     Axis,
@@ -194,7 +195,7 @@ def bind_spread(name: str, operands: tuple[Operand, ...], result: Any, params: S
 
 
 def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /) -> Kernel | None:
-    """The kernel of the norms of order 2, and for real elements of order 1 and infinity.
+    """The kernel of the norms of order 2, for real elements of order 1 and infinity, and of others of few elements.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -209,12 +210,14 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
         return _of_floats("norm", form, result, params)
     axis, _, order = params
     if order not in (1, 2, inf) or (order != 2 and form.dtype in _PARTS):
-        return None
+        return _by_steps(form, result, params)
     short = _short("squares", "norm", form, result, axis, 1.0, True) if order == 2 else None
     if short is not None:
         return short if result.dtype is F32 else _in_range(short, form, result, params)
     sums = _sums("norm", form, result, axis, join_parts=True)
     if sums is None:
+        if order != 2:
+            return _by_steps(form, result, params)
         parts = _sums("norm", form, result, axis, join_parts=False) if form.dtype in _PARTS else None
         return None if parts is None else _norm_of_parts(parts.kernel("squares"), form, result, params)
     if order != 2:
@@ -222,6 +225,54 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
     roots = sums.kernel_of(result, "squares", True)
     # The squares of F32 never leave the range of F64.
     return roots if result.dtype is F32 else _in_range(roots, form, result, params)
+
+
+def _by_steps(form: Form, result: Form, params: NormParams) -> Kernel | None:
+    """The kernel of a norm that takes its steps one by one; None of many elements, which go block by block.
+
+    Sizes are F64, whose range no number of F32 leaves, and are divided by the one that decides before they are raised.
+    """
+    axis, _, order = params
+    if not AVAILABLE or not 0 < form.size <= BLOCK:
+        return None
+    reduced = reduced_axes("norm", form.rank, axis)
+    shape = tuple(1 if place in reduced else extent for place, extent in enumerate(form.shape))
+    sizes, few = form_of(F64, form.shape, form.placement), form_of(F64, shape, form.placement)
+    workspace, folds = 3 * sizes.nbytes, (axis, True)
+    rounded, transposed = NUMPY_DTYPES[result.dtype], result.shape[::-1]
+    if order == 0:
+        truths, counts = form_of(Bool, form.shape, form.placement), form_of(I64, shape, form.placement)
+        differ, count = bind("not_equal", (form, int), truths, None), bind("sum", (truths,), counts, folds)
+        return with_workspace(lambda x: count(differ(x, 0)).astype(rounded).reshape(transposed), truths.nbytes)
+    measure = _sizes(form, sizes)
+    if order in (1, inf, -inf):
+        fold = bind("sum" if order == 1 else "max" if order > 0 else "min", (sizes,), few, folds)
+        folded = ignoring_fp_errors(lambda x: fold(measure(x)).astype(rounded, copy=False).reshape(transposed))
+        return with_workspace(folded, workspace)
+    decide = bind("max" if order > 0 else "min", (sizes,), few, folds)
+    divide, power = bind("divide", (sizes, few), sizes, None), bind("pow", (sizes, float), sizes, None)
+    total, root = bind("sum", (sizes,), few, folds), bind("pow", (few, float), few, None)
+    multiply = bind("multiply", (few, few), few, None)
+    inside = LIBRARY.lie_inside
+
+    def norm(x: Any) -> Any:
+        lengths = measure(x)
+        scale = decide(lengths)
+        if not inside(scale, 0.0):
+            scale = np.where((scale > 0) & (scale < inf), scale, 1.0)
+        sums = total(power(divide(lengths, scale), order))
+        return multiply(root(sums, 1 / order), scale).astype(rounded, copy=False).reshape(transposed)
+
+    return with_workspace(ignoring_fp_errors(norm), workspace)
+
+
+def _sizes(form: Form, sizes: Form) -> Kernel:
+    """The kernel of the sizes of elements in F64, without a copy of them in F64 or C64 where they are that."""
+    wide = form_of(C64 if form.dtype in _PARTS else F64, form.shape, form.placement)
+    if form.dtype is wide.dtype:
+        return bind("abs", (form,), sizes, None)
+    convert, measure = bind("convert", (form,), wide, None), bind("abs", (wide,), sizes, None)
+    return lambda x: measure(convert(x))
 
 
 def _norm_of_parts(squares_of_parts: Kernel, form: Form, result: Form, params: NormParams) -> Kernel:

@@ -202,11 +202,25 @@ def _powers(x: Array, order: float, axes: TransposedAxes) -> Array:
 
     def terms(block: Array, scale: Array) -> Array:
         sizes = _sizes(block)
-        np.divide(sizes, scale, out=sizes)
-        return np.asarray(np.power(sizes, order, out=sizes))
+        return _raised(np.divide(sizes, scale, out=sizes), order)
 
     sums = folded(x, axes, _REAL, terms, scale)
     return np.asarray(np.multiply(np.power(sums, 1 / order, out=sums), scale, out=sums))
+
+
+def _raised(sizes: Array, order: float) -> Array:
+    """The sizes to this power, in place; by products, reciprocals and roots, which take a fraction of a power's time.
+
+    >>> _raised(np.array([1.0, 2.0]), 3.0).tolist(), _raised(np.array([1.0, 2.0]), -1.0).tolist()
+    ([1.0, 8.0], [1.0, 0.5])
+    """
+    if order == 3:
+        return np.asarray(np.multiply(sizes * sizes, sizes, out=sizes))
+    if order == -1:
+        return np.asarray(np.reciprocal(sizes, out=sizes))
+    if order == 0.5:
+        return np.asarray(np.sqrt(sizes, out=sizes))
+    return np.asarray(np.power(sizes, order, out=sizes))
 
 
 def lowest_sum(result: Form, count: int, /) -> float:
