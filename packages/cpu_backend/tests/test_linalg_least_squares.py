@@ -1,4 +1,4 @@
-"""Least squares of small matrices in vector lanes: what NumPy finds, for every batch, rank and instruction set."""
+"""Least squares of small and tall matrices: what NumPy finds, for every batch, rank and instruction set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if not AVAILABLE:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 EACH_DTYPE = pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-SHAPES = [(1, 1), (4, 4), (6, 3), (3, 7), (8, 8), (16, 16), (64, 5), (5, 33)]
+SHAPES = [(1, 1), (4, 4), (6, 3), (3, 7), (8, 8), (16, 16), (64, 5), (5, 33), (80, 3), (130, 30)]
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_solutions_residuals_ranks_and_values_are_numpys(dtype: str, shape: tupl
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", [(3, 2), (8, 8), (5, 11), (20, 7)])
+@pytest.mark.parametrize("shape", [(3, 2), (8, 8), (5, 11), (20, 7), (80, 3), (130, 12)])
 def test_a_matrix_has_the_same_bits_in_every_batch_and_place(dtype: str, shape: tuple[int, int]) -> None:
     a, b = problems(dtype, *shape, 3, 19)
     whole = solved(a, b)
@@ -97,6 +97,18 @@ def test_right_hand_sides_for_several_matrices_are_those_of_each() -> None:
     np.testing.assert_allclose(shared[0][:, :, 0], each[0][:, :, 0], atol=1e-13)
     np.testing.assert_allclose(shared[0][:, :, 1], each[0][:, :, 0] * 0 + solved(a[:, :, 0], b)[0], atol=1e-13)
     np.testing.assert_allclose(solved(a[..., 0, 0], b)[0][..., 0], each[0][:, :, 0, 0], atol=1e-13)
+
+
+@EACH_DTYPE
+@pytest.mark.parametrize("size", ["tiny", "large"])
+def test_tall_matrices_at_the_ends_of_the_range_are_solved(dtype: str, size: str) -> None:
+    a, b = draw(dtype, 90, 3, 2), draw(dtype, 90, 2, 2)
+    expected = solved(a, b)[0]
+    limits = np.finfo(dtype)
+    scale = limits.smallest_normal * 4 if size == "tiny" else limits.max / 64
+    a, b = np.asfortranarray(a * scale), np.asfortranarray(b * scale)
+
+    np.testing.assert_allclose(solved(a, b)[0], expected, rtol=300 * limits.eps, atol=30 * limits.eps)
 
 
 @EACH_DTYPE
@@ -124,8 +136,9 @@ def test_the_tolerance_is_a_part_of_the_largest_value() -> None:
         assert (of_each[2] == rank).all()
 
 
-def test_what_is_not_finite_is_named_masked_or_left_alone() -> None:
-    a, b = problems("float64", 5, 3, 2, 19)
+@pytest.mark.parametrize("rows", [5, 80])
+def test_what_is_not_finite_is_named_masked_or_left_alone(rows: int) -> None:
+    a, b = problems("float64", rows, 3, 2, 19)
     expected = solved(a, b)
     a[4, 1, 6], b[3, 0, 11] = np.inf, np.nan
     with pytest.raises(NonFiniteError, match=r"lstsq: operand a holds inf at element \(4, 1\) .*batch index \(6,\)"):

@@ -127,7 +127,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     elif name == "cholesky" and count > 1:
         behind = _looking_again(behind, a, bind_lanes)
     if not check and batch:
-        behind = _sparing(behind, bind_lanes)
+        behind = sparing(behind, bind_lanes)
     kernel = bind_lanes(fallback=behind)
     return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
 
@@ -141,10 +141,14 @@ def fewest(name: str, side: int) -> int:
     return 1 if side <= _SMALL else _FEWEST[name][side > 32]
 
 
-def _sparing(behind: Kernel, bind_lanes: Callable[..., Kernel]) -> Kernel:
+def sparing(behind: Kernel, bind_lanes: Callable[..., Kernel], /) -> Kernel:
     """What stands behind lanes that check nothing: of a batch it takes the matrices that are not finite and no others.
 
     These neither cost the others time nor change their results; lanes take the identity in their place.
+
+    >>> inverses = sparing(lambda x: np.full_like(x, np.nan), lambda fallback: np.linalg.inv)
+    >>> inverses(np.array([[[2.0]], [[np.inf]]])).ravel().tolist()
+    [0.5, nan]
     """
 
     def kernel(*arrays: Any) -> Any:
@@ -317,7 +321,7 @@ def bind_lstsq(operands: tuple[Operand, ...], result: Result, rtol: float, check
         tolerance=rtol,
     )
     behind = least_squares.bind(operands, result, rtol, check, bind_svd=bind_numpy)
-    kernel = bind_lanes(fallback=behind if check or not batch else _sparing(behind, bind_lanes))
+    kernel = bind_lanes(fallback=behind if check or not batch else sparing(behind, bind_lanes))
     if a.is_compact and b.is_compact and a.shape[2:] == b.shape[2:]:
         return kernel
     of_b = (*result[0].shape[:1:-1], right, rows)

@@ -235,7 +235,7 @@ def reaches_the_limit(a: Array) -> bool:
     (True, False)
     """
     parts = a.view(a.real.dtype)
-    return not (parts.max() < 2.0**_HIGH and parts.min() > -(2.0**_HIGH))
+    return not np.maximum.reduce(np.abs(parts), axis=None) < 2.0**_HIGH
 
 
 def has_extreme_pivots(a: Array) -> bool:
