@@ -209,6 +209,29 @@ def test_roots_by_triangles_are_each_matrix_its_own() -> None:
         tl.logm(tr.tensor(a))
 
 
+@pytest.mark.parametrize("size", [5, 17, 40])
+def test_roots_by_triangles_of_any_size_are_scipys(size: int) -> None:
+    a = numbers((size, size, 2), "complex128") / size**0.5 + np.triu(np.full((size, size), 0.3))[..., None]
+    values = np.linspace(-2.0, 1.0, size)
+    a = np.stack([x @ np.diag(values) @ np.linalg.inv(x) for x in np.moveaxis(a + np.eye(size)[..., None], -1, 0)], -1)
+    root = tl.sqrtm(tr.asarray(np.asfortranarray(a))).to_numpy()
+    for k in range(2):
+        residual = np.abs(root[..., k] @ root[..., k] - a[..., k]).max()
+        scipys = scipy.linalg.sqrtm(a[..., k])
+        assert residual <= 4 * np.abs(scipys @ scipys - a[..., k]).max() + 1e-12
+
+
+@pytest.mark.parametrize("size", [2, 20])
+@pytest.mark.parametrize("distance", [1e-3, 1e-6])
+def test_real_matrices_beside_the_negative_axis_have_their_real_root(size: int, distance: float) -> None:
+    c, s = np.cos(np.pi - distance), np.sin(np.pi - distance)
+    a = np.kron(np.eye(size // 2), np.array([[c, -s], [s, c]]))
+    root = tl.sqrtm(tr.asarray(a)).to_numpy()
+    half = (np.pi - distance) / 2
+    assert np.allclose(root[:2, :2], [[np.cos(half), -np.sin(half)], [np.sin(half), np.cos(half)]], atol=1e-9)
+    assert np.allclose(root @ root, a, atol=1e-13)
+
+
 def test_a_nilpotent_matrix_has_no_root_and_a_real_one_no_real_root() -> None:
     with pytest.raises(tl.NotConvergedError, match="sqrtm: the matrix has no square root that can be found"):
         tl.sqrtm(tr.tensor(np.eye(3, k=1).astype(complex)))

@@ -10,16 +10,16 @@ from typing import Any, Final, Literal, overload
 
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
-from tensor_linalg.decompositions import eigh, schur
+from tensor_linalg.decompositions import eigh
 from tensor_linalg.functions.determinants import slogdet
 from tensor_linalg.functions.exponentials import SMALL, cast_back, identities, prepared
+from tensor_linalg.functions.triangles import schur_root
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import first, floating, holds, require_finite, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.systems import solve
-from tensor_linalg.solving.triangular import triangular_solve
 from tensor_linalg.specs.functions import SQRTM_ITERATED
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.targets import placed
@@ -29,18 +29,15 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
-from tensor_runtime.ops.comparison import equal, greater, less, less_equal, not_equal
-from tensor_runtime.ops.creation import zeros
-from tensor_runtime.ops.diagonals import extract_diagonal
-from tensor_runtime.ops.joining import concatenate, stack
+from tensor_runtime.ops.comparison import greater, less, less_equal, not_equal
 from tensor_runtime.ops.logic import logical_not, logical_or
 from tensor_runtime.ops.reduction import any, max
 from tensor_runtime.ops.selection import maximum, where
-from tensor_runtime.ops.views import copy, expand_dims, move_axes
+from tensor_runtime.ops.views import copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
-_MOST_STEPS: Final = 40
-"""Steps of an iteration that doubles its digits; one that needs more has no limit."""
+_MOST_STEPS: Final = 16
+"""Steps of an iteration that doubles its digits; where it needs more, or has no limit, Schur's triangle takes less."""
 _MOST_ROOTS: Final = 60
 _DRIFT: Final = 2.0**-44
 """Share of A's norm, for each row, by which the square of what an iteration gives may miss A."""
@@ -93,13 +90,13 @@ def sqrtm(
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
-            near it that the iteration has no limit; or the complex one has the eigenvalue 0 more than once.
+            near it that no real root is found; or the complex one has the eigenvalue 0 more than once.
         NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has a negative eigenvalue.
 
     Source: Denman and Beavers' iteration in product form with scaling: Cheng, Higham, Kenney and Laub, Approximating
     the logarithm of a matrix to specified accuracy, SIAM J. Matrix Anal. Appl. 22 (2001), 1112-1125; Higham, Functions
-    of Matrices, SIAM 2008, §6.3. Where the square of its limit is not A to some digits less than all, and where a
-    complex matrix has no limit, Björck and Hammarling's method on Schur's triangle is taken: Linear Algebra Appl. 52/53
+    of Matrices, SIAM 2008, §6.3. Where the square of its limit is not A to some digits less than all, and where it
+    has no limit, Björck and Hammarling's method on Schur's triangle is taken: Linear Algebra Appl. 52/53
     (1983), 127-140; Higham, §6.2. What it finds has a square that is A to half the digits at least, or is an error.
 
     >>> import tensor_runtime as tr
@@ -277,44 +274,45 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
 
 
 def _root(operation: str, a: Tensor, check: bool) -> Tensor:
-    """Of small matrices by a kernel; the few that it does not find, and larger ones, by :func:`_composed_root`."""
+    """By Denman and Beavers' iteration, of small matrices in a kernel; what it does not find by Schur's triangle."""
     if square_axes(operation, unwrap(operation, a)[0].shape)[0] > SMALL:
         return cast_back(_composed_root(operation, prepared(operation, a, check)), a.dtype)
     root, status = execute_parts(SQRTM_ITERATED, a, check)
     if not holds(any(status) if status.rank else status):
         return root
     lost = not_equal(status, 0)
-    wide = prepared(operation, a, False)
-    others = _composed_root(operation, where(lost, wide, identities(wide)))
-    return where(lost, cast_back(others, a.dtype), root)
+    others = cast_back(_root_by_triangle(operation, prepared(operation, a, False), lost), a.dtype)
+    return where(lost, others, root) if lost.rank else others
 
 
 def _composed_root(operation: str, a: Tensor) -> Tensor:
-    """By Denman and Beavers' iteration; where it has no limit, or one whose square is not A, by Schur's decomposition.
-
-    Of a real matrix that is the real part, whose square is A where no eigenvalue lies on the negative real axis.
-    """
     if 0 in a.shape:
         return copy(a)
     with failing_as(operation):
         x, lost = iterated_root(a)
-    real = a.dtype.kind != "complex"
-    remedy = _REMEDY if real else _REMEDY_COMPLEX
-    if real and holds(any(lost)):
-        raise _without_root(operation, lost, remedy)
     lost = logical_or(lost, misses(x, a))
     if not holds(any(lost)):
         return x
-    rest = where(lost, a, identities(a))
+    others = _root_by_triangle(operation, a, lost)
+    return where(lost, others, x) if lost.rank else others
+
+
+def _root_by_triangle(operation: str, a: Tensor, lost: Tensor) -> Tensor:
+    """Roots of those of which the iteration has no limit, or one whose square is not A, by Schur's decomposition.
+
+    Of a real matrix that is the real part, whose square is A where no eigenvalue lies on the negative real axis.
+    """
+    real = a.dtype.kind != "complex"
+    rest = where(lost, a, identities(a)) if lost.rank else a
     with failing_as(operation):
-        others, singular = _schur_root(rest)
-    others = complex_parts.real(others) if real else others
-    without = misses(others, rest, _HALF_OF_THE_DIGITS)
-    if operation == "logm":
+        root, singular = schur_root(rest)
+    root = complex_parts.real(root) if real else root
+    without = misses(root, rest, _HALF_OF_THE_DIGITS)
+    if real or operation == "logm":
         without = logical_or(without, singular)
     if holds(any(without)):
-        raise _without_root(operation, without, remedy)
-    return where(lost, others, x)
+        raise _without_root(operation, without, _REMEDY if real else _REMEDY_COMPLEX)
+    return root
 
 
 def misses(x: Tensor, a: Tensor, part: float | None = None, /) -> Tensor:
@@ -365,30 +363,6 @@ def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
         if not holds(any(unfinished)):
             break
     return x, logical_or(lost, unfinished)
-
-
-def _schur_root(a: Tensor) -> tuple[Tensor, Tensor]:
-    """The root of a triangle, column after column, turned back (Björck and Hammarling); and which are singular.
-
-    Column j of the root R of T has (R' + r_jj) x = t above its diagonal, with R' the columns before it.
-    """
-    size = a.shape[0]
-    t, z = schur(a, form="complex", check=False)
-    roots = move_axes(exponential.sqrt(add(extract_diagonal(t), 0.0)), -1, 0)  # of no imaginary part of -0
-    one = identities(t)
-    columns = [_below(roots[:1], size)]
-    for j in range(1, size):
-        before = stack([column[:j] for column in columns], 1)
-        shifted = add(before, multiply(one[:j, :j], roots[j]))
-        above = triangular_solve(shifted, t[:j, j : j + 1], check=False)[:, 0]
-        columns.append(_below(concatenate([above, roots[j : j + 1]], 0), size))
-    x = matmul(matmul(z, stack(columns, 1)), mH(z))  # NaN where there are two roots of 0, and something beside them
-    return x, any(equal(roots, 0.0), 0)
-
-
-def _below(column: Tensor, size: int) -> Tensor:
-    shape = size - column.shape[0], *column.shape[1:]
-    return concatenate([column, zeros(shape, dtype=column.dtype, placement=column.placement)], 0)
 
 
 def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
