@@ -104,6 +104,21 @@ def test_exponentials_of_skew_matrices_are_orthogonal_and_nothing_overflows_on_t
     assert decayed.tolist() == [[0.0, 0.0], [0.0, 1.0]]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_exponentials_of_every_degree_are_scipys_beside_one_another(dtype: str) -> None:
+    x = numbers((20, 20), dtype)
+    x /= np.abs(x).sum(0).max()
+    norms = np.array([1e-3, 0.0149, 0.0151, 0.25, 0.26, 0.49, 0.51, 5.0, 5.5, 40.0])
+    a = np.asfortranarray(x[..., None] * norms)
+    for part in (slice(None), slice(0, 2), slice(1, 6), slice(3, 5), slice(4, 7), slice(6, 7)):
+        found = tl.expm(tr.asarray(a[..., part])).to_numpy()
+        for k, norm in enumerate(norms[part]):
+            expected = scipy.linalg.expm(x * norm)
+            assert np.abs(found[..., k] - expected).max() < 1e-14 * np.abs(expected).max() * max(1, norm)
+            alone = tl.expm(tr.asarray(np.asfortranarray(x * norm))).to_numpy()
+            np.testing.assert_allclose(found[..., k], alone, rtol=0, atol=1e-14 * np.abs(alone).max() * max(1, norm))
+
+
 @EACH
 def test_sines_and_cosines_are_scipys_and_small_ones_keep_their_digits(dtype: str) -> None:
     a = numbers((4, 4, 2), dtype)

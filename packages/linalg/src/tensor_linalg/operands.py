@@ -161,6 +161,16 @@ def holds(x: Tensor, /) -> bool:
     return nonzero(reshape_view(x, (1,)))[0].shape[0] == 1
 
 
+def some(x: Tensor, /) -> bool:
+    """Whether an element of a Bool tensor is true, as :func:`holds` says; of one element without a reduction.
+
+    >>> import tensor_runtime as tr
+    >>> some(tr.tensor([False, True])), some(tr.tensor(False))
+    (True, False)
+    """
+    return holds(any(x) if x.rank else x)
+
+
 def lent(x: Tensor, /) -> Any:
     """The array of a tensor on the host whose backend lends it, else None; no element is moved.
 

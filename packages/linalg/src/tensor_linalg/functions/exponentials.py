@@ -5,12 +5,13 @@ F32 and C32 are computed in F64 and C64, and rounded once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from typing import Any, Final, Literal, TypeVar, overload
 
 from tensor_core.dtypes import C64, F64, DType, TensorScalar
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.operands import floating, holds, require_finite
+from tensor_linalg.operands import floating, require_finite, some
 from tensor_linalg.products import matmul, matvec, mT
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.systems import solve
@@ -22,11 +23,11 @@ from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops import complex_parts, exponential
-from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, pow, subtract
+from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
 from tensor_runtime.ops.comparison import greater, less, less_equal
 from tensor_runtime.ops.creation import eye, full
-from tensor_runtime.ops.logic import logical_and
-from tensor_runtime.ops.reduction import any, max
+from tensor_runtime.ops.logic import logical_and, logical_not
+from tensor_runtime.ops.reduction import max
 from tensor_runtime.ops.rounding import ceil
 from tensor_runtime.ops.selection import maximum, minimum, where
 from tensor_runtime.ops.views import copy
@@ -42,8 +43,18 @@ _PADE: Final = (
 """Coefficients of the numerator of the Padé approximant of degree 13."""
 _LARGEST: Final = 5.371920351148152
 """Norm up to which that approximant is exact to a rounding unit of F64."""
+_SMALLER: Final = (
+    (1.495585217958292e-2, (120.0, 60.0, 12.0, 1.0)),
+    (2.539398330063230e-1, (30240.0, 15120.0, 3360.0, 420.0, 30.0, 1.0)),
+    (0.5, (51891840.0, 25945920.0, 5987520.0, 831600.0, 75600.0, 4536.0, 168.0, 3.0)),
+)
+"""Norms up to which degrees 3, 5 and 7 are exact as well, and their coefficients; those of degree 7, which is so up to
+0.95, three times the usual ones: 17297280 lies just above a power of two, where rounding takes most."""
+_COEFFICIENTS: Final = (*(coefficients for _, coefficients in _SMALLER), _PADE)
 _REMAINDER: Final = 1 / 113250775606021113483283660800000000.0
 """Size of the first coefficient that the approximant gets wrong, that of power 27."""
+_CUBED: Final = 40
+"""Rows up to which two products of matrices take less time than 16 of a matrix and a vector."""
 _MOST: Final = 1100
 """Halvings after which every number of F64 is small."""
 _MOST_DOUBLED: Final = 2.0**150
@@ -228,71 +239,107 @@ def _exponential(a: Tensor, less_one: bool = False) -> Tensor:
     """exp(A), or exp(A) - 1 with the digits of its own that a small A leaves it."""
     if 0 in a.shape:
         return copy(a)
-    scale, halvings, powers = _scaled(a)
-    b = multiply(a, scale)
-    b2, b4, b6 = powers
-    one = identities(a)
+    size = one_norm(a)
+    factors, degree = _coefficients(size)
+    halvings: Tensor | None = None
+    if degree < 13:
+        b, powers = a, [matmul(a, a)]
+        while len(powers) < degree // 2:
+            powers.append(matmul(powers[-1], powers[0]))
+    else:
+        scale, halvings, powers = _scaled(a, size)
+        b = multiply(a, scale)
+    powers.insert(0, identities(a))
 
-    def combined(*terms: tuple[int, Tensor]) -> Tensor:
+    def combined(first: int, last: int, taken_out: int) -> Tensor:
+        """Every other term from one power of A to another, without as many factors of A."""
         found: Tensor | None = None
-        for k, power in terms:
-            term = multiply(power, _PADE[k])
+        for k in range(last, first - 1, -2):
+            term = multiply(powers[(k - taken_out) // 2], factors[k])
             found = term if found is None else add(found, term)
         assert found is not None
         return found
 
-    odd = add(matmul(b6, combined((13, b6), (11, b4), (9, b2))), combined((7, b6), (5, b4), (3, b2), (1, one)))
+    odd, even = combined(1, min(degree, 7), 1), combined(0, min(degree - 1, 6), 0)
+    if degree == 13:
+        odd, even = (add(matmul(powers[3], combined(8 + k, 12 + k, 6 + k)), low) for k, low in ((1, odd), (0, even)))
     odd = matmul(b, odd)
-    even = add(matmul(b6, combined((12, b6), (10, b4), (8, b2))), combined((6, b6), (4, b4), (2, b2), (0, one)))
     x = solve(subtract(even, odd), multiply(odd, 2.0) if less_one else add(even, odd), check=False)
+    if halvings is None:
+        return x
     for k in range(_MOST):
         more = greater(halvings, float(k))
-        if not holds(any(more)):
+        if not some(more):
             break
         squared = matmul(x, x)
-        x = where(more, add(squared, multiply(x, 2.0)) if less_one else squared, x)
+        squared = add(squared, multiply(x, 2.0)) if less_one else squared
+        x = where(more, squared, x) if more.rank else squared
     return x
 
 
-def _scaled(a: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """A power of two for each matrix, how often it halves, and the powers 2, 4 and 6 of the scaled matrix."""
-    size = one_norm(a)
+def _coefficients(size: Tensor) -> tuple[Sequence[Tensor | float], int]:
+    """Coefficients of approximants for matrices of these norms, each its own, and the highest of their degrees.
+
+    Those beyond the degree of a matrix are zeros, so that its terms add up to what they are without others beside it.
+    """
+    fits = [less_equal(size, norm) for norm, _ in _SMALLER]
+    least = next((k for k, one in enumerate(fits) if some(one)), len(fits))
+    most = least
+    if size.rank:
+        most = next((k for k, one in enumerate(fits) if not some(logical_not(one))), len(fits))
+    if least == most:
+        return _COEFFICIENTS[most], len(_COEFFICIENTS[most]) - 1
+    factors: list[Tensor | float] = []
+    for power, factor in enumerate(_COEFFICIENTS[most]):
+        found: Tensor | float = factor
+        for k in reversed(range(least, most)):
+            smaller = _COEFFICIENTS[k]
+            found = where(fits[k], smaller[power] if power < len(smaller) else 0.0, found)
+        factors.append(found)
+    return factors, len(factors) - 1
+
+
+def _scaled(a: Tensor, size: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """A power of two for each matrix of this norm, how often it halves, and powers 2, 4 and 6 of the scaled matrix."""
     scale = full(size.shape, 1.0, dtype=F64, placement=a.placement)
     halvings = multiply(scale, 0.0)
     for _ in range(_MOST):
         large = greater(multiply(size, scale), _LARGEST)
-        if not holds(any(large)):
+        if not some(large):
             break
         scale, halvings = where(large, multiply(scale, 0.5), scale), where(large, add(halvings, 1.0), halvings)
     b = multiply(a, scale)
     b2 = matmul(b, b)
     b4 = matmul(b2, b2)
     b6 = matmul(b4, b2)
-    if not holds(any(greater(halvings, 0.0))):
-        return scale, halvings, (b2, b4, b6)
+    if not some(greater(halvings, 0.0)):
+        return scale, halvings, [b2, b4, b6]
     # Roots of norms of powers may be much smaller than the norm, where a matrix is far from normal; what is scaled by
     # the norm then loses digits in squarings that it does not need.
-    roots = [pow(one_norm(power), 1 / k) for k, power in ((6, b6), (8, matmul(b4, b4)), (10, matmul(b4, b6)))]
+    sized = (6, one_norm(b6)), (8, one_norm(matmul(b4, b4))), (10, one_norm(matmul(b4, b6)))
+    roots = [exponential.exp(multiply(exponential.log(norm), 1 / k)) for k, norm in sized]
     needed = minimum(maximum(roots[0], roots[1]), maximum(roots[1], roots[2]))
     doubled = full(size.shape, 1.0, dtype=F64, placement=a.placement)
     for _ in range(_MOST):
         room = logical_and(less(doubled, _MOST_DOUBLED), less_equal(multiply(needed, multiply(doubled, 2.0)), _LARGEST))
         room = logical_and(greater(halvings, 0.0), room)
-        if not holds(any(room)):
+        if not some(room):
             break
         doubled = where(room, multiply(doubled, 2.0), doubled)
         halvings = where(room, subtract(halvings, 1.0), halvings)
+    if not some(greater(doubled, 1.0)):
+        return scale, halvings, [b2, b4, b6]
     again = _lost(multiply(abs(b), doubled))
     for _ in range(_MOST):
         much = greater(again, 0.0)
-        if not holds(any(much)):
+        if not some(much):
             break
         doubled = where(much, multiply(doubled, 0.5), doubled)
         halvings = where(much, add(halvings, 1.0), halvings)
         again = subtract(again, 1.0)
     square = multiply(doubled, doubled)
     fourth = multiply(square, square)
-    powers = multiply(b2, square), multiply(b4, fourth), multiply(b6, multiply(fourth, square))
+    powers = [multiply(b2, square), multiply(b4, fourth), multiply(b6, multiply(fourth, square))]
     return multiply(scale, doubled), halvings, powers
 
 
@@ -302,7 +349,11 @@ def _lost(sizes: Tensor) -> Tensor:
     turned = mT(sizes)
     whole = max(matvec(turned, column), 0)
     sums = divide(matvec(turned, column), where(greater(whole, 0.0), whole, 1.0))
-    for _ in range(26):
+    left = 26
+    if turned.shape[0] <= _CUBED:
+        sums, left = matvec(turned, matvec(turned, sums)), 8
+        turned = matmul(matmul(turned, turned), turned)
+    for _ in range(left):
         sums = matvec(turned, sums)
     error = multiply(max(sums, 0), _REMAINDER * 2.0**53)
     bits = divide(exponential.log(where(greater(error, 0.0), error, 1.0)), 26 * log(2))

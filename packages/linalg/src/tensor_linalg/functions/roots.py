@@ -15,7 +15,7 @@ from tensor_linalg.functions.determinants import slogdet
 from tensor_linalg.functions.exponentials import SMALL, cast_back, identities, prepared
 from tensor_linalg.functions.triangles import schur_root
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
-from tensor_linalg.operands import first, floating, holds, require_finite, unit_of
+from tensor_linalg.operands import first, floating, require_finite, some, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.inverses import inv
@@ -31,7 +31,7 @@ from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
 from tensor_runtime.ops.comparison import greater, less, less_equal, not_equal
 from tensor_runtime.ops.logic import logical_not, logical_or
-from tensor_runtime.ops.reduction import any, max
+from tensor_runtime.ops.reduction import max
 from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.ops.views import copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -162,7 +162,7 @@ def logm(
     factor: Tensor | None = None
     for _ in range(_MOST_ROOTS):
         far = greater(one_norm(subtract(wide, one)), _NEAR)
-        if not holds(any(far)):
+        if not some(far):
             break
         wide = where(far, _root("logm", where(far, wide, one), False), wide)
         twice = where(far, 2.0, 1.0)
@@ -262,7 +262,7 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
             values = maximum(values, 0.0)
         else:
             bad = less_equal(smallest, 0.0)
-        if holds(any(bad)):
+        if some(bad):
             batch = first(bad)
             kind = "definite" if unit is None else "semidefinite"
             text = (
@@ -278,7 +278,7 @@ def _root(operation: str, a: Tensor, check: bool) -> Tensor:
     if square_axes(operation, unwrap(operation, a)[0].shape)[0] > SMALL:
         return cast_back(_composed_root(operation, prepared(operation, a, check)), a.dtype)
     root, status = execute_parts(SQRTM_ITERATED, a, check)
-    if not holds(any(status) if status.rank else status):
+    if not some(status):
         return root
     lost = not_equal(status, 0)
     others = cast_back(_root_by_triangle(operation, prepared(operation, a, False), lost), a.dtype)
@@ -291,7 +291,7 @@ def _composed_root(operation: str, a: Tensor) -> Tensor:
     with failing_as(operation):
         x, lost = iterated_root(a)
     lost = logical_or(lost, misses(x, a))
-    if not holds(any(lost)):
+    if not some(lost):
         return x
     others = _root_by_triangle(operation, a, lost)
     return where(lost, others, x) if lost.rank else others
@@ -310,7 +310,7 @@ def _root_by_triangle(operation: str, a: Tensor, lost: Tensor) -> Tensor:
     without = misses(root, rest, _HALF_OF_THE_DIGITS)
     if real or operation == "logm":
         without = logical_or(without, singular)
-    if holds(any(without)):
+    if some(without):
         raise _without_root(operation, without, _REMEDY if real else _REMEDY_COMPLEX)
     return root
 
@@ -348,7 +348,7 @@ def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
     for _ in range(_MOST_STEPS):
         sign, logarithm = slogdet(m, check=False)
         stopped = logical_not(greater(abs(sign), 0.5))  # 0 or NaN: no inverse, so no limit
-        if holds(any(stopped)):
+        if some(stopped):
             lost = logical_or(lost, stopped)
             x, m = where(stopped, one, x), where(stopped, one, m)
             logarithm = where(stopped, 0.0, logarithm)
@@ -360,7 +360,7 @@ def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
         m = where(unfinished, multiply(add(one, multiply(add(multiply(m, square), inverse), 0.5)), 0.5), m)
         away = one_norm(subtract(m, one))
         near, unfinished = less(away, 1e-2), logical_not(less_equal(away, size * 2.0**-50))
-        if not holds(any(unfinished)):
+        if not some(unfinished):
             break
     return x, logical_or(lost, unfinished)
 
