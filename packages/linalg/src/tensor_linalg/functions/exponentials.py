@@ -225,14 +225,21 @@ def identities(a: Tensor, /) -> Tensor:
 def _circular(operation: str, a: Tensor, check: Check) -> Tensor:
     wide = prepared(operation, a, check)
     sine = operation == "sinm"
-    forward = _exponential(multiply(wide, 1j), sine)
+    forward = _exponential_of_any(multiply(wide, 1j), sine)
     if wide.dtype is F64:
         part = complex_parts.imag(forward) if sine else complex_parts.real(forward)
         return cast_back(part, a.dtype) if a.dtype is not F64 else copy(part)
-    backward = _exponential(multiply(wide, -1j), sine)
+    backward = _exponential_of_any(multiply(wide, -1j), sine)
     if sine:
         return cast_back(multiply(subtract(forward, backward), -0.5j), a.dtype)
     return cast_back(multiply(add(forward, backward), 0.5), a.dtype)
+
+
+def _exponential_of_any(a: Tensor, less_one: bool) -> Tensor:
+    """The same by the kernel of small matrices, which does not take the identity off."""
+    if less_one or 0 in a.shape or a.shape[0] > SMALL:
+        return _exponential(a, less_one)
+    return execute_with_params(EXPM, a, False)
 
 
 def _exponential(a: Tensor, less_one: bool = False) -> Tensor:
