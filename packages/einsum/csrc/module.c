@@ -1,6 +1,7 @@
 /* The extension module tensor_einsum._native: functions from numbers to numbers, and the type of cached calls. */
 #include "calls.h"
 #include "layouts.h"
+#include "lives.h"
 #include "reading.h"
 #include "search.h"
 #include "steps.h"
@@ -275,6 +276,8 @@ static PyMethodDef functions[] = {
     {"search", search, METH_VARARGS,
      "Search for a tree; numbers are logarithms to the base 2, and infinite where there is no limit."},
     {"read_plain", (PyCFunction)(void (*)(void))read_plain, METH_FASTCALL, "Read a notation as most are, or None."},
+    {"lives", lives, METH_VARARGS, "Bytes alive in every step of a path whose labels are cut, or None."},
+    {"excesses", excesses, METH_VARARGS, "Bytes above a limit with one more label cut, for some labels, or None."},
     {"build_steps", build_steps, METH_VARARGS, "The steps of a path of pairs, or None."},
     {NULL, NULL, 0, NULL},
 };

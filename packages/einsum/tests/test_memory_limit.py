@@ -20,6 +20,7 @@ from tensor_cpu.system.memory import pool
 from tensor_einsum import MemoryLimitError, Plan, einsum, plan, plan_cache
 from tensor_einsum.execution import executor, memory
 from tensor_einsum.slices import finder
+from tensor_einsum.slices.model import Model
 from tensor_einsum.testing.networks import drawn, lattice, regular_graph
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.registry import registry
@@ -306,7 +307,7 @@ def test_the_model_that_chooses_cuts_has_the_peak_of_the_sliced_plan(
     terms = ["".join(chr(192 + label) for label in term) for term in (*network.inputs, network.output)]
     shapes = [tuple(network.extents[label] for label in term) for term in network.inputs]
     whole = plan(f"{','.join(terms[:-1])}->{terms[-1]}", *shapes, optimize=optimize)
-    model = finder.Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
+    model = Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
     parts = {
         label: data.draw(st.integers(1, extent - 1))
         for label, extent in enumerate(whole.extents)
@@ -323,9 +324,9 @@ def test_few_labels_of_a_large_network_are_looked_at_for_each_cut(monkeypatch: p
     shapes = [(2,) * len(term) for term in network.inputs]
     operands = [part for pair in zip(shapes, network.inputs, strict=True) for part in pair]
     whole = plan(*operands, (), optimize="greedy")
-    model = finder.Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
-    looks, lives = [0], finder.Model.lives
-    monkeypatch.setattr(finder.Model, "lives", lambda *given: (looks.__setitem__(0, looks[0] + 1), lives(*given))[1])
+    model = Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
+    looks, lives = [0], Model.lives
+    monkeypatch.setattr(Model, "lives", lambda *given: (looks.__setitem__(0, looks[0] + 1), lives(*given))[1])
     found = finder.find_cuts(model, whole.intermediate_bytes // 20)
 
     assert found is not None

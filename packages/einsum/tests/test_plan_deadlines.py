@@ -14,6 +14,7 @@ from tensor_einsum.search.options import SearchOptions
 from tensor_einsum.search.problem import Problem
 from tensor_einsum.slices import finder
 from tensor_einsum.slices.limit import Deadline, plan_within, usual_forms
+from tensor_einsum.slices.model import Model
 from tensor_einsum.testing.networks import drawn, lattice, regular_graph
 
 
@@ -40,8 +41,8 @@ def too_late() -> bool:
     return True
 
 
-def model_of(whole: Plan) -> finder.Model:
-    return finder.Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
+def model_of(whole: Plan) -> Model:
+    return Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps))
 
 
 def test_a_search_and_the_choice_of_cuts_leave_time_for_what_follows() -> None:

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypedDict
 
 from tensor_einsum.steps.steps import Step
@@ -57,6 +57,31 @@ def build_steps(
     itemsize: int,
     /,
 ) -> tuple[Step, ...] | None: ...
+
+_Path = tuple[
+    int,
+    tuple[tuple[int, ...], ...],
+    tuple[tuple[tuple[int, ...], ...], ...],
+    tuple[list[int], ...],
+    tuple[bytes, ...],
+    int,
+    int,
+    bool,
+]
+
+def lives(
+    path: _Path, sizes: list[int], varies: bytes, extents: list[int], shares: list[float], cut: bool, /
+) -> list[int] | None: ...
+def excesses(
+    path: _Path,
+    sizes: list[int],
+    varies: bytes,
+    extents: list[int],
+    shares: list[float],
+    limit: int,
+    labels: Sequence[int],
+    /,
+) -> list[int | None] | None: ...
 
 class CachedCall:
     def __init__(

@@ -27,9 +27,6 @@ from tensor_einsum.search.path import Path, in_pairs, to_ids
 from tensor_einsum.search.problem import Budget, Problem
 from tensor_runtime.locks import fork_safe_lock
 
-SHARE: Final = 0.1
-"""How long "auto" searches, as a part of the estimated time of contracting by the best order so far."""
-
 _search_lock: Final = fork_safe_lock()  # random searches seed the global generator, so only one may run
 
 
@@ -104,7 +101,7 @@ def _budget(options: SearchOptions) -> Budget | None:
     if options.seconds is not None:
         return Budget(seconds=options.seconds)
     if options.optimize is True or options.optimize == "auto":
-        return Budget(share=SHARE)
+        return Budget(share=options.share)
     return Budget(rotations=0) if options.optimize == "greedy" else None
 
 

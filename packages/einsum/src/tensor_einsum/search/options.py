@@ -15,6 +15,9 @@ from tensor_einsum.search.cost_model import TIME, Target, read_objective
 from tensor_einsum.search.path import path_entries
 from tensor_runtime.dispatch.arguments import whole
 
+SHARE: Final = 0.1
+"""How long "auto" searches, as a part of the estimated time of contracting by the best order so far."""
+
 
 class SearchKeywords(TypedDict, total=False):
     """The keywords of ``einsum`` and ``plan``, whose docstrings say what they mean."""
@@ -32,6 +35,7 @@ class SearchOptions(NamedTuple):
     seconds: float | None = None
     target: Target = TIME
     limit: int | None = None  # bytes beside the operands
+    share: float = SHARE  # how long "auto" searches
 
     @property
     def keeps(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import inf, log2, prod
+from math import exp2, inf, log2, prod
 from operator import attrgetter, itemgetter
 from time import perf_counter
 from typing import TYPE_CHECKING, Final
@@ -28,7 +28,8 @@ from tensor_einsum.execution.executor import bind_plan
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.slices.cutting import Cuts, slice_network
 from tensor_einsum.slices.executable import SlicedExecutable
-from tensor_einsum.slices.finder import Model, find_cuts
+from tensor_einsum.slices.finder import find_cuts, is_worth
+from tensor_einsum.slices.model import Model
 from tensor_einsum.steps.arithmetic import Arithmetic
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.backends.meta import META
@@ -51,6 +52,7 @@ _UNKNOWN: Final = (
 """What binding says where no kernels are there for a plan, its operands lie apart, or no memory is enough for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 _FEW: Final = 8  # operands with which it takes no time to plan again
+_HALVINGS: Final = 5  # of what is between the smallest limit that is kept and the largest that is not
 _LOWER: Final = 8  # limits below the smallest one known; two or three suffice as a rule
 _CHOOSING: Final = 2e-4
 """Seconds of what is left of a time for each operand, while cuts are chosen."""
@@ -59,6 +61,7 @@ _BINDING: Final = 3e-4
 _SHORTEST_SEARCH: Final = 1e-3  # seconds
 _MORE: Final = 1.6
 """Bits of flops above those of products; a product that is summed is two flops."""
+_MOST_MORE: Final = 60.0
 
 
 def usual_home() -> Placement:
@@ -185,9 +188,7 @@ def within(
     Slices(count=9, labels=('i',), shape=(9,), extents=(12,))
     """
     late = (deadline or Deadline(None, 0)).is_late
-    network, itemsize = plan._network, plan.output_dtype.itemsize
-    steps = build_steps(network, plan._executed, itemsize, plan.conj)
-    models = [Model(network, steps, itemsize, [0.0] * len(steps), shared) for shared in (True, False)]
+    models = [_model(plan, shared) for shared in (True, False)]
     if models[0].peak(dict(plan.sliced)) > limit:
         models.reverse()  # slices on their own are what a search has cut
     found: list[Plan] = []
@@ -209,6 +210,12 @@ def within(
     if smallest[0] <= limit:
         return smallest[1]._made_for(forms)
     raise _refusal(operation, plan, limit, smallest[0])
+
+
+def _model(plan: Plan, shared: bool) -> Model:
+    network, itemsize = plan._network, plan.output_dtype.itemsize
+    steps = build_steps(network, plan._executed, itemsize, plan.conj)
+    return Model(network, steps, itemsize, [0.0] * len(steps), shared)
 
 
 def _cut(plan: Plan, limit: int, forms: Sequence[Form], model: Model, late: Callable[[], bool]) -> Plan | None:
@@ -288,16 +295,18 @@ def plan_within(
     limit = options.limit or 0
     deadline = Deadline(options.seconds, len(forms))
 
-    def made(limit: int | None) -> Plan:
-        return make(options._replace(limit=limit, seconds=deadline.search_seconds()))
+    def made(limit: int | None, share: float = options.share) -> Plan:
+        return make(options._replace(limit=limit, seconds=deadline.search_seconds(), share=share))
 
     found = made(limit)
     try:
         kept = within(found, limit, forms, operation, deadline)
-        if options.seconds is None and _costs_more_than_searched(kept):
-            # Workspaces were not in the search: with less room for it, they may fit.
+        more = _bits_beyond_search(kept)
+        if options.seconds is None and more > _MORE:
+            # Workspaces were not in the search: with less room for it, they may fit. A share of this is longer, too.
+            again = made(limit * 3 // 4, options.share * exp2(min(more, _MOST_MORE)))
             with suppress(MemoryLimitError, OutOfMemoryError):
-                kept = min(kept, within(made(limit * 3 // 4), limit, forms, operation), key=attrgetter("flops"))
+                kept = min(kept, within(again, limit, forms, operation), key=attrgetter("flops"))
         return kept
     except MemoryLimitError as error:
         refused = [error]
@@ -324,9 +333,9 @@ def plan_within(
     raise _refusal(operation, found, limit, smallest)
 
 
-def _costs_more_than_searched(plan: Plan) -> bool:
-    """Whether its slices make much more work than those that a search found."""
-    return plan.search is not None and log2(max(plan.flops, 1)) > plan.search.log2_products + _MORE
+def _bits_beyond_search(plan: Plan) -> float:
+    """How much more work its slices make than those that a search found, as a logarithm; 0 where nothing searched."""
+    return log2(max(plan.flops, 1)) - plan.search.log2_products if plan.search is not None else 0.0
 
 
 def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
@@ -344,14 +353,34 @@ def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
 
 
 def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
-    """The fewest bytes that the plan needs, with every label cut, as it is, or uncut; and the plan that needs them."""
-    every = tuple((label, 1) for label in range(len(plan.names)))
-    made = replaced(plan, every)
-    least = needed_bytes(made, forms), made
-    for cuts, kept in dict.fromkeys(((every, 0), (plan.sliced, None), (plan.sliced, 0), ((), None))):
-        other = replaced(plan, cuts, kept)
-        if other.intermediate_bytes < least[0]:
+    """The fewest bytes that the path needs in slices that are worth their work; and the plan that needs them."""
+    whole = replaced(plan, ())
+    every = replaced(plan, tuple((label, 1) for label in range(len(plan.names))))
+    if is_worth(whole.flops, every.flops):
+        least = needed_bytes(every, forms), every
+    else:
+        least = _halved(whole, forms)
+    for other in (replaced(every, every.sliced, 0), replaced(plan, plan.sliced), replaced(plan, plan.sliced, 0), whole):
+        if other.intermediate_bytes < least[0] and is_worth(whole.flops, other.flops):
             least = min(least, (needed_bytes(other, forms), other), key=itemgetter(0))
+    return least
+
+
+def _halved(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
+    """The same, looked for between nothing and what the whole path needs; whatever limit was asked for."""
+    try:
+        least = needed_bytes(plan, forms), plan
+    except _UNKNOWN:
+        least = plan.intermediate_bytes, plan
+    kept, refused, model = log2(max(least[0], 1)), 0.0, _model(plan, shared=True)
+    for _ in range(_HALVINGS):
+        between = (kept + refused) / 2
+        made = _cut(plan, int(exp2(between)), forms, model, lambda: True)
+        if made is None:
+            refused = between
+        else:
+            least = min(least, (needed_bytes(made, forms), made), key=itemgetter(0))
+            kept = log2(max(least[0], 1))
     return least
 
 
