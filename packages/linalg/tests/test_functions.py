@@ -120,6 +120,29 @@ def test_ranks_ranges_and_null_spaces_are_those_of_the_matrix(dtype: str) -> Non
         assert np.abs(a @ z).max(initial=0) <= unit * max(1, np.abs(a).max())
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 2), (2, 9), (3, 5), (3, 70)])
+@pytest.mark.parametrize("rtol", [None, 0.0, 1e-300])
+def test_a_wide_matrix_keeps_its_null_space_at_any_tolerance(
+    dtype: str, shape: tuple[int, int], rtol: float | None
+) -> None:
+    a = numbers(shape, dtype)
+    tensor = tr.asarray(a)
+    z = tl.null_space(tensor, rtol=rtol).to_numpy()
+    both = np.hstack([tl.orth(tl.mH(tensor), rtol=rtol).to_numpy(), z])
+    unit = 100 * np.finfo(dtype).eps
+
+    assert z.shape == (shape[1], shape[1] - shape[0])
+    assert np.abs(a @ z).max() <= unit * np.abs(a).max()
+    assert np.abs(both.conj().T @ both - np.eye(shape[1])).max() <= unit
+
+
+def test_a_null_space_is_that_of_one_matrix() -> None:
+    assert tl.null_space(tr.zeros((2, 3)), rtol=0.0).shape == (3, 3)
+    with pytest.raises(ShapeError, match=r"null_space: operand of shape \(2, 9, 4\); accepted: one matrix"):
+        tl.null_space(tr.ones((2, 9, 4)), rtol=0.0)
+
+
 def test_ranks_of_a_batch_are_counted_by_each_matrixs_own_tolerance() -> None:
     a = np.stack([np.diag([1.0, -1e-3, 1e-6])] * 3, -1)
     tensor = tr.asarray(a)

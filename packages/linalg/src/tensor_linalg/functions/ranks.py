@@ -19,7 +19,6 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import abs
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.gather_scatter import nonzero
-from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.reduction import sum
 from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
@@ -155,13 +154,10 @@ def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True, o
     rows, columns = a.shape
     if 0 in a.shape:
         return placed("null_space", eye(columns, dtype=a.dtype, placement=a.placement), out, a)
-    given = a
-    if rows < columns:  # rows of zeros leave the null space as it is, and make the thin decomposition a full one
-        a = concatenate([a, zeros((columns - rows, columns), dtype=a.dtype, placement=a.placement)])
     with failing_as("null_space"):
-        _, s, vh = svd(a, check=False)
+        _, s, vh = svd(a, full=rows < columns, check=False)  # thin factors of a wide matrix lack the vectors looked for
     rank = nonzero(counted("null_space", s, (rows, columns), rtol))[0].shape[0]
-    return placed("null_space", copy(mH(vh[rank:])), out, given)
+    return placed("null_space", copy(mH(vh[rank:])), out, a)
 
 
 def _prepare(operation: str, a: Tensor, check: bool, rtol: float | None) -> None:
