@@ -81,6 +81,34 @@ def test_solve_names_the_operand_that_is_not_finite() -> None:
         tl.solve(tr.eye(2), tr.tensor([0.0, float("nan")]))
 
 
+@pytest.mark.parametrize("options", [{}, {"overwrite": True}, {"lower": False}], ids=str)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_cho_solve_names_the_operand_that_is_not_finite(options: dict[str, Any], value: float) -> None:
+    factor, b = identities(4), np.ones((3, 2, 4))
+    b[2, 1, 3] = value
+    with pytest.raises(tl.NonFiniteError, match="cho_solve: operand b holds") as info:
+        tl.cho_solve(tr.asarray(factor), tr.tensor(b), **options)
+    assert (info.value.operation, info.value.operand) == ("cho_solve", "b")
+    assert (info.value.element_index, info.value.batch_index) == ((2, 1), (3,))
+    factor[1, 1, 2] = value
+    with pytest.raises(tl.NonFiniteError, match="cho_solve: operand factor holds") as info:
+        tl.cho_solve(tr.asarray(factor), tr.tensor(b), **options)
+    assert (info.value.operation, info.value.operand) == ("cho_solve", "factor")
+    assert (info.value.element_index, info.value.batch_index) == ((1, 1), (2,))
+    with pytest.raises(tl.SingularMatrixError, match="cho_solve: of operand factor, the matrix has a zero on its"):
+        tl.cho_solve(tr.zeros((3, 3)), tr.ones((3, 1)), **options)
+
+
+@pytest.mark.parametrize("check", [True, False, "mask"])
+def test_cho_solve_calls_its_first_operand_factor(check: Any) -> None:
+    with pytest.raises(DTypeError, match="cho_solve: operand factor is I64"):
+        tl.cho_solve(tr.eye(2, dtype="I64"), tr.ones(2), check=check)
+    with pytest.raises(ShapeError, match=r"cho_solve: factor of shape \(2, 2\) and b of shape \(3,\) do not fit"):
+        tl.cho_solve(tr.eye(2), tr.ones(3), check=check)
+    with pytest.raises(ShapeError, match=r"cho_solve: batch shapes \(3,\) of factor and \(4,\) of b do not"):
+        tl.cho_solve(tr.ones((2, 2, 3)), tr.ones((2, 1, 4)), check=check)
+
+
 def test_without_the_check_values_that_are_not_finite_pass() -> None:
     x = np.eye(2)
     x[0, 1] = np.nan

@@ -53,7 +53,7 @@ class failing_as:  # noqa: N801  # a class, as a context made of a generator tak
         operation: what the user called.
         element: from the row and column of the operand that was given to the operation inside to those of the user's;
             None where they are the same.
-        operand: the user's name of what is given to the operation inside.
+        operand: the user's name of what the operation inside calls ``a``; other operands keep theirs.
         instead: a word of the error that is untrue of the user's operand, and what is true.
 
     >>> with failing_as("lq", lambda i, j: (j, i)):
@@ -99,9 +99,9 @@ def renamed(
     facts = vars(error)
     index, batch = facts.get("element_index"), facts.get("batch_index", ())
     if isinstance(error, NonFiniteError) and index is not None:
-        if element is not None:
-            index = element(*index)
-        return _not_finite(operation, operand, index, batch)
+        if (own := facts.get("operand", "a")) != "a":
+            return _not_finite(operation, own, index, batch)
+        return _not_finite(operation, operand, index if element is None else element(*index), batch)
     told = f"{operation}:" if operand == "a" else f"{operation}: of operand {operand},"
     message = str(error).replace(f"{facts.get('operation')}:", told, 1)
     if instead[0]:

@@ -313,7 +313,7 @@ def _eigh(a: tr.Tensor, how: _How) -> _Factors:
         finite = tr.all(tr.isfinite(a), (0, 1))
         a = _with_identities(a, finite)
     elif how.check:
-        require_finite("split", "tensor", a)
+        require_finite("split", "a", a)  # of the matrix; split names the tensor and its element
     scale = _scale(a)
     near_one = a if scale is None else tr.multiply(a, tr.divide(1.0, scale))
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from tensor_core.dtypes import I32, Bool, TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
-from tensor_linalg.composed import failing_as
+from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
 from tensor_linalg.products import matmul, mH, mT
@@ -253,6 +253,8 @@ def cho_solve(
     [1.0, 2.0]
     """
     operation, lower = "cho_solve", flag("cho_solve", "lower", lower)
+    forms = floating_form(operation, factor, "operand factor"), floating_form(operation, b, "operand b")
+    solve_shape(operation, forms[0].shape, forms[1].shape, True, "factor")
     if check is not True and asks_for_mask(check):
         flag(operation, "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask(operation, flag(operation, "condition", condition))
@@ -261,7 +263,8 @@ def cho_solve(
     b, gives_up = taken(operation, overwrite, factor, b)
     if flag(operation, "condition", condition):
         _warn(operation, factor, lower, False, True)
-    half = substituted(operation, factor, b, lower, not lower, not lower, False, check, gives_up)
+    with failing_as(operation, None, "factor"):
+        half = substituted("triangular_solve", factor, b, lower, not lower, not lower, False, check, gives_up)
     found = substituted(operation, factor, half, lower, lower, lower, False, False, True)
     return placed(operation, found, out, factor, b)
 
@@ -334,7 +337,7 @@ def substituted(
 ) -> Tensor:
     """The x with op(A) x = b for the shapes and batches that ``solve`` accepts, and with its errors.
 
-    Where b is given up, its memory may be that of x.
+    Where b is given up, its memory may be that of x. What is checked is refused as by ``triangular_solve``.
 
     >>> import tensor_runtime as tr
     >>> a, b = tr.tensor([[2.0]]), tr.tensor([4.0])
@@ -342,13 +345,10 @@ def substituted(
     [2.0]
     """
     params = lower, transpose, conjugate, unit_diagonal
-    if check and not gives_up and operation == TRIANGULAR_SOLVE_CHECKED.name:
+    if check and not gives_up:
         return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
     a, b = promoted(operation, a, b)
     shape = solve_shape(operation, a.shape, b.shape, check)
-    if check and not gives_up:
-        with failing_as(operation):
-            return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
     if check:
         check_triangle(operation, a, b, lower, unit_diagonal)
     if b.rank == 1:

@@ -47,8 +47,8 @@ def square_axes(operation: str, shape: Shape, /) -> tuple[int, Shape]:
     return rows, batch
 
 
-def broadcast_batches(operation: str, of_a: Shape, of_b: Shape, /) -> Shape:
-    """The common batch shape of two operands.
+def broadcast_batches(operation: str, of_a: Shape, of_b: Shape, a: str = "a", /) -> Shape:
+    """The common batch shape of two operands, ``b`` and one that an error calls ``a``.
 
     Raises:
         ShapeError: extents that differ, and are not 1.
@@ -62,7 +62,7 @@ def broadcast_batches(operation: str, of_a: Shape, of_b: Shape, /) -> Shape:
         return broadcast_shapes(of_a, of_b)
     except ShapeError as error:
         raise ShapeError(
-            f"{operation}: batch shapes {of_a} of a and {of_b} of b do not broadcast; "
+            f"{operation}: batch shapes {of_a} of {a} and {of_b} of b do not broadcast; "
             "accepted: extents that are equal or 1, aligned at the last axis",
             operation=operation,
             shapes=(of_a, of_b),

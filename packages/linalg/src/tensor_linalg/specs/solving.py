@@ -23,8 +23,10 @@ def inv_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
     return shape
 
 
-def solve_shape(operation: str, a: Shape, b: Shape, check: bool, /) -> Shape:
+def solve_shape(operation: str, a: Shape, b: Shape, check: bool, named: str = "a", /) -> Shape:
     """``[N, M, B...]``, or ``[N]`` when ``b`` is a vector; batch shapes broadcast among themselves.
+
+    Errors call the matrices ``named``.
 
     >>> solve_shape("solve", (3, 3, 1, 10), (3, 2, 5, 1), True)
     (3, 2, 5, 10)
@@ -34,7 +36,7 @@ def solve_shape(operation: str, a: Shape, b: Shape, check: bool, /) -> Shape:
         vector = "[N] or " if len(a) == 2 else ""
         column = "" if len(b) != 1 or len(a) == 2 else "; expand_dims(b, 1) adds the column axis"
         raise ShapeError(
-            f"{operation}: a of shape {a} and b of shape {b} do not fit; "
+            f"{operation}: {named} of shape {a} and b of shape {b} do not fit; "
             f"accepted: b of shape {vector}[N, M, B...] with N = {size}{column}",
             operation=operation,
             shapes=(a, b),
@@ -43,7 +45,7 @@ def solve_shape(operation: str, a: Shape, b: Shape, check: bool, /) -> Shape:
         return b
     if batch == b[2:]:
         return b
-    return (size, b[1], *broadcast_batches(operation, batch, b[2:]))
+    return (size, b[1], *broadcast_batches(operation, batch, b[2:], named))
 
 
 def substitution_shape(operation: str, a: Shape, b: Shape, params: TriangularSolveParams, /) -> Shape:
