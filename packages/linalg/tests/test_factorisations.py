@@ -141,6 +141,29 @@ def test_lu_solve_names_the_matrix_with_a_pivot_of_zero_unless_it_does_not_look(
     assert (unchecked[..., 0, 0] == 1).all()
 
 
+@pytest.mark.parametrize("options", [{}, {"transpose": True}, {"overwrite": True}], ids=str)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_lu_solve_names_what_is_not_finite_unless_it_does_not_look(options: dict[str, Any], value: float) -> None:
+    factors, b = tl.lu_factor(tr.asarray(identities((3, 3, 4)) * 2)), np.ones((3, 2, 4))
+    b[2, 1, 3] = value
+    with pytest.raises(tl.NonFiniteError, match=r"lu_solve: operand b holds .* at element \(2, 1\) of the") as info:
+        tl.lu_solve(factors, tr.tensor(b), **options)
+    assert (info.value.operand, info.value.element_index, info.value.batch_index) == ("b", (2, 1), (3,))
+    with pytest.raises(tl.NonFiniteError, match=r"lu_solve: operand b holds .* at element \(1,\); accepted"):
+        tl.lu_solve(tl.lu_factor(tr.eye(2)), tr.tensor([1.0, value]), **options)
+    lu = factors.lu.to_numpy().copy()
+    lu[0, 0, 1] = value
+    broken = tl.LUFactors(tr.asarray(lu), factors.permutation)
+    with pytest.raises(tl.NonFiniteError, match=r"lu_solve: operand lu holds .* at element \(0, 0\) of the") as info:
+        tl.lu_solve(broken, tr.tensor(b), **options)
+    assert (info.value.operand, info.value.element_index, info.value.batch_index) == ("lu", (0, 0), (1,))
+
+    assert tl.lu_solve(broken, tr.tensor(b), check="mask").status.to_numpy().tolist() == [0, 1, 0, 1]
+    unchecked = tl.lu_solve(broken, tr.tensor(b), check=False, **options).to_numpy()
+    assert (unchecked[..., [0, 2]] == 0.5).all()
+    assert not np.isfinite(unchecked[2, 1, 3])
+
+
 def test_lu_solve_refuses_factors_that_do_not_belong_together() -> None:
     factors = tl.lu_factor(tr.ones((2, 2)))
     with pytest.raises(ShapeError, match="lu_solve: lu of shape"):

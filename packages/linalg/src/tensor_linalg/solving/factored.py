@@ -11,7 +11,7 @@ from tensor_core.promotion import promote
 from tensor_linalg.composed import floating_form
 from tensor_linalg.decompositions.lu import LUFactors, unpacked
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, screened_result
-from tensor_linalg.operands import holds, require_regular, with_batch
+from tensor_linalg.operands import holds, require_finite, require_regular, with_batch
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import (
     Apply,
@@ -92,10 +92,10 @@ def lu_solve(
             themselves, aligned at the last axis.
         transpose: whether op transposes A.
         conjugate: whether op conjugates A; with ``transpose`` it is the adjoint.
-        check: raise when a pivot is exactly 0 or the permutation is none; without it the solution then has infinities
-            or NaN, or rows in any order. "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the
-            solution, NaN where the status is not 0, and a ``status`` of each, I32 [B...]: 0 fine, 1 not finite, 2
-            exactly singular. ``overwrite`` is dropped then.
+        check: raise when an element is not finite, a pivot is exactly 0 or the permutation is none; without it the
+            solution then has infinities or NaN, or rows in any order. "mask" raises for no matrix of a batch, and gives
+            a ``MaskedResult``: the solution, NaN where the status is not 0, and a ``status`` of each, I32 [B...]: 0
+            fine, 1 not finite, 2 exactly singular. ``overwrite`` is dropped then.
         condition: warn where the condition number of a matrix, in the 1-norm, is so large that the result may have no
             correct digit; it is estimated with six vectors and the factors.
         overwrite: give up ``b``, an owned tensor or a mutable view: its elements are unspecified afterwards, and its
@@ -109,6 +109,7 @@ def lu_solve(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: factors that are not square, or shapes that do not fit.
+        NonFiniteError: NaN or an infinity, with ``operand`` ("lu" or "b"), ``batch_index`` and ``element_index``.
         SingularMatrixError: the matrix at ``batch_index`` has a pivot that is exactly 0.
         ArgumentError: a permutation that is none, where ``check`` is true; both ``condition`` and ``check="mask"``.
         PlacementError: the operands live in different places.
@@ -152,6 +153,8 @@ def lu_solve(
         )
         return screened_result("lu_solve", solved, (packed, b), safe, failed=_singular(packed), out=out)
     if flag("lu_solve", "check", check):
+        require_finite("lu_solve", "lu", packed)
+        require_finite("lu_solve", "b", b, min(2, b.rank))
         zero = _singular(packed)
         require_regular("lu_solve", zero, "is exactly singular", "lstsq() gives the least-squares solution")
         if not _is_permutation(permutation, rows):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import nan
 from typing import Any, Final
 
 from tensor_core.dtypes import C64, F64
@@ -30,6 +31,7 @@ from tensor_linalg.solving import lu_solve, pinv, solve
 from tensor_linalg.testing.cases.decompositions import svdvals_parts, svdvals_wanted
 from tensor_linalg.testing.cases.matrices import hermitian, identity, separated, shifted, true, widened
 from tensor_linalg.testing.cases.rows import Row, adjoint, case, cases_of, masked, product
+from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.ops.arithmetic import abs, add, multiply, subtract
 from tensor_runtime.ops.comparison import less_equal
 from tensor_runtime.ops.creation import eye, zeros
@@ -54,6 +56,14 @@ def cases() -> Iterator[Case]:
     yield refused("linalg.svd", "unknown driver", (a,), partial(svd, driver="fastest"), ArgumentError)
     yield refused("linalg.qr_append", "unequal rows", (a, a, a), qr_append, ShapeError)
     yield refused("linalg.lu_solve", "unequal extents", (a, a), lambda x, y: lu_solve(lu_factor(x), y), ShapeError)
+    bad = HostTensor.from_nested([1.0, nan], F64)
+    yield refused(
+        "linalg.lu_solve",
+        "NaN",
+        (bad,),
+        lambda x: lu_solve(lu_factor(eye(2, placement=x.placement)), x),
+        NonFiniteError,
+    )
     yield from masked("linalg.randomized_svd", partial(randomized_svd, rank=1, seed=1, check="mask"))
     yield from masked("linalg.randomized_eigh", partial(randomized_eigh, rank=1, seed=1, check="mask"))
     for function in (randomized_svd, randomized_eigh):
