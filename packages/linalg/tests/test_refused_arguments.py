@@ -35,6 +35,42 @@ def test_an_array_as_check_is_refused(name: str) -> None:
         getattr(tl, name)(*((_A, _B) if name == "solve" else (_A,)), check=_ARRAY)
 
 
+@pytest.mark.parametrize("name", [name for name in tl.__all__ if "check: " in str(getattr(tl, name).__doc__)])
+def test_a_wrong_check_is_answered_with_what_the_function_accepts(name: str) -> None:
+    function = getattr(tl, name)
+    operands: dict[str, tuple[Any, ...]] = {
+        "lu_solve": (tl.lu_factor(_A), _B),
+        "matrix_power": (_A, -1),
+        "funm": (_A, tr.exp),
+        "qr_append": (*tl.qr(_A[:, :1]), _B[:, None]),
+        "solve_banded": ((0, 0), _B[None], _B),
+        "split": (_A, 0),
+        "tensorinv": (_A, 1),
+        **dict.fromkeys(("randomized_svd", "randomized_eigh"), (_A, 1)),
+        **dict.fromkeys(("solve", "lstsq", "triangular_solve", "cho_solve", "tensorsolve"), (_A, _B)),
+        "solve_toeplitz": (_B, _B),
+    }
+    given = operands.get(name, (_A,))
+    options: dict[str, Any] = {"seed": 0} if name.startswith("randomized") else {}
+    if name in ("orth", "null_space", "tensorsolve", "tensorinv"):  # what does not work on batches
+        for wrong in ("maks", "mask"):
+            with pytest.raises(ArgumentError, match=rf"^{name}: check is '{wrong}'; accepted: True and False$"):
+                function(*given, check=wrong)
+        return
+    with pytest.raises(ArgumentError, match=rf"^{name}: check is 'maks'; accepted: True, False and 'mask'$"):
+        function(*given, check="maks", **options)
+    assert function(*given, check="mask", **options).status.shape == ()
+
+
+@pytest.mark.parametrize("name", ["svd", "eigh", "eig", "schur", "svd_truncated", "split"])
+def test_a_wrong_gauge_is_answered_with_every_gauge_that_there_is(name: str) -> None:
+    given: tuple[Any, ...] = (_A, 0) if name == "split" else (_A,)
+    for wrong in (_ARRAY, "first"):
+        with pytest.raises(ArgumentError, match=rf"(?s)^{name}: gauge is .*; accepted: 'raw', 'canonical', a tensor$"):
+            getattr(tl, name)(*given, gauge=wrong)
+    assert getattr(tl, name)(*given, gauge=tr.eye(2))
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -24,20 +24,30 @@ FLAGS: list[tuple[str, Callable[[Any], Any]]] = [
     *((name, lambda flag, name=name: getattr(tr, name)(X, X, check=flag)) for name in (
         "floor_divide", "remainder", "trunc_divide", "fmod")),
     ("unique", lambda flag: tr.unique(X, equal_nan=flag)),
-    *((name, lambda flag, name=name: getattr(tl, name)(X, check=flag)) for name in (
-        "svd", "qr", "eigh", "cholesky", "inv", "det")),
-    ("solve", lambda flag: tl.solve(X, X, check=flag)),
     ("arange", lambda flag: tr.arange(3, inclusive=flag)),
     ("linspace", lambda flag: tr.linspace(0, 1, 3, endpoint=flag)),
-    ("norm of a vector", lambda flag: tl.norm(X[0], check=flag)),
     ("vander", lambda flag: tl.vander(X[0], 0, increasing=flag)),
 ]  # fmt: skip
+CHECKS: list[tuple[str, Callable[[Any], Any]]] = [
+    *((name, lambda check, name=name: getattr(tl, name)(X, check=check)) for name in (
+        "svd", "qr", "eigh", "cholesky", "inv", "det")),
+    ("solve", lambda check: tl.solve(X, X, check=check)),
+    ("norm of a vector", lambda check: tl.norm(X[0], check=check)),
+]  # fmt: skip
+NO_FLAGS = ["no", None, 1, 0.0, [True], np.array([1, 0]), NotImplemented, np.float32]
 
 
 @pytest.mark.parametrize(("name", "call"), FLAGS, ids=[name for name, _ in FLAGS])
-@pytest.mark.parametrize("bad", ["no", None, 1, 0.0, [True], np.array([1, 0]), NotImplemented, np.float32], ids=str)
+@pytest.mark.parametrize("bad", NO_FLAGS, ids=str)
 def test_a_flag_is_true_or_false_and_nothing_else(name: str, call: Callable[[Any], Any], bad: Any) -> None:
-    with pytest.raises(ArgumentError, match="accepted: True and False"):
+    with pytest.raises(ArgumentError, match=r"accepted: True and False$"):
+        call(bad)
+
+
+@pytest.mark.parametrize(("name", "call"), CHECKS, ids=[name for name, _ in CHECKS])
+@pytest.mark.parametrize("bad", NO_FLAGS, ids=str)
+def test_a_check_may_be_a_mask_too(name: str, call: Callable[[Any], Any], bad: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"accepted: True, False and 'mask'$"):
         call(bad)
 
 

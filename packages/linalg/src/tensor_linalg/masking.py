@@ -17,6 +17,7 @@ from tensor_linalg.operands import holds, with_batch
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes
 from tensor_linalg.targets import delivered
+from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.comparison import equal, not_equal
@@ -67,6 +68,15 @@ def asks_for_mask(check: object, /) -> bool:
     (True, False)
     """
     return isinstance(check, str) and check == "mask"
+
+
+def checks(operation: str, check: object, /) -> bool:
+    """The bool that a user wrote for ``check`` where "mask" is accepted as well, which the caller has looked for.
+
+    >>> checks("svd", False)
+    False
+    """
+    return flag(operation, "check", check, "True, False and 'mask'")
 
 
 def masked_result(

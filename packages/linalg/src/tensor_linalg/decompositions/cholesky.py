@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_linalg.composed import failing_as, matrices
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.products import mH
 from tensor_linalg.specs.decompositions import CHOLESKY
 from tensor_linalg.specs.overwriting import CHOLESKY_OVERWRITING
@@ -79,7 +79,7 @@ def cholesky(
             status=lambda x: execute_unary(CHOLESKY_STATUS, turned(x) if turned else x),
             out=out,
         )
-    checked = flag("cholesky", "check", check)
+    checked = checks("cholesky", check)
     gives_up = overwrite is not False and flag("cholesky", "overwrite", overwrite)
     if gives_up:
         (a,) = given_up("cholesky", a)

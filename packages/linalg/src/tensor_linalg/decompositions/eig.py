@@ -6,11 +6,10 @@ from typing import Any, Generic, Literal, NamedTuple, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIG, EIGVALS
 from tensor_linalg.targets import delivered
-from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor
@@ -85,7 +84,7 @@ def eig(
         (values, vectors), status = masked_result("eig", lambda x: eig(x, check=False), a)
         found = EigResult(values, vectors if is_raw(gauge) else turned("eig", vectors, gauge)[0])
         return delivered("eig", MaskedResult(found, status), out, a)
-    found = execute_parts(EIG, a, check is True or flag("eig", "check", check), EigResult)
+    found = execute_parts(EIG, a, check is True or checks("eig", check), EigResult)
     if not is_raw(gauge):
         found = EigResult(found.eigenvalues, turned("eig", found.eigenvectors, gauge)[0])
     return found if out is None else delivered("eig", found, out, a)
@@ -125,4 +124,4 @@ def eigvals(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | M
     """
     if check is not True and asks_for_mask(check):
         return masked_result("eigvals", lambda x: eigvals(x, check=False), a, out=out)
-    return execute_with_params(EIGVALS, a, check is True or flag("eigvals", "check", check), out)
+    return execute_with_params(EIGVALS, a, check is True or checks("eigvals", check), out)

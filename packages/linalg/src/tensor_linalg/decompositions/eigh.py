@@ -11,7 +11,7 @@ from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked, masked_result
 from tensor_linalg.operands import plain, require_finite, require_range, with_batch
 from tensor_linalg.products import mH
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
@@ -201,7 +201,7 @@ def eigh(
     given = given_up("eigh", a)[0] if flag("eigh", "overwrite", overwrite) else None
     if isinstance(check, str) and check == "mask":
         return delivered("eigh", _masked(a, b, wanted, gauge), out, a, b)
-    checked = flag("eigh", "check", check)
+    checked = checks("eigh", check)
     if given is not None and b is None and not wanted.is_subset and driver == _AUTO:
         values, vectors = execute_parts(EIGH_OVERWRITING, given, checked)
     elif b is not None:
@@ -383,4 +383,4 @@ def eigvalsh(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | 
     """
     if check is not True and asks_for_mask(check):
         return masked_result("eigvalsh", lambda x: eigvalsh(x, check=False), a, out=out)
-    return execute_with_params(EIGVALSH, a, check is True or flag("eigvalsh", "check", check), out)
+    return execute_with_params(EIGVALSH, a, check is True or checks("eigvalsh", check), out)

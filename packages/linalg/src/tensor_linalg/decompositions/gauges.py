@@ -89,7 +89,7 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Ten
         inner = sum(multiply(conj(_near_one(gauge)), _near_one(vectors)), 0)
         found = cast(conj(phases(where(isfinite(inner), inner, 1.0))), vectors.dtype)
         return multiply(vectors, expand_dims(found, 0)), found
-    choice(operation, "gauge", gauge, (RAW, "canonical"))
+    choice(operation, "gauge", gauge, (RAW, "canonical"), "a tensor")
     if 0 in vectors.shape:
         return copy(vectors), ones(vectors.shape[1:], dtype=vectors.dtype, placement=vectors.placement)
     sizes = abs(vectors)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import LDL
 from tensor_linalg.targets import delivered
-from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
@@ -75,5 +74,5 @@ def ldl(a: Tensor, /, *, check: Check = True, out: Any = None) -> LDLResult | Ma
     """
     if check is not True and asks_for_mask(check):
         return masked_result("ldl", lambda x: ldl(x, check=False), a, out=out)
-    found = execute_parts(LDL, a, check is True or flag("ldl", "check", check), LDLResult)
+    found = execute_parts(LDL, a, check is True or checks("ldl", check), LDLResult)
     return found if out is None else delivered("ldl", found, out, a)

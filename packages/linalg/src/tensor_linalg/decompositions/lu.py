@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import Bool, TensorScalar
 from tensor_linalg.composed import failing_as, matrices
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import LU_COMPLETE, LU_FACTOR
 from tensor_linalg.specs.overwriting import LU_FACTOR_OVERWRITING
@@ -128,7 +128,7 @@ def lu(
         run: Any = lu
         return masked_result("lu", lambda x: run(x, pivoting=pivoting, check=False), a, out=out)
     rows, columns, _ = matrices("lu", a)
-    checked = flag("lu", "check", check)
+    checked = checks("lu", check)
     if choice("lu", "pivoting", pivoting, _PIVOTING) == "partial":
         with failing_as("lu"):
             packed, permutation = execute_parts(LU_FACTOR, a, checked)
@@ -197,5 +197,5 @@ def lu_factor(
     spec = LU_FACTOR
     if overwrite is not False and flag("lu_factor", "overwrite", overwrite):
         spec, (a,) = LU_FACTOR_OVERWRITING, given_up("lu_factor", a)
-    found = execute_parts(spec, a, check is True or flag("lu_factor", "check", check), LUFactors)
+    found = execute_parts(spec, a, check is True or checks("lu_factor", check), LUFactors)
     return found if out is None else delivered("lu_factor", found, out, a)

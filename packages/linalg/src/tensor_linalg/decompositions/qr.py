@@ -7,7 +7,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import TensorScalar
 from tensor_linalg.composed import matrices
 from tensor_linalg.decompositions.gauges import with_positive_diagonal
-from tensor_linalg.masking import Check, masked
+from tensor_linalg.masking import Check, checks, masked
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
 from tensor_linalg.specs.overwriting import QR_OVERWRITING
@@ -135,7 +135,7 @@ def qr(
     if mode is not MODES[0] and choice("qr", "mode", mode, MODES) == "complete":
         rows, columns, _ = matrices("qr", a)
         spec = QR_COMPLETE if rows > columns else QR  # else thin factors are complete
-    checked = flag("qr", "check", check)
+    checked = checks("qr", check)
     if overwrite is not False and flag("qr", "overwrite", overwrite):
         (a,) = given_up("qr", a)
         spec = QR_OVERWRITING if spec is QR else spec

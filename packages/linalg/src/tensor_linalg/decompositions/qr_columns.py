@@ -8,13 +8,12 @@ from tensor_core.dtypes import I64, TensorScalar
 from tensor_core.errors import DTypeError, ShapeError
 from tensor_linalg.composed import floating_form, matrices
 from tensor_linalg.decompositions.qr import QRResult
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, screened_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, screened_result
 from tensor_linalg.operands import number, require_finite, unit_of
 from tensor_linalg.products import matvec, mH
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
 from tensor_linalg.targets import delivered
-from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
@@ -104,7 +103,7 @@ def qr_pivoted(
         part = max(rows, columns) * unit_of(a.dtype)
     else:
         part = number("qr_pivoted", "rtol", rtol, "None, or a number from 0 on")
-    q, r, permutation = execute_parts(QR_PIVOTED, a, check is True or flag("qr_pivoted", "check", check))
+    q, r, permutation = execute_parts(QR_PIVOTED, a, check is True or checks("qr_pivoted", check))
     if min(rows, columns) == 0:
         found = PivotedQRResult(q, r, permutation, zeros(batch, dtype=I64, placement=a.placement))
         return delivered("qr_pivoted", found, out, a)
@@ -178,7 +177,7 @@ def qr_append(
         safe = [eye(*q.shape[:2], dtype=q.dtype, placement=q.placement)]
         safe += [zeros(x.shape[:2], dtype=x.dtype, placement=x.placement) for x in (r, columns)]
         return screened_result("qr_append", _appended, given, safe, out=out)
-    if flag("qr_append", "check", check):
+    if checks("qr_append", check):
         for name, x in zip(("q", "r", "columns"), given, strict=True):
             require_finite("qr_append", name, x)
     return delivered("qr_append", _appended(*given), out, *given)

@@ -9,11 +9,11 @@ from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.eigh import EighResult, eigh, hermitian_of_lower
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.decompositions.svd import SVDResult, svd
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import require_finite, require_range, seed_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.targets import delivered
-from tensor_runtime.dispatch.arguments import flag, whole
+from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.ops.arithmetic import abs
 from tensor_runtime.ops.gather_scatter import take_along_axis
 from tensor_runtime.ops.random import normal
@@ -97,7 +97,7 @@ def randomized_svd(
         options: dict[str, Any] = {"seed": seed, "oversampling": oversampling, "iterations": iterations}
         return masked_result("randomized_svd", lambda x: randomized_svd(x, rank, **options, check=False), a, out=out)
     rows, columns, _ = matrices("randomized_svd", a)
-    checked = flag("randomized_svd", "check", check)
+    checked = checks("randomized_svd", check)
     if checked:
         require_finite("randomized_svd", "a", a)
     width = _width("randomized_svd", rank, oversampling, iterations, min(rows, columns))
@@ -179,7 +179,7 @@ def randomized_eigh(
         options: dict[str, Any] = {"seed": seed, "oversampling": oversampling, "iterations": iterations}
         return masked_result("randomized_eigh", lambda x: randomized_eigh(x, rank, **options, check=False), a, out=out)
     size, _, _ = matrices("randomized_eigh", a, square=True)
-    checked = flag("randomized_eigh", "check", check)
+    checked = checks("randomized_eigh", check)
     if checked:
         require_finite("randomized_eigh", "a", a)
     width = _width("randomized_eigh", rank, oversampling, iterations, size)

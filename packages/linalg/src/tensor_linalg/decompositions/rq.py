@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import TensorScalar
 from tensor_linalg.composed import Index, failing_as, matrices
 from tensor_linalg.decompositions.qr import MODES, QRResult, qr
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.products import mH
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.targets import delivered
@@ -226,4 +226,4 @@ def _factors(
     choice(operation, "mode", mode, MODES)
     flag(operation, "positive", positive)
     with failing_as(operation, element):
-        return qr(a, mode=mode, positive=positive, check=flag(operation, "check", check))
+        return qr(a, mode=mode, positive=positive, check=checks(operation, check))

@@ -7,11 +7,11 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import Bool, TensorScalar
 from tensor_linalg.composed import matrices
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import HESSENBERG, SCHUR
 from tensor_linalg.targets import delivered
-from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.ops.arithmetic import conj, multiply
@@ -124,7 +124,7 @@ def schur(
     matrices("schur", a, square=True)
     complex_form = choice("schur", "form", form, _FORMS) == "complex"
     operand = convert(a, paired(a.dtype.component)) if complex_form else a
-    found = _turned(execute_parts(SCHUR, operand, check is True or flag("schur", "check", check), SchurResult), gauge)
+    found = _turned(execute_parts(SCHUR, operand, check is True or checks("schur", check), SchurResult), gauge)
     return found if out is None else delivered("schur", found, out, a)
 
 
@@ -181,5 +181,5 @@ def hessenberg(
     """
     if check is not True and asks_for_mask(check):
         return masked_result("hessenberg", lambda x: hessenberg(x, check=False), a, out=out)
-    found = execute_parts(HESSENBERG, a, check is True or flag("hessenberg", "check", check), HessenbergResult)
+    found = execute_parts(HESSENBERG, a, check is True or checks("hessenberg", check), HessenbergResult)
     return found if out is None else delivered("hessenberg", found, out, a)

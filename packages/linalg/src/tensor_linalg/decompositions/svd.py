@@ -7,7 +7,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import C32, C64, F32, F64, TensorScalar
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked, masked_result
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
@@ -168,7 +168,7 @@ def svd(
     given = given_up("svd", a)[0] if flag("svd", "overwrite", overwrite) else None
     if isinstance(check, str) and check == "mask":
         return delivered("svd", _masked(a, full, driver, gauge), out, a)
-    checked = flag("svd", "check", check)
+    checked = checks("svd", check)
     if driver is not _AUTO:
         choice("svd", "driver", driver, DRIVERS)
     beyond = False  # thin factors of square matrices are full
@@ -277,7 +277,7 @@ def svdvals(
         return masked_result("svdvals", lambda x: svdvals(x, driver=driver, check=False), a, out=out)
     if driver is not _AUTO:
         choice("svdvals", "driver", driver, DRIVERS)
-    return execute_with_params(SVDVALS, a, (check is True or flag("svdvals", "check", check), driver), out)
+    return execute_with_params(SVDVALS, a, (check is True or checks("svdvals", check), driver), out)
 
 
 class PolarResult(NamedTuple, Generic[FactorT]):
@@ -338,7 +338,7 @@ def polar(
     matrices("polar", a)
     right = choice("polar", "side", side, ("right", "left")) == "right"
     with failing_as("polar"):
-        u, s, vh = svd(a, check=flag("polar", "check", check))
+        u, s, vh = svd(a, check=checks("polar", check))
     vectors = mH(vh) if right else u
     half = multiply(matmul(multiply(vectors, expand_dims(s, 0)), mH(vectors)), 0.5)
     return delivered("polar", PolarResult(matmul(u, vh), add(half, mH(half))), out, a)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64, TensorScalar
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.functions import DET, SLOGDET
 from tensor_linalg.targets import delivered
-from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor
@@ -78,7 +77,7 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
     """
     if check is not True and asks_for_mask(check):
         return masked_result("det", lambda x: det(x, check=False), a, out=out)
-    return execute_with_params(DET, a, check is True or flag("det", "check", check), out)
+    return execute_with_params(DET, a, check is True or checks("det", check), out)
 
 
 @overload
@@ -126,5 +125,5 @@ def slogdet(a: Tensor, /, *, check: Check = True, out: Any = None) -> SlogdetRes
     """
     if check is not True and asks_for_mask(check):
         return masked_result("slogdet", lambda x: slogdet(x, check=False), a, out=out)
-    found = execute_parts(SLOGDET, a, check is True or flag("slogdet", "check", check), SlogdetResult)
+    found = execute_parts(SLOGDET, a, check is True or checks("slogdet", check), SlogdetResult)
     return found if out is None else delivered("slogdet", found, out, a)

@@ -10,7 +10,7 @@ from math import log
 from typing import Any, Final, Literal, TypeVar, overload
 
 from tensor_core.dtypes import C64, F64, DType, TensorScalar
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import floating, require_finite, some
 from tensor_linalg.products import matmul, matvec, mT
 from tensor_linalg.solving.condition import one_norm
@@ -18,7 +18,6 @@ from tensor_linalg.solving.systems import solve
 from tensor_linalg.specs.functions import EXPM
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.targets import placed
-from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.dispatch.out import Out
@@ -98,7 +97,7 @@ def expm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
     """
     if check is not True and asks_for_mask(check):
         return masked_result("expm", lambda x: expm(x, check=False), a, out=out)
-    checked = check is True or flag("expm", "check", check)
+    checked = check is True or checks("expm", check)
     rows = square_axes("expm", unwrap("expm", a)[0].shape)[0]
     if rows == 1:
         return placed("expm", cast_back(exponential.exp(prepared("expm", a, checked)), a.dtype), out, a)
@@ -192,7 +191,7 @@ def prepared(operation: str, a: Tensor, check: Check) -> Tensor:
     >>> prepared("expm", tr.ones((1, 1), dtype="F32"), True).dtype
     F64
     """
-    check = flag(operation, "check", check)
+    check = checks(operation, check)
     square_axes(operation, unwrap(operation, a)[0].shape)
     dtype = floating(operation, a)
     if check:

@@ -10,12 +10,11 @@ from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, I32, I64, Bool, DTy
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import svdvals
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, unfailing
 from tensor_linalg.operands import floating, holds, plain, require_finite
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
-from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
@@ -135,7 +134,7 @@ def matrix_norm(
         if order in _OF_SINGULAR_VALUES:
             return masked_result(operation, lambda x: matrix_norm(x, order, check=False), a, out=out)
         return unfailing(operation, _apart(a, order), batch, out, a)
-    check = flag(operation, "check", check)
+    check = checks(operation, check)
     if order in _OF_SINGULAR_VALUES:
         floating(operation, a)
         if check:
@@ -223,7 +222,7 @@ def norm(
     if ord is None and rank > 0 and check is True and out is None:
         return execute_with_params(statistics.NORM, a, _LENGTH if rank == 1 else _FROBENIUS)
     mask = check is not True and asks_for_mask(check)
-    checked = mask or flag("norm", "check", check)
+    checked = mask or checks("norm", check)
     if rank != 1:
         order = "fro" if ord is None else ord
         if mask:
@@ -282,7 +281,7 @@ def cond(
         a = a if unwrap("cond", a)[0].is_compact else copy(a)  # as where another matrix is replaced
         return masked_result("cond", lambda x: cond(x, p, check=False), a, out=out)
     operation = "cond"
-    check = flag(operation, "check", check)
+    check = checks(operation, check)
     rows, columns, _ = matrix_axes(operation, unwrap(operation, a)[0].shape)
     order = 2.0 if p is None else _order(operation, p)
     floating(operation, a)

@@ -11,13 +11,13 @@ from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.promotion import promote
 from tensor_linalg.composed import failing_as
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result, unfailing
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, unfailing
 from tensor_linalg.operands import floating, with_batch
 from tensor_linalg.products import MATMUL, matmul
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
-from tensor_runtime.dispatch.arguments import flag, whole
+from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
@@ -77,7 +77,7 @@ def matrix_power(a: Tensor, n: int, /, *, check: Check = True, out: Any = None) 
         if exponent < 0:
             return masked_result(name, lambda x: matrix_power(x, n, check=False), a, out=out)
         return unfailing(name, matrix_power(a, n), batch, out, a)  # products take any elements
-    check = flag(name, "check", check)
+    check = checks(name, check)
     if exponent == 0:
         return placed(name, copy(with_batch(eye(size, dtype=a.dtype, placement=a.placement), 2, batch)), out, a)
     square = a

@@ -8,7 +8,7 @@ from tensor_core.dtypes import I64
 from tensor_core.errors import ShapeError
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigvalsh, svd, svdvals
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
 from tensor_linalg.solving.least_squares import counted, tolerances
@@ -81,7 +81,7 @@ def matrix_rank(
 
         return masked_result("matrix_rank", ranks, a, beside=tolerances("matrix_rank", a, rtol), out=out)
     operation = "matrix_rank"
-    hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
+    hermitian, check = flag(operation, "hermitian", hermitian), checks(operation, check)
     rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)
     floating(operation, a)
     if hermitian:

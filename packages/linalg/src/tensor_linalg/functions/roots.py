@@ -14,7 +14,7 @@ from tensor_linalg.decompositions import eigh
 from tensor_linalg.functions.determinants import slogdet
 from tensor_linalg.functions.exponentials import SMALL, cast_back, identities, prepared
 from tensor_linalg.functions.triangles import schur_root
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import first, floating, require_finite, some, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
@@ -108,7 +108,7 @@ def sqrtm(
     if flag("sqrtm", "hermitian", hermitian):
         found = _of_positive("sqrtm", prepared("sqrtm", a, check), exponential.sqrt, unit_of(a.dtype))
         return placed("sqrtm", cast_back(found, a.dtype), out, a)
-    return placed("sqrtm", _root("sqrtm", a, check is True or flag("sqrtm", "check", check)), out, a)
+    return placed("sqrtm", _root("sqrtm", a, check is True or checks("sqrtm", check)), out, a)
 
 
 @overload
@@ -221,7 +221,7 @@ def funm(
     """
     if check is not True and asks_for_mask(check):
         return masked_result("funm", lambda x: funm(x, function, check=False), a, out=out)
-    check = flag("funm", "check", check)
+    check = checks("funm", check)
     if not callable(function):
         raise ArgumentError(
             f"funm: function is a {type(function).__name__}; accepted: a function of a tensor", operation="funm"

@@ -13,7 +13,7 @@ from tensor_linalg.decompositions import SVDResult, eigh, lq, polar, qr, rq, svd
 from tensor_linalg.decompositions.eigh import DRIVERS as EIGH_DRIVERS
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.decompositions.svd import DRIVERS as SVD_DRIVERS
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, without_failures
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, without_failures
 from tensor_linalg.networks.matricize import index_in_tensor, matricization
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
@@ -259,14 +259,14 @@ def _asked(
         )
     driver = choice("split", "driver", driver, _DRIVERS.get(method, ("auto",)))
     if not isinstance(gauge, tr.Tensor):
-        choice("split", "gauge", gauge, (RAW, "canonical"))
+        choice("split", "gauge", gauge, (RAW, "canonical"), "a tensor")
     if not truncates and not is_raw(gauge):
         raise ArgumentError(
             f"split: gauge beside method {method!r}; accepted with 'svd' and 'eigh'; of triangles, positive=True",
             operation="split",
         )
     masked = check is not True and asks_for_mask(check)
-    return _How(absorb, discarding, "mask" if masked else flag("split", "check", check), positive, driver)
+    return _How(absorb, discarding, "mask" if masked else checks("split", check), positive, driver)
 
 
 _asked_before: Final = lru_cache(256, typed=True)(_asked)

@@ -9,11 +9,11 @@ from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.decompositions.svd import DRIVERS, SVDResult, svd
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, without_failures
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, without_failures
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
-from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.dispatch.arguments import choice
 
 
 class TruncatedSVDResult(NamedTuple):
@@ -140,11 +140,11 @@ def svd_truncated(
         renormalize=renormalize,
     )
     mask = check is not True and asks_for_mask(check)
-    checked = mask or flag("svd_truncated", "check", check)
+    checked = mask or checks("svd_truncated", check)
     matrices("svd_truncated", a)
     driver = choice("svd_truncated", "driver", driver, DRIVERS)
     if not isinstance(gauge, tr.Tensor):
-        choice("svd_truncated", "gauge", gauge, (RAW, "canonical"))
+        choice("svd_truncated", "gauge", gauge, (RAW, "canonical"), "a tensor")
     if mask:
         *factors, status = svd(a, driver=driver, check="mask")
         found = _turned(truncated(SVDResult(*factors), how, status), gauge)

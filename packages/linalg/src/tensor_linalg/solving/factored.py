@@ -10,7 +10,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.promotion import promote
 from tensor_linalg.composed import floating_form
 from tensor_linalg.decompositions.lu import LUFactors, unpacked
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, screened_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, screened_result
 from tensor_linalg.operands import holds, require_finite, require_regular, with_batch
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import (
@@ -152,7 +152,7 @@ def lu_solve(
             zeros(b.shape[:2], dtype=b.dtype, placement=b.placement),
         )
         return screened_result("lu_solve", solved, (packed, b), safe, failed=_singular(packed), out=out)
-    if flag("lu_solve", "check", check):
+    if checks("lu_solve", check):
         require_finite("lu_solve", "lu", packed)
         require_finite("lu_solve", "b", b, min(2, b.rank))
         zero = _singular(packed)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.solving.condition import one_norm, refuse_with_mask, warn_if_ill_conditioned
 from tensor_linalg.specs.overwriting import INV_OVERWRITING
 from tensor_linalg.specs.shapes import square_axes
@@ -82,7 +82,7 @@ def inv(
         square_axes("inv", unwrap("inv", a)[0].shape)
         status = partial(execute_unary, INV_STATUS)
         return masked_result("inv", lambda each: inv(each, check=False), a, status=status, out=out)
-    checked = flag("inv", "check", check)
+    checked = checks("inv", check)
     if flag("inv", "overwrite", overwrite):
         (a,) = given_up("inv", a)
         if not condition:

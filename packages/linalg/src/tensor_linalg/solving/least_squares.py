@@ -13,7 +13,7 @@ from tensor_linalg.contracts.solving import LstsqParams
 from tensor_linalg.decompositions import eigh, qr, svd
 from tensor_linalg.decompositions.eigh import DRIVERS as HERMITIAN_DRIVERS
 from tensor_linalg.decompositions.svd import DRIVERS
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked, masked_result
 from tensor_linalg.operands import (
     floating,
     holds,
@@ -148,7 +148,7 @@ def pinv(
 
         return masked_result("pinv", unchecked, a, beside=tolerances("pinv", a, rtol), out=out)
     operation = "pinv"
-    hermitian, check = flag(operation, "hermitian", hermitian), flag(operation, "check", check)
+    hermitian, check = flag(operation, "hermitian", hermitian), checks(operation, check)
     driver = choice(operation, "driver", driver, HERMITIAN_DRIVERS if hermitian else DRIVERS)
     given = a
     (a,) = promoted(operation, a)
@@ -240,7 +240,7 @@ def lstsq(
     operation = "lstsq"
     if asks_for_mask(check):
         return _lstsq_masked(a, b, driver, rtol, out)
-    check = flag(operation, "check", check)
+    check = checks(operation, check)
     by_qr = choice(operation, "driver", driver, ("svd", "qr")) == "qr"
     given = a, b
     a, b = promoted(operation, a, b)

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from tensor_core.dtypes import I32
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.contracts.solving import BandedParams
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import promoted, require_finite, with_batch
 from tensor_linalg.solving.condition import estimated_one_norm, refuse_with_mask, scale_of, warn_if_ill_conditioned
 from tensor_linalg.specs.shapes import broadcast_batches
@@ -124,7 +124,7 @@ def solve_banded(
             harmless=_row_of_ones(upper, ab),
             out=out,
         )
-    params = BandedParams(lower, upper, flag(operation, "check", check))
+    params = BandedParams(lower, upper, checks(operation, check))
     if not tells:
         return execute_pair(SOLVE_BANDED, ab, b, params, out)
     x = execute_pair(SOLVE_BANDED, ab, b, params)
@@ -254,7 +254,7 @@ def solve_toeplitz(
     """
     operation = "solve_toeplitz"
     masks = asks_for_mask(check)
-    checked, tells = not masks and flag(operation, "check", check), flag(operation, "condition", condition)
+    checked, tells = not masks and checks(operation, check), flag(operation, "condition", condition)
     if masks:
         refuse_with_mask(operation, tells)
     given = (c, b) if r is None else (c, b, r)

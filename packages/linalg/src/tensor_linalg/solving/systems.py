@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_linalg.decompositions.lu import lu_factor
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import promoted
 from tensor_linalg.solving.condition import one_norm, refuse_with_mask
 from tensor_linalg.solving.factored import warn_of_factors
@@ -98,7 +98,7 @@ def solve(
         solve_shape("solve", a.shape, b.shape, False)
         status = partial(execute_binary, SOLVE_STATUS)
         return masked_result("solve", lambda *each: solve(*each, check=False), a, b, status=status, out=out)
-    checked = flag("solve", "check", check)
+    checked = checks("solve", check)
     if flag("solve", "overwrite", overwrite):
         a, b = given_up("solve", a, b)
         if not condition:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar, overload
 from tensor_core.dtypes import I32, Bool, TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as, floating_form
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.solving.condition import (
@@ -146,7 +146,7 @@ def triangular_solve(
     masks, check = check, check is True or (not asks_for_mask(check) and check)
     options = {"lower": lower, "transpose": transpose, "adjoint": adjoint, "unit_diagonal": unit_diagonal}
     lower, transpose, adjoint, unit_diagonal = (flag(operation, name, value) for name, value in options.items())
-    check = flag(operation, "check", check)
+    check = checks(operation, check)
     if transpose and adjoint:
         raise ArgumentError(f"{operation}: both transpose and adjoint; accepted: one of them", operation=operation)
     left = choice(operation, "side", side, ("left", "right")) == "left"
@@ -259,7 +259,7 @@ def cho_solve(
         flag(operation, "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask(operation, flag(operation, "condition", condition))
         return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower), out, lower, False)
-    check = flag(operation, "check", check)
+    check = checks(operation, check)
     b, gives_up = taken(operation, overwrite, factor, b)
     if flag(operation, "condition", condition):
         _warn(operation, factor, lower, False, True)

@@ -80,8 +80,8 @@ def _not_bool(value: Any) -> int:
     return as_index(value)
 
 
-def flag(operation: str, what: str, value: object, /) -> bool:
-    """A bool that a user wrote; NumPy's counts as one.
+def flag(operation: str, what: str, value: object, accepted: str = "True and False", /) -> bool:
+    """A bool that a user wrote; NumPy's counts as one. An error lists what is accepted.
 
     >>> flag("sum", "keepdims", True)
     True
@@ -91,7 +91,7 @@ def flag(operation: str, what: str, value: object, /) -> bool:
     kind = type(value)
     if kind.__module__ == "numpy" and kind.__name__ in ("bool", "bool_"):
         return bool(value)
-    raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: True and False", operation=operation)
+    raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {accepted}", operation=operation)
 
 
 def file_name(operation: str, what: str, value: Any, /) -> str:
@@ -103,15 +103,15 @@ def file_name(operation: str, what: str, value: Any, /) -> str:
     return name_of(value, ArgumentError, operation, what)
 
 
-def choice(operation: str, what: str, value: object, accepted: tuple[str, ...], /) -> str:
-    """One of the words that an option accepts.
+def choice(operation: str, what: str, value: object, accepted: tuple[str, ...], besides: str = "", /) -> str:
+    """One of the words that an option accepts, ``besides`` what is no word and which the caller has looked for.
 
     >>> choice("cast", "overflow", "wrap", ("error", "wrap"))
     'wrap'
     """
     if isinstance(value, str) and value in accepted:
         return value
-    listed = ", ".join(map(repr, accepted))
+    listed = ", ".join(map(repr, accepted)) + (besides and f", {besides}")
     raise ArgumentError(f"{operation}: {what} is {shortened(value)}; accepted: {listed}", operation=operation)
 
 
