@@ -11,7 +11,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core import ArgumentError, TensorError
+from tensor_core import ArgumentError, ShapeError, TensorError
 from tensor_linalg.quimb_table import QUIMB
 
 A = tr.asarray(np.diag([4.0, 3.0, 2.0, 1.0]) + 0.125)
@@ -128,6 +128,18 @@ def test_a_refused_argument_names_its_operation(operation: str, call: Callable[[
         ("vector_norm", lambda: tl.vector_norm(B, 1j)),  # type: ignore[arg-type]
         ("norm", lambda: tl.norm(B, float("nan"))),
         ("norm", lambda: tl.norm(B, 10**400)),
+        ("norm", lambda: tl.norm(A, 3)),
+        ("norm", lambda: tl.norm(A, 3, check="mask")),
+        ("norm", lambda: tl.norm(tr.tensor(1.0))),
+        ("norm", lambda: tl.norm(tr.tensor(1.0), 2, check="mask")),
+        ("norm", lambda: tl.norm(tr.eye(2, dtype="I64"), "nuc")),
+        ("norm", lambda: tl.norm(tr.eye(2, dtype="I64"), "nuc", check="mask")),
+        ("norm", lambda: tl.norm(A, out=B)),
+        ("norm", lambda: tl.norm(A, 1, out=B)),
+        ("norm", lambda: tl.norm(B, 1, out=B)),
+        ("norm", lambda: tl.norm(B[:0], -float("inf"))),
+        ("matrix_norm", lambda: tl.matrix_norm(A, out=B)),
+        ("vector_norm", lambda: tl.vector_norm(tr.ones((0, 2)), -float("inf"))),
         ("diagonal", lambda: tl.diagonal(A, 1.5)),  # type: ignore[arg-type]
         ("svds", lambda: tl.svds(A, adjoint=B)),
         ("solve_banded", lambda: tl.solve_banded(tr.tensor(1), A, B)),  # type: ignore[arg-type]
@@ -150,6 +162,8 @@ NANS = tr.full((2, 2), float("nan"))
         ("orth", lambda: tl.orth(NANS, check=False)),
         ("null_space", lambda: tl.null_space(NANS, check=False)),
         ("matrix_norm", lambda: tl.matrix_norm(NANS, "nuc", check=False)),
+        ("norm", lambda: tl.norm(NANS, "nuc", check=False)),
+        ("norm", lambda: tl.norm(NANS, 2)),
         ("eigsh", lambda: tl.eigsh(NANS, tr.ones(2), k=1, sigma=0.5)),
     ],
 )
@@ -157,6 +171,11 @@ def test_errors_of_values_bear_the_name_of_what_was_called(name: str, call: Any)
     with pytest.raises(tl.LinalgError, match=f"^{name}: ") as caught:
         call()
     assert vars(caught.value)["operation"] == name
+
+
+def test_a_scalar_is_told_that_norms_take_vectors_too() -> None:
+    with pytest.raises(ShapeError, match=r"^norm: a scalar; accepted: a vector \[N\], or matrices \[M, N, B...\]$"):
+        tl.norm(tr.tensor(1.0))
 
 
 @pytest.mark.parametrize("wrong", [np.eye(4), [[1.0, 0.0], [0.0, 1.0]], "A"], ids=["array", "lists", "text"])

@@ -19,6 +19,7 @@ from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.form import Shape
 from tensor_runtime.ops import statistics
 from tensor_runtime.ops.arithmetic import abs, divide, multiply
 from tensor_runtime.ops.comparison import equal, greater
@@ -72,7 +73,18 @@ def vector_norm(x: Tensor, /, ord: float = 2, *, out: Out = None) -> Tensor:
         raise ShapeError("vector_norm: a scalar; accepted: vectors [N, B...]", operation="vector_norm", shape=())
     if type(ord) is int and ord == 2 and out is None:
         return execute_with_params(statistics.NORM, x, _LENGTH)
-    return placed("vector_norm", statistics.norm(x, _order_of_vectors("vector_norm", ord), 0), out, x)
+    return _vector_norm("vector_norm", x, ord, out)
+
+
+def _vector_norm(operation: str, x: Tensor, ord: object, out: Out) -> Tensor:
+    order = _order_of_vectors(operation, ord)
+    if order == -inf and x.shape[0] == 0:
+        raise ArgumentError(
+            f"{operation}: ord is -inf for vectors without elements, shape {x.shape}; accepted: one element at least",
+            operation=operation,
+            shape=x.shape,
+        )
+    return placed(operation, statistics.norm(x, order, 0), out, x)
 
 
 @overload
@@ -125,13 +137,19 @@ def matrix_norm(
     >>> matrix_norm(a).item(), matrix_norm(a, 1).item(), matrix_norm(a, float("inf")).item()
     (3.0, 4.0, 3.0)
     """
-    operation = "matrix_norm"
-    rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)
+    axes = matrix_axes("matrix_norm", unwrap("matrix_norm", a)[0].shape)
     if type(ord) is str and ord == "fro" and check is True and out is None:
         return execute_with_params(statistics.NORM, a, _FROBENIUS)
+    found: Tensor | MaskedResult[Tensor] = _matrix_norm("matrix_norm", a, axes, ord, check, out)
+    return found
+
+
+def _matrix_norm(operation: str, a: Tensor, axes: tuple[int, int, Shape], ord: Order, check: Check, out: Any) -> Any:
+    rows, columns, batch = axes
     order = _order(operation, ord)
     if check is not True and asks_for_mask(check):
         if order in _OF_SINGULAR_VALUES:
+            floating(operation, a)
             return masked_result(operation, lambda x: matrix_norm(x, order, check=False), a, out=out)
         return unfailing(operation, _apart(a, order), batch, out, a)
     check = checks(operation, check)
@@ -143,9 +161,6 @@ def matrix_norm(
         negative = isinstance(order, float) and order < 0
         nothing = full(batch, inf if negative else 0.0, dtype=inexact(a.dtype).component, placement=a.placement)
         return placed(operation, nothing, out, a)
-    if order == "fro":
-        found: Tensor = statistics.norm(a, 2, (0, 1), out=out)
-        return found
     return placed(operation, _norms(operation, a, order), out, a)
 
 
@@ -221,15 +236,16 @@ def norm(
     rank = unwrap("norm", a)[0].rank
     if ord is None and rank > 0 and check is True and out is None:
         return execute_with_params(statistics.NORM, a, _LENGTH if rank == 1 else _FROBENIUS)
+    if rank == 0:
+        raise ShapeError("norm: a scalar; accepted: a vector [N], or matrices [M, N, B...]", operation="norm", shape=())
     mask = check is not True and asks_for_mask(check)
-    checked = mask or checks("norm", check)
-    if rank != 1:
-        order = "fro" if ord is None else ord
-        if mask:
-            return matrix_norm(a, order, check="mask", out=out)
-        found: Tensor = matrix_norm(a, order, check=checked, out=out)
+    checked: Check = "mask" if mask else checks("norm", check)
+    if rank > 1:
+        found: Tensor | MaskedResult[Tensor] = _matrix_norm(
+            "norm", a, matrix_axes("norm", a.shape), "fro" if ord is None else ord, checked, out
+        )
         return found
-    found = vector_norm(a, 2 if ord is None else _order_of_vectors("norm", ord), out=None if mask else out)
+    found = _vector_norm("norm", a, 2 if ord is None else ord, None if mask else out)
     return unfailing("norm", found, (), out, a) if mask else found
 
 
