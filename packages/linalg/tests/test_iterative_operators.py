@@ -1,4 +1,4 @@
-"""Operators that iterative methods are given: what they give in the same memory, between what spaces, and how large."""
+"""Operators that iterative methods are given: in one memory, between what spaces, how large, and which are refused."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 
 N = 12
 Map = Callable[[tr.Tensor], tr.Tensor]
@@ -143,3 +144,47 @@ def test_minute_and_huge_maps_are_iterated_as_others_are(bits: int, power: int, 
             solved = solve(scaled(a), scaled(np.ones(2)))
             assert solved.converged
             np.testing.assert_allclose(solved.x.to_numpy(), np.linalg.solve(a, np.ones(2)), rtol=2e-3)
+
+
+def integers(x: tr.Tensor) -> tr.Tensor:
+    return tr.ones(x.shape, dtype="I64")
+
+
+def nothing(x: tr.Tensor) -> Any:
+    return None
+
+
+REFUSING: dict[str, Callable[[Any], Any]] = {
+    "cg": lambda a: tl.cg(a, tr.ones(6)),
+    "minres": lambda a: tl.minres(a, tr.ones(6)),
+    "gmres": lambda a: tl.gmres(a, tr.ones(6)),
+    "lsmr": lambda a: tl.lsmr(a, tr.ones(6), adjoint=lambda x: x),
+    "eigsh": lambda a: tl.eigsh(a, tr.ones(6)),
+    "eigs": lambda a: tl.eigs(a, tr.ones(6)),
+    "svds": lambda a: tl.svds(a, tr.ones(6), adjoint=lambda x: x),
+    "expm_multiply": lambda a: tl.expm_multiply(a, tr.ones(6)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_an_operator_of_integers_and_an_image_of_integers_are_errors_of_the_dtype(name: str) -> None:
+    if name != "svds":
+        with pytest.raises(
+            DTypeError, match=f"{name}: the operator is I64 .*; accepted: C32, C64, F32 or F64 of shape"
+        ):
+            REFUSING[name](tr.ones((6, 6), dtype="I64"))
+    with pytest.raises(DTypeError, match=rf"{name}: the operator gave I64 of shape \(6,\) .*; accepted: a floating or"):
+        REFUSING[name](integers)
+    with pytest.raises(ArgumentError, match=rf"{name}: the operator gave a NoneType for a tensor of shape \(6,\)"):
+        REFUSING[name](nothing)
+
+
+def test_an_image_of_an_adjoint_is_an_error_of_what_is_wrong_with_it() -> None:
+    methods: list[tuple[str, Callable[..., Any]]] = [("lsmr", tl.lsmr), ("svds", tl.svds)]
+    for name, method in methods:
+        with pytest.raises(DTypeError, match=f"{name}: adjoint gave I64 .* accepted: a floating or complex tensor$"):
+            method(tr.eye(6), tr.ones(6), adjoint=integers)
+        with pytest.raises(ArgumentError, match=f"{name}: adjoint gave a NoneType"):
+            method(tr.eye(6), tr.ones(6), adjoint=nothing)
+        with pytest.raises(ShapeError, match=f"{name}: adjoint gave F64 .* whose last axes are"):
+            method(lambda x: x, tr.ones((6, 2)), adjoint=lambda x: x[:, 0], batch_rank=1)

@@ -14,7 +14,8 @@ from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, raising, require_operator
+from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, raising
+from tensor_linalg.iterative.refusals import require_operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
 from tensor_linalg.operands import number, require_regular, seed_of
 from tensor_linalg.solving.factored import lu_solve

@@ -6,7 +6,6 @@ from typing import Any
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
-from tensor_core.errors import ShapeError
 from tensor_linalg.iterative.interrupts import called, taken
 from tensor_linalg.iterative.operators import (
     LinearMap,
@@ -23,6 +22,7 @@ from tensor_linalg.iterative.operators import (
     times,
     unsolved,
 )
+from tensor_linalg.iterative.refusals import wrong_image
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
 
@@ -138,11 +138,6 @@ def _first_image(back: Operator, u: tr.Tensor, core: Shape, batch: Shape) -> tup
     given = (*core, *batch)
     y: Any = called(back, u.reshape(given))
     if not isinstance(y, tr.Tensor) or y.shape[max(y.rank - len(batch), 0) :] != batch or y.dtype not in FLOATING:
-        found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
-        raise ShapeError(
-            f"lsmr: adjoint gave {found} for a tensor of shape {given}; accepted: a floating or complex tensor whose "
-            f"last axes are {batch}",
-            operation="lsmr",
-        )
+        raise wrong_image("lsmr", "adjoint", y, given, f" whose last axes are {batch}" if batch else "")
     domain = y.shape[: y.rank - len(batch)]
     return domain, flat(y, domain, batch)

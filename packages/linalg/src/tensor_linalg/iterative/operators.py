@@ -16,6 +16,7 @@ import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_linalg.iterative.interrupts import called
+from tensor_linalg.iterative.refusals import require_operator, wrong_image
 from tensor_linalg.operands import first
 from tensor_linalg.products import vecdot
 from tensor_runtime.dispatch.arguments import whole
@@ -54,7 +55,7 @@ class LinearMap:
 
     def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
         if a.shape != (*self.target, *self.domain) or a.dtype not in FLOATING:
-            raise ShapeError(
+            raise (ShapeError if a.dtype in FLOATING else DTypeError)(
                 f"{self.operation}: the operator is {a.dtype} of shape {a.shape}, for vectors of shape {self.domain}; "
                 f"accepted: C32, C64, F32 or F64 of shape {(*self.target, *self.domain)}",
                 operation=self.operation,
@@ -70,31 +71,10 @@ class LinearMap:
         def applied(x: tr.Tensor) -> tr.Tensor:
             y: Any = called(a, x.reshape(given))
             if not isinstance(y, tr.Tensor) or y.shape != wanted or y.dtype not in FLOATING:
-                found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
-                raise ShapeError(
-                    f"{self.operation}: the operator gave {found} for a tensor of shape {given}; accepted: a floating "
-                    f"or complex tensor of shape {wanted}",
-                    operation=self.operation,
-                )
+                raise wrong_image(self.operation, "the operator", y, given, f" of shape {wanted}")
             return y.reshape(flattened)
 
         return applied
-
-
-def require_operator(operation: str, a: Any, /) -> None:
-    """Raise where a map is neither a tensor nor a function.
-
-    Raises:
-        ArgumentError: such as an array or nested lists.
-
-    >>> require_operator("demo", tr.eye(2))
-    """
-    if not isinstance(a, tr.Tensor) and not callable(a):
-        raise ArgumentError(
-            f"{operation}: the operator is a {type(a).__name__}; accepted: a function from tensor to tensor, or a "
-            "tensor that holds a matrix, which asarray() makes of an array",
-            operation=operation,
-        )
 
 
 @contextmanager

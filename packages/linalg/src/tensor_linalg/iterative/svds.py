@@ -20,9 +20,9 @@ from tensor_linalg.iterative.operators import (
     finite_images,
     flat,
     levelled,
-    require_operator,
     times,
 )
+from tensor_linalg.iterative.refusals import require_operator, wrong_image
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
@@ -262,13 +262,7 @@ def _function(a: Any, what: str, batch: Shape) -> Callable[[tr.Tensor], tr.Tenso
     def checked(x: tr.Tensor) -> tr.Tensor:
         y: Any = called(a, x)
         if not isinstance(y, tr.Tensor) or y.dtype not in FLOATING or y.shape[max(y.rank - len(batch), 0) :] != batch:
-            found = f"{y.dtype} of shape {y.shape}" if isinstance(y, tr.Tensor) else f"a {type(y).__name__}"
-            ending = f" whose last axes are {batch}" if batch else ""
-            raise ShapeError(
-                f"svds: {what} gave {found} for a tensor of shape {x.shape}; accepted: a floating or complex tensor"
-                f"{ending}",
-                operation="svds",
-            )
+            raise wrong_image("svds", what, y, x.shape, f" whose last axes are {batch}" if batch else "")
         return y
 
     return checked

@@ -1,0 +1,44 @@
+"""Why what a caller gives as a map is refused, or what the map gave: each by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensor_runtime as tr
+from tensor_core.dtypes import FLOATING
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, TensorError
+
+Shape = tuple[int, ...]
+
+
+def require_operator(operation: str, a: Any, /) -> None:
+    """Raise where a map is neither a tensor nor a function.
+
+    Raises:
+        ArgumentError: such as an array or nested lists.
+
+    >>> require_operator("demo", tr.eye(2))
+    """
+    if not isinstance(a, tr.Tensor) and not callable(a):
+        raise ArgumentError(
+            f"{operation}: the operator is a {type(a).__name__}; accepted: a function from tensor to tensor, or a "
+            "tensor that holds a matrix, which asarray() makes of an array",
+            operation=operation,
+        )
+
+
+def wrong_image(operation: str, name: str, y: Any, given: Shape, wanted: str, /) -> TensorError:
+    """The error about what a function gave for a tensor: no tensor, one of another dtype, or of another shape.
+
+    >>> print(wrong_image("demo", "the operator", None, (2,), " of shape (2,)"))
+    demo: the operator gave a NoneType for a tensor of shape (2,); accepted: a floating or complex tensor of shape (2,)
+    """
+    kind: type[TensorError] = ArgumentError
+    found = f"a {type(y).__name__}"
+    if isinstance(y, tr.Tensor):
+        kind, found = ShapeError if y.dtype in FLOATING else DTypeError, f"{y.dtype} of shape {y.shape}"
+    return kind(
+        f"{operation}: {name} gave {found} for a tensor of shape {given}; accepted: a floating or complex "
+        f"tensor{wanted}",
+        operation=operation,
+    )
