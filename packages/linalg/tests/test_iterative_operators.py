@@ -188,3 +188,32 @@ def test_an_image_of_an_adjoint_is_an_error_of_what_is_wrong_with_it() -> None:
             method(tr.eye(6), tr.ones(6), adjoint=nothing)
         with pytest.raises(ShapeError, match=f"{name}: adjoint gave F64 .* whose last axes are"):
             method(lambda x: x, tr.ones((6, 2)), adjoint=lambda x: x[:, 0], batch_rank=1)
+
+
+OTHERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "cg": ("the preconditioner", lambda other: tl.cg(tr.eye(6), tr.ones(6), preconditioner=other)),
+    "gmres": ("the preconditioner", lambda other: tl.gmres(tr.eye(6), tr.ones(6), preconditioner=other)),
+    "eigsh": ("solve", lambda other: tl.eigsh(tr.eye(6), tr.ones(6), sigma=0.5, solve=other)),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_map_beside_the_operator_is_refused_by_its_own_name(name: str) -> None:
+    called, method = OTHERS[name]
+    with pytest.raises(ArgumentError, match=f"{name}: {called} is a str; accepted: a function"):
+        method("s")
+    with pytest.raises(ArgumentError, match=f"{name}: {called} gave a NoneType"):
+        method(nothing)
+    with pytest.raises(DTypeError, match=f"{name}: {called} gave I64"):
+        method(integers)
+    with pytest.raises(ShapeError, match=rf"{name}: {called} is F64 of shape \(4, 4\), for vectors of shape \(6,\)"):
+        method(tr.eye(4))
+    with pytest.raises(tl.NonFiniteError, match=f"{name}: (the operator, )?{called} or the start holds NaN"):
+        method(lambda x: x * float("nan"))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("method", [tl.cg, tl.gmres])
+def test_a_column_of_a_preconditioner_that_is_not_finite_is_told_by_its_name(method: Any, value: float) -> None:
+    with pytest.raises(tl.NonFiniteError, match="the operator, the preconditioner or the start holds NaN"):
+        method(tr.eye(6), tr.ones((6, 2)), preconditioner=lambda x: x * tr.tensor([1.0, value]))

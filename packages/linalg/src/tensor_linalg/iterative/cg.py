@@ -13,8 +13,10 @@ from tensor_linalg.iterative.operators import (
     Shape,
     inner,
     levelled,
+    names,
     over,
     parted,
+    preconditioning,
     require_numbers,
     share,
     started,
@@ -75,14 +77,15 @@ def cg(
     """
     core, batch = parted("cg", a, b, batch_rank)
     apply = LinearMap("cg", a, core, batch)
-    precondition = None if preconditioner is None else LinearMap("cg", preconditioner, core, batch)
+    precondition = preconditioning("cg", preconditioner, core, batch)
+    maps = names(apply, precondition)
     stop = Stop("cg", tol, maxiter, callback, b.dtype, 0.5)
     right, x, r, drop = started(apply, b, x0, precondition)
     bound = share(tr.norm(right, axis=0), stop.tol)
     best, converged, interrupted, again = seen(x, r), False, False, False
     x, residuals = best.x, best.residuals
     try:
-        while unsolved("cg", residuals, bound, batch, best.ended) is not None:
+        while unsolved("cg", residuals, bound, batch, best.ended, maps) is not None:
             found = _iterated(apply, precondition, best, bound, stop, batch, drop, again)
             x, residuals = tr.add(best.x, found.change), found.residuals
             interrupted = found.interrupted
@@ -125,7 +128,7 @@ def _iterated(
     norm = tr.multiply(length, 0.0)  # of A, at least
     lift: tr.Tensor | None = None  # A times that is iterated
     steps, done, interrupted = 0, False, False
-    told_scale = tr.multiply(scale, drop)
+    told_scale, maps = tr.multiply(scale, drop), names(apply, precondition)
     try:
         z = r if precondition is None else precondition(r)
         z_lift = None if precondition is None else levelled(z, r)
@@ -134,7 +137,7 @@ def _iterated(
         rz = inner(r, z)
         while True:
             residuals = tr.norm(r, axis=0)
-            active = unsolved("cg", residuals, bound, batch, resting)
+            active = unsolved("cg", residuals, bound, batch, resting, maps)
             if active is None:
                 done = True
                 break
@@ -151,7 +154,7 @@ def _iterated(
             if again:
                 moving, resting = active & ~wrong, resting | wrong
             elif tr.any(wrong):
-                require_numbers("cg", norm, batch)
+                require_numbers("cg", norm, batch, maps)
                 resolved = residuals > tiny  # else squares of what is left have vanished, and the column rests
                 _require_positive(active & ((rz < 0) | (resolved & (rz <= 0))), batch, "preconditioner", "leave it out")
                 remedy = "minres takes any Hermitian"

@@ -15,7 +15,7 @@ from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
 from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, raising
-from tensor_linalg.iterative.refusals import require_operator
+from tensor_linalg.iterative.refusals import OPERATOR, require_operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
 from tensor_linalg.operands import number, require_regular, seed_of
 from tensor_linalg.solving.factored import lu_solve
@@ -121,8 +121,8 @@ def eigsh(
     if sigma is None:
         return hermitian_pairs("eigsh", a, start, k, which, room, multiplets, seed, stop)
     sigma = number("eigsh", "sigma", sigma, "a finite real number, or None", -inf)
-    inverse = _inverse(a, solve, sigma, start.core)
-    return hermitian_pairs("eigsh", inverse, start, k, "LM", room, multiplets, seed, stop, sigma)
+    inverse, name = _inverse(a, solve, sigma, start.core), OPERATOR if solve is None else "solve"
+    return hermitian_pairs("eigsh", inverse, start, k, "LM", room, multiplets, seed, stop, sigma, name)
 
 
 def hermitian_pairs(
@@ -136,16 +136,17 @@ def hermitian_pairs(
     seed: int,
     stop: Stop,
     sigma: float | None = None,
+    name: str = OPERATOR,
     /,
 ) -> EigenResult:
-    """What ``eigsh`` computes of arguments that were looked at; errors bear the name of who asks.
+    """What ``eigsh`` computes of arguments that were looked at; errors bear the name of who asks, and ``name`` the map.
 
     >>> stop = Stop("demo", None, 9, None, tr.F64, 0.75)
     >>> start = Start(tr.ones((1,)), (1,), ())
     >>> hermitian_pairs("demo", tr.eye(1), start, 1, "SA", 1, False, 0, stop).eigenvalues.to_numpy().tolist()
     [1.0]
     """
-    apply = LinearMap(operation, a, start.core, start.batch)
+    apply = LinearMap(operation, a, start.core, start.batch, name=name)
     more = flag(operation, "multiplets", multiplets) and k > 1
     process = BlockLanczos if start.batch else Lanczos
     lanczos = process(apply, start.flat, room, _ORDERS[which], stop, seed, sigma is not None)

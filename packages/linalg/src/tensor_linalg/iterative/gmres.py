@@ -14,8 +14,10 @@ from tensor_linalg.iterative.operators import (
     Operator,
     finite_images,
     levelled,
+    names,
     over,
     parted,
+    preconditioning,
     share,
     started,
     times,
@@ -66,7 +68,8 @@ def gmres(
     """
     core, batch = parted("gmres", a, b, batch_rank)
     apply = LinearMap("gmres", a, core, batch)
-    precondition = None if preconditioner is None else LinearMap("gmres", preconditioner, core, batch)
+    precondition = preconditioning("gmres", preconditioner, core, batch)
+    maps = names(apply, precondition)
     stop = Stop("gmres", tol, maxiter, callback, b.dtype, 0.5)
     if whole("gmres", "restart", restart) < 1:
         raise ArgumentError(f"gmres: restart is {restart}; accepted: at least 1", operation="gmres")
@@ -76,7 +79,11 @@ def gmres(
     residuals = tr.norm(r, axis=0)
     interrupted = asked = False
     try:
-        while unsolved("gmres", residuals, bound, batch) is not None and not asked and apply.products < stop.maxiter:
+        while (
+            unsolved("gmres", residuals, bound, batch, maps=maps) is not None
+            and not asked
+            and apply.products < stop.maxiter
+        ):
             found = _cycle(apply, precondition, r, bound, size, stop, batch, drop)
             x, residuals = tr.add(x, found.change), found.residuals
             interrupted, asked = found.interrupted, found.asked
@@ -153,16 +160,16 @@ def _cycle(
     if not count:
         return _Cycle(tr.multiply(like, 0.0), start, interrupted, asked)
     used = h[: count + 1, :count]
-    y = _least_squares(used, start)
+    y = _least_squares(used, start, names(apply, precondition))
     change = times(basis.combined(y), lift)
     rest = matvec(used, tr.negative(y))
     tr.mutable_view(rest)[0] = tr.add(rest[0], start)
     return _Cycle(change if precondition is None else precondition(change), tr.norm(rest, axis=0), interrupted, asked)
 
 
-def _least_squares(h: tr.Tensor, start: tr.Tensor) -> tr.Tensor:
+def _least_squares(h: tr.Tensor, start: tr.Tensor, maps: str) -> tr.Tensor:
     """The shortest y with the least norm of start e₁ - h y, for each column; no step where h is zero."""
-    with finite_images("gmres"):
+    with finite_images("gmres", maps):
         u, s, vh = svd(h)
     small = tr.multiply(tr.max(s, axis=0, keepdims=True), h.shape[1] * unit_of(h.dtype))
     inverse = tr.where(s > small, tr.divide(1.0, tr.where(s > small, s, 1.0)), 0.0)

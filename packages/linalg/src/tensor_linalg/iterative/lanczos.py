@@ -247,7 +247,7 @@ class Lanczos:
         if self._found is not None:
             return self._found
         start = len(self._locked)
-        with finite_images(self.apply.operation):
+        with finite_images(self.apply.operation, self.apply.name):
             values, coefficients = eigh(self._h[start : self._count, start : self._count])
         found: list[float] = numbers(values)
         residuals = self._residuals(coefficients)

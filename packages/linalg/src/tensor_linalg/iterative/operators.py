@@ -16,7 +16,7 @@ import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_linalg.iterative.interrupts import called
-from tensor_linalg.iterative.refusals import require_operator, wrong_image
+from tensor_linalg.iterative.refusals import OPERATOR, require_operator, wrong_image
 from tensor_linalg.operands import first
 from tensor_linalg.products import vecdot
 from tensor_runtime.dispatch.arguments import whole
@@ -27,20 +27,30 @@ Shape = tuple[int, ...]
 
 
 class LinearMap:
-    """A linear map of flat vectors; ``products`` counts the images it has given.
+    """A linear map of flat vectors; ``products`` counts the images it has given, ``name`` is what errors call it.
 
     >>> twice = LinearMap("demo", lambda x: x * 2.0, (2, 3), ())
     >>> twice(tr.ones((6,))).shape, twice.products
     ((6,), 1)
     """
 
-    __slots__ = ("_apply", "batch", "domain", "dtype", "operation", "products", "target")
+    __slots__ = ("_apply", "batch", "domain", "dtype", "name", "operation", "products", "target")
 
-    def __init__(self, operation: str, a: Any, domain: Shape, batch: Shape, target: Shape | None = None, /) -> None:
-        self.operation, self.domain, self.batch = operation, domain, batch
+    def __init__(
+        self,
+        operation: str,
+        a: Any,
+        domain: Shape,
+        batch: Shape,
+        target: Shape | None = None,
+        /,
+        *,
+        name: str = OPERATOR,
+    ) -> None:
+        self.operation, self.name, self.domain, self.batch = operation, name, domain, batch
         self.target = domain if target is None else target
         self.products = 0
-        require_operator(operation, a)
+        require_operator(operation, a, name)
         # That of a matrix, or of a function's image; None before the first.
         self.dtype: tr.DType | None = a.dtype if isinstance(a, tr.Tensor) else None
         self._apply = self._of_matrix(a) if isinstance(a, tr.Tensor) else self._of_function(a)
@@ -56,7 +66,7 @@ class LinearMap:
     def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
         if a.shape != (*self.target, *self.domain) or a.dtype not in FLOATING:
             raise (ShapeError if a.dtype in FLOATING else DTypeError)(
-                f"{self.operation}: the operator is {a.dtype} of shape {a.shape}, for vectors of shape {self.domain}; "
+                f"{self.operation}: {self.name} is {a.dtype} of shape {a.shape}, for vectors of shape {self.domain}; "
                 f"accepted: C32, C64, F32 or F64 of shape {(*self.target, *self.domain)}",
                 operation=self.operation,
                 shape=a.shape,
@@ -71,14 +81,14 @@ class LinearMap:
         def applied(x: tr.Tensor) -> tr.Tensor:
             y: Any = called(a, x.reshape(given))
             if not isinstance(y, tr.Tensor) or y.shape != wanted or y.dtype not in FLOATING:
-                raise wrong_image(self.operation, "the operator", y, given, f" of shape {wanted}")
+                raise wrong_image(self.operation, self.name, y, given, f" of shape {wanted}")
             return y.reshape(flattened)
 
         return applied
 
 
 @contextmanager
-def finite_images(operation: str, /) -> Iterator[None]:
+def finite_images(operation: str, maps: str = OPERATOR, /) -> Iterator[None]:
     """What a decomposition inside says of NaN and infinities becomes an error about the map, where they came from.
 
     >>> with finite_images("demo"):
@@ -89,13 +99,13 @@ def finite_images(operation: str, /) -> Iterator[None]:
     try:
         yield
     except NonFiniteError:
-        raise _not_finite(operation, ()) from None
+        raise _not_finite(operation, (), maps) from None
 
 
-def _not_finite(operation: str, column: Shape) -> NonFiniteError:
+def _not_finite(operation: str, column: Shape, maps: str) -> NonFiniteError:
     where = f", as batch index {column} shows" if column else ""
     return NonFiniteError(
-        f"{operation}: the operator or the start holds NaN or an infinity, or products overflow{where}; "
+        f"{operation}: {maps} or the start holds NaN or an infinity, or products overflow{where}; "
         "accepted: finite images of finite tensors",
         operation=operation,
         batch_index=column,
@@ -103,9 +113,17 @@ def _not_finite(operation: str, column: Shape) -> NonFiniteError:
 
 
 def unsolved(
-    operation: str, residuals: tr.Tensor, bound: tr.Tensor, batch: Shape, ended: tr.Tensor | None = None, /
+    operation: str,
+    residuals: tr.Tensor,
+    bound: tr.Tensor,
+    batch: Shape,
+    ended: tr.Tensor | None = None,
+    /,
+    maps: str = OPERATOR,
 ) -> tr.Tensor | None:
     """Which columns have residuals above their bounds, but for those that have ended; None where there is no such.
+
+    ``maps`` is what an error calls those that gave the images.
 
     Raises:
         NonFiniteError: a residual is NaN or infinite, which an image was or the start is; or a bound is NaN, which the
@@ -122,11 +140,25 @@ def unsolved(
     missed = tr.where(active, measured, 0.0)
     left = float(tr.sum(missed) if missed.rank else missed)
     if not isfinite(left):
-        require_numbers(operation, measured, batch)
+        require_numbers(operation, measured, batch, maps)
     return active if left != 0 else None
 
 
-def require_numbers(operation: str, x: tr.Tensor, batch: Shape, /) -> None:
+def preconditioning(operation: str, given: Operator | None, domain: Shape, batch: Shape, /) -> LinearMap | None:
+    """The map that is about the inverse of another, where one was given."""
+    return None if given is None else LinearMap(operation, given, domain, batch, name="the preconditioner")
+
+
+def names(*maps: LinearMap | None) -> str:
+    """What an error calls maps of which one gave what is not finite.
+
+    >>> names(LinearMap("demo", tr.eye(2), (2,), ()), None)
+    'the operator'
+    """
+    return ", ".join(one.name for one in maps if one is not None)
+
+
+def require_numbers(operation: str, x: tr.Tensor, batch: Shape, maps: str = OPERATOR, /) -> None:
     """Raise where what the columns of an iteration tell is NaN or infinite.
 
     Raises:
@@ -136,7 +168,7 @@ def require_numbers(operation: str, x: tr.Tensor, batch: Shape, /) -> None:
     """
     bad = ~tr.isfinite(x)
     if tr.any(bad):
-        raise _not_finite(operation, first(bad.reshape(batch)))
+        raise _not_finite(operation, first(bad.reshape(batch)), maps)
 
 
 def flat(x: tr.Tensor, core: Shape, batch: Shape, /) -> tr.Tensor:

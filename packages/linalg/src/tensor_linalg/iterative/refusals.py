@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
@@ -10,8 +10,11 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError, TensorErro
 
 Shape = tuple[int, ...]
 
+OPERATOR: Final = "the operator"
+"""What the map is called that a method is about."""
 
-def require_operator(operation: str, a: Any, /) -> None:
+
+def require_operator(operation: str, a: Any, name: str = OPERATOR, /) -> None:
     """Raise where a map is neither a tensor nor a function.
 
     Raises:
@@ -21,7 +24,7 @@ def require_operator(operation: str, a: Any, /) -> None:
     """
     if not isinstance(a, tr.Tensor) and not callable(a):
         raise ArgumentError(
-            f"{operation}: the operator is a {type(a).__name__}; accepted: a function from tensor to tensor, or a "
+            f"{operation}: {name} is a {type(a).__name__}; accepted: a function from tensor to tensor, or a "
             "tensor that holds a matrix, which asarray() makes of an array",
             operation=operation,
         )
@@ -30,7 +33,7 @@ def require_operator(operation: str, a: Any, /) -> None:
 def wrong_image(operation: str, name: str, y: Any, given: Shape, wanted: str, /) -> TensorError:
     """The error about what a function gave for a tensor: no tensor, one of another dtype, or of another shape.
 
-    >>> print(wrong_image("demo", "the operator", None, (2,), " of shape (2,)"))
+    >>> print(wrong_image("demo", OPERATOR, None, (2,), " of shape (2,)"))
     demo: the operator gave a NoneType for a tensor of shape (2,); accepted: a floating or complex tensor of shape (2,)
     """
     kind: type[TensorError] = ArgumentError
