@@ -217,3 +217,11 @@ def test_a_map_beside_the_operator_is_refused_by_its_own_name(name: str) -> None
 def test_a_column_of_a_preconditioner_that_is_not_finite_is_told_by_its_name(method: Any, value: float) -> None:
     with pytest.raises(tl.NonFiniteError, match="the operator, the preconditioner or the start holds NaN"):
         method(tr.eye(6), tr.ones((6, 2)), preconditioner=lambda x: x * tr.tensor([1.0, value]))
+
+
+@pytest.mark.parametrize("wrong", [np.eye(6), None, "A"], ids=["array", "none", "text"])
+@pytest.mark.parametrize("name", REFUSING)
+def test_what_is_no_map_is_told_to_become_a_tensor_before_an_adjoint_is_asked_for(name: str, wrong: Any) -> None:
+    kinds = f"{name}: the operator is a {type(wrong).__name__}; accepted: a function .*, or a tensor .* asarray"
+    with pytest.raises(ArgumentError, match=kinds):
+        getattr(tl, name)(wrong, tr.ones(6))

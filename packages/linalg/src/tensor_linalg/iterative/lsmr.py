@@ -22,7 +22,7 @@ from tensor_linalg.iterative.operators import (
     times,
     unsolved,
 )
-from tensor_linalg.iterative.refusals import wrong_image
+from tensor_linalg.iterative.refusals import require_operator, wrong_image
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
 
@@ -67,6 +67,7 @@ def lsmr(
     [1.0, 2.0]
     """
     core, batch = parted("lsmr", a, b, batch_rank)
+    require_operator("lsmr", a)
     back = adjoint_of("lsmr", a, adjoint)
     u = flat(b, core, batch)
     length = tr.norm(u, axis=0)
