@@ -183,9 +183,9 @@ def test_an_image_of_an_adjoint_is_an_error_of_what_is_wrong_with_it() -> None:
     methods: list[tuple[str, Callable[..., Any]]] = [("lsmr", tl.lsmr), ("svds", tl.svds)]
     for name, method in methods:
         with pytest.raises(DTypeError, match=f"{name}: adjoint gave I64 .* accepted: a floating or complex tensor$"):
-            method(tr.eye(6), tr.ones(6), adjoint=integers)
+            method(lambda x: x, tr.ones(6), adjoint=integers)
         with pytest.raises(ArgumentError, match=f"{name}: adjoint gave a NoneType"):
-            method(tr.eye(6), tr.ones(6), adjoint=nothing)
+            method(lambda x: x, tr.ones(6), adjoint=nothing)
         with pytest.raises(ShapeError, match=f"{name}: adjoint gave F64 .* whose last axes are"):
             method(lambda x: x, tr.ones((6, 2)), adjoint=lambda x: x[:, 0], batch_rank=1)
 
@@ -225,3 +225,46 @@ def test_what_is_no_map_is_told_to_become_a_tensor_before_an_adjoint_is_asked_fo
     kinds = f"{name}: the operator is a {type(wrong).__name__}; accepted: a function .*, or a tensor .* asarray"
     with pytest.raises(ArgumentError, match=kinds):
         getattr(tl, name)(wrong, tr.ones(6))
+
+
+@pytest.mark.parametrize(
+    ("shape", "given", "options"),
+    [
+        ((3,), (3,), {}),
+        ((6, 6, 1), (6,), {}),
+        ((6, 3, 2), (6,), {}),
+        ((3, 2, 2, 1, 2), (3, 2), {}),
+        ((2, 3, 2, 3), (6,), {}),
+        ((6, 6), (6, 2), {"batch_rank": 2}),
+        ((), (3,), {}),
+    ],
+)
+def test_least_squares_take_tensors_with_as_many_axes_on_either_side(
+    shape: tuple[int, ...], given: tuple[int, ...], options: dict[str, int]
+) -> None:
+    with pytest.raises(ShapeError) as caught:
+        tl.lsmr(tr.ones(shape), tr.ones(given), **options)
+    assert f"lsmr: the operator has shape {shape}, for b of shape {given}; accepted: a tensor [*shape" in str(
+        caught.value
+    )
+
+
+def test_least_squares_of_a_number_are_those_of_numbers() -> None:
+    assert tl.lsmr(tr.tensor(2.0), tr.tensor(3.0)).x.item() == 1.5
+    assert tl.lsmr(tr.tensor(2.0), tr.tensor([2.0, 6.0]), batch_rank=1).x.tolist() == [1.0, 3.0]
+
+
+def test_a_matrix_of_least_squares_and_its_adjoint_are_refused_as_they_were_given() -> None:
+    b = tr.ones(5)
+    with pytest.raises(ShapeError, match=r"lsmr: the operator is F64 of shape \(6, 4\), .* F64 of shape \(5, 4\)"):
+        tl.lsmr(tr.ones((6, 4)), b)
+    with pytest.raises(DTypeError, match=r"lsmr: the operator is Bool of shape \(5, 4\)"):
+        tl.lsmr(tr.ones((5, 4), dtype="Bool"), b)
+    with pytest.raises(ShapeError, match=r"lsmr: adjoint is F64 of shape \(5, 4\), .* F64 of shape \(4, 5\)"):
+        tl.lsmr(tr.ones((5, 4)), b, adjoint=tr.ones((5, 4)))
+    with pytest.raises(ShapeError, match=r"lsmr: adjoint is F64 of shape \(5, 4\), for vectors of shape \(5,\)"):
+        tl.lsmr(lambda x: x, b, adjoint=tr.ones((5, 4)))
+    with pytest.raises(DTypeError, match=r"lsmr: adjoint is I64 of shape \(5, 5\)"):
+        tl.lsmr(lambda x: x, b, adjoint=tr.ones((5, 5), dtype="I64"))
+    with pytest.raises(ShapeError, match=r"lsmr: adjoint gave F64 of shape \(5,\) .* complex tensor of shape \(4,\)"):
+        tl.lsmr(tr.ones((5, 4)), b, adjoint=lambda y: y)

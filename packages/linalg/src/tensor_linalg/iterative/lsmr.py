@@ -6,6 +6,7 @@ from typing import Any
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
+from tensor_core.errors import ShapeError
 from tensor_linalg.iterative.interrupts import called, taken
 from tensor_linalg.iterative.operators import (
     LinearMap,
@@ -68,6 +69,13 @@ def lsmr(
     """
     core, batch = parted("lsmr", a, b, batch_rank)
     require_operator("lsmr", a)
+    # Axes that a matrix leaves over are the batch; a number is no matrix.
+    if isinstance(a, tr.Tensor) and (a.rank != 2 * len(core) or (a.rank == 0 and len(batch) != batch_rank)):
+        raise ShapeError(
+            f"lsmr: the operator has shape {a.shape}, for b of shape {b.shape}; accepted: a tensor [*shape of b, "
+            "*shape of x] with as many axes on either side",
+            operation="lsmr",
+        )
     back = adjoint_of("lsmr", a, adjoint)
     u = flat(b, core, batch)
     length = tr.norm(u, axis=0)
@@ -75,8 +83,9 @@ def lsmr(
     drop = tr.divide(1.0, lift_b)
     length = tr.multiply(length, lift_b)
     u = over(tr.multiply(u, lift_b), length)  # from here on b has norm 1, so that its size meets no squares
-    domain, v = _first_image(back, u, core, batch)
-    apply, turn = LinearMap("lsmr", a, domain, batch, core), LinearMap("lsmr", back, core, batch, domain)
+    domain, v = _first_image(a, back, u, core, batch)
+    apply = LinearMap("lsmr", a, domain, batch, core)
+    turn = LinearMap("lsmr", back, core, batch, domain, name="adjoint")
     lift = levelled(v, u)  # A times that, with x divided by it, is what is iterated
     v = times(v, lift)
     damp = number("lsmr", "damp", damp)
@@ -131,11 +140,15 @@ def lsmr(
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 
-def _first_image(back: Operator, u: tr.Tensor, core: Shape, batch: Shape) -> tuple[Shape, tr.Tensor]:
-    """The shape of x, which of a function only an image tells, and the image of u."""
+def _first_image(a: Operator, back: Operator, u: tr.Tensor, core: Shape, batch: Shape) -> tuple[Shape, tr.Tensor]:
+    """The shape of x, which of functions only an image tells, and the image of u."""
+    if isinstance(a, tr.Tensor):
+        domain = a.shape[len(core) :]
+        LinearMap("lsmr", a, domain, batch, core)  # refuses a matrix for other vectors, before its adjoint is blamed
+        return domain, LinearMap("lsmr", back, core, batch, domain, name="adjoint")(u)
     if isinstance(back, tr.Tensor):
         domain = back.shape[: back.rank - len(core)]
-        return domain, LinearMap("lsmr", back, core, batch, domain)(u)
+        return domain, LinearMap("lsmr", back, core, batch, domain, name="adjoint")(u)
     given = (*core, *batch)
     y: Any = called(back, u.reshape(given))
     if not isinstance(y, tr.Tensor) or y.shape[max(y.rank - len(batch), 0) :] != batch or y.dtype not in FLOATING:
