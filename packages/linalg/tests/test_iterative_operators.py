@@ -168,11 +168,9 @@ REFUSING: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", REFUSING)
 def test_an_operator_of_integers_and_an_image_of_integers_are_errors_of_the_dtype(name: str) -> None:
-    if name != "svds":
-        with pytest.raises(
-            DTypeError, match=f"{name}: the operator is I64 .*; accepted: C32, C64, F32 or F64 of shape"
-        ):
-            REFUSING[name](tr.ones((6, 6), dtype="I64"))
+    for dtype in ("I32", "I64", "Bool"):
+        with pytest.raises(DTypeError, match=f"{name}: the operator is {dtype}.*; accepted: C32, C64, F32"):
+            REFUSING[name](tr.ones((6, 6), dtype=dtype))
     with pytest.raises(DTypeError, match=rf"{name}: the operator gave I64 of shape \(6,\) .*; accepted: a floating or"):
         REFUSING[name](integers)
     with pytest.raises(ArgumentError, match=rf"{name}: the operator gave a NoneType for a tensor of shape \(6,\)"):
@@ -184,6 +182,8 @@ def test_an_image_of_an_adjoint_is_an_error_of_what_is_wrong_with_it() -> None:
     for name, method in methods:
         with pytest.raises(DTypeError, match=f"{name}: adjoint gave I64 .* accepted: a floating or complex tensor$"):
             method(lambda x: x, tr.ones(6), adjoint=integers)
+        with pytest.raises(DTypeError, match=f"{name}: adjoint is I64"):
+            method(lambda x: x, tr.ones(6), adjoint=tr.ones((6, 6), dtype="I64"))
         with pytest.raises(ArgumentError, match=f"{name}: adjoint gave a NoneType"):
             method(lambda x: x, tr.ones(6), adjoint=nothing)
         with pytest.raises(ShapeError, match=f"{name}: adjoint gave F64 .* whose last axes are"):

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
-from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
@@ -245,6 +245,8 @@ class _Normal:
 def _function(a: Any, what: str, batch: Shape) -> Callable[[tr.Tensor], tr.Tensor]:
     """The map of tensors that a tensor stands for, or the function itself, with a look at what it gives."""
     if isinstance(a, tr.Tensor):
+        if a.dtype not in FLOATING:
+            raise DTypeError(f"svds: {what} is {a.dtype}; accepted: C32, C64, F32, F64", operation="svds")
         half = a.rank // 2
         axes = (tuple(range(half, a.rank)), tuple(range(half)))
 
