@@ -179,8 +179,11 @@ def test_what_is_no_batch_is_refused() -> None:
         found.map([a, b], axis=0)
     with pytest.raises(ExtentError, match=r"axis=0 leaves \(4,\) of operand 1"):
         found.map([a, b], axis={1: 0})
-    with pytest.raises(ExtentError, match="this plan was made for"):
+    with pytest.raises(ExtentError, match="map: found 3 operands; this plan was made for 2"):
         found.map([a, b, b])
+    for few, axis in (([a], -1), ([b], {0: 1}), ([], -1)):
+        with pytest.raises(ExtentError, match=f"map: found {len(few)} operands; this plan was made for 2"):
+            found.map(few, axis)
     with pytest.raises(ArgumentError, match="the batch axis of operand 1 is 2, but its shape is"):
         found.map([a, b], axis={1: 2})
     with pytest.raises(ExtentError, match=r"axis names operand 0, of shape \(2, 3\); accepted: one axis more than in"):

@@ -58,8 +58,8 @@ def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
 
     Raises:
         ArgumentError: no such operand or axis.
-        ExtentError: no operand varies, one has other axes beside the batch axis than the plan, or their batch axes
-            differ in extent.
+        ExtentError: another number of operands; no operand varies, one has other axes beside the batch axis than the
+            plan, or their batch axes differ in extent.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -68,6 +68,12 @@ def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
     """
     count = len(plan.inputs)
     ranks = [unwrap("map", operand)[0].rank for operand in operands]
+    if len(ranks) != count:
+        raise ExtentError(
+            f"map: found {len(ranks)} operands; this plan was made for {count}",
+            operands=tuple(range(len(ranks))),
+            shapes=tuple([operand.shape for operand in operands]),
+        )
     if isinstance(axis, Mapping):
         asked = {}
         for one, place in axis.items():
@@ -80,23 +86,23 @@ def batch_of(plan: Plan, operands: Sequence[Tensor], axis: Any) -> Batch:
             asked[at % count] = whole("map", "axis", place)
     else:
         place = whole("map", "axis", axis)
-        pairs = zip(ranks, plan.shapes, strict=False)  # another number of operands is refused later
+        pairs = zip(ranks, plan.shapes, strict=True)
         varying = [at for at, (rank, shape) in enumerate(pairs) if rank == len(shape) + 1]
         asked = dict.fromkeys(varying, place)
     for at, place in asked.items():
-        if at < len(ranks) and ranks[at] != len(plan.shapes[at]) + 1:
+        if ranks[at] != len(plan.shapes[at]) + 1:
             raise ExtentError(
                 f"map: axis names operand {at}, of shape {operands[at].shape}; accepted: one axis more than in "
                 f"{plan.shapes[at]}, as this plan was made for",
                 operands=(at,),
                 shapes=(operands[at].shape,),
             )
-        if at < len(ranks) and not -ranks[at] <= place < ranks[at]:
+        if not -ranks[at] <= place < ranks[at]:
             raise ArgumentError(
                 f"map: the batch axis of operand {at} is {place}, but its shape is {operands[at].shape}",
                 operation="map",
             )
-    axes = {at: place % ranks[at] for at, place in sorted(asked.items()) if at < len(ranks)}
+    axes = {at: place % ranks[at] for at, place in sorted(asked.items())}
     for at, place in axes.items():
         _check_rest(at, place, operands[at].shape, plan.shapes[at])
     extents = {operands[at].shape[place] for at, place in axes.items()}
