@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
 from tensor_core.promotion import promote
-from tensor_einsum.derivatives.planning import limit_error, plan_sweep
+from tensor_einsum.derivatives.limits import by_shapes, limit_error, sweep_within
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
 from tensor_einsum.derivatives.sliced import (
@@ -18,10 +18,9 @@ from tensor_einsum.derivatives.sliced import (
     cut_slots,
     kinds_of,
     plan_of_slice,
-    result_bytes,
     run_slices,
 )
-from tensor_einsum.derivatives.sweep import Goal, SweepPlan
+from tensor_einsum.derivatives.sweep import Goal, SweepPlan, result_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import needs_check, usable_bytes
@@ -85,29 +84,38 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
     key = plan, goal, limit
     known = _sweeps.get(key)
     if known is None:
-        known = _sliced(operation, plan, goal, limit) if plan.sliced else plan_sweep(operation, plan, goal, limit)
+        known = _by_shapes(operation, plan, goal, limit)
         known = _sweeps.insert(key, known, _SWEEP_BYTES + _STEP_BYTES * len(known.steps))
     return known
 
 
-def _sliced(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
-    """The sweep over one full slice, beside the results of all; its peak is that of the slices that take most."""
-    results = result_bytes(plan, goal)
-    within = None if limit is None else max(limit - results, 0)
+def _by_shapes(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
+    """The sweep with its intermediates and results alone."""
+    if not plan.sliced:
+        return sweep_within(operation, plan, goal, limit, by_shapes)
+    within = _left_for_slices(plan, goal, limit)
 
     def planned(kind: Kind) -> SweepPlan:
-        sweep = plan_sweep(operation, plan_of_slice(plan, next(kind.parts())), goal, within)
+        sweep = sweep_within(operation, plan_of_slice(plan, next(kind.parts())), goal, within, by_shapes)
         shared = shareable(sweep, *cut_slots(plan, goal)) if kind.slices > 1 else set()
         shared = shared_within(sweep, shared, within)
         peak = parted(sweep, shared).peak_bytes if shared else sweep.peak_bytes
-        return sweep._replace(peak_bytes=peak + results, shared=tuple(sorted(shared)))
+        return sweep._replace(peak_bytes=peak, shared=tuple(sorted(shared)))
 
-    each = _of_all_kinds(operation, plan, limit, results, planned)
-    peak = max([sweep.peak_bytes for sweep in each])
-    return each[0]._replace(plan=plan, peak_bytes=peak, slices=plan.slices.count)
+    return _over_slices(plan, goal, _of_all_kinds(operation, plan, goal, limit, planned))
 
 
-def _of_all_kinds(operation: str, plan: Plan, limit: int | None, results: int, made: Callable[[Kind], T]) -> list[T]:
+def _over_slices(plan: Plan, goal: Goal, kinds: Sequence[SweepPlan]) -> SweepPlan:
+    """The sweep over one full slice, beside the results of all; its peak is that of the slices that take most."""
+    peak = max([sweep.peak_bytes for sweep in kinds]) + result_bytes(plan, goal)
+    return kinds[0]._replace(plan=plan, peak_bytes=peak, slices=plan.slices.count)
+
+
+def _left_for_slices(plan: Plan, goal: Goal, limit: int | None) -> int | None:
+    return None if limit is None else max(limit - result_bytes(plan, goal), 0)
+
+
+def _of_all_kinds(operation: str, plan: Plan, goal: Goal, limit: int | None, made: Callable[[Kind], T]) -> list[T]:
     """What is made for each kind of slices; shorter ones may need more, so a refusal names what all of them keep."""
     found, refused = [], []
     for kind in kinds_of(plan):
@@ -117,7 +125,8 @@ def _of_all_kinds(operation: str, plan: Plan, limit: int | None, results: int, m
             refused.append(error)
     if refused:
         most: Any = max(refused, key=attrgetter("smallest"))
-        raise limit_error(operation, most.limit if limit is None else limit, most.smallest + results, limit is None)
+        smallest = most.smallest + result_bytes(plan, goal)
+        raise limit_error(operation, most.limit if limit is None else limit, smallest, limit is None)
     return found
 
 
@@ -154,7 +163,7 @@ def run_sweep(
     known = _bound.get(key)
     if known is None:
         _check(operation, plan, goal, given)
-        known = _bound.insert(key, _bind(operation, plan, goal, forms, limit))
+        known = _bound.insert(key, _bind(operation, plan, goal, forms, limit, limit is None))
     arrays = [operand._array for operand in given]
     if progress is None or progress is False:
         return known(arrays)
@@ -172,29 +181,37 @@ def _check(operation: str, plan: Plan, goal: Goal, given: Sequence[Any]) -> list
     return forms
 
 
-def _bind(operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: int | None) -> BoundSweep:
-    """The kernels of a sweep that keeps the limit with their workspaces too; without one, what the process may use."""
-    try:
-        bound = BoundSweep(operation, sweep_for(operation, plan, goal, limit), forms)
-    except MemoryLimitError as error:  # which knows of no workspaces
-        least = BoundSweep(operation, sweep_for(operation, plan, goal, error.smallest), forms)
-        raise limit_error(operation, limit or 0, least.needed_bytes) from None
-    of_process = limit is None
-    if limit is None and needs_check(bound.needed_bytes, bound.home):
-        limit = usable_bytes(bound.home)
-    if limit is None:
-        return bound
-    aimed = limit
-    while bound.needed_bytes > limit:
-        if aimed == 0:
-            raise limit_error(operation, limit, bound.needed_bytes, of_process)
-        aimed = max(aimed - bound.needed_bytes + limit, 0)
-        try:
-            sweep = sweep_for(operation, plan, goal, aimed)
-        except MemoryLimitError as error:
-            sweep, aimed = sweep_for(operation, plan, goal, error.smallest), 0
+def _bind(
+    operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: int | None, of_process: bool
+) -> BoundSweep:
+    """The kernels of a sweep that keeps a limit with their workspaces too, or that of the process."""
+
+    def measured(sweep: SweepPlan) -> tuple[int, BoundSweep]:
         bound = BoundSweep(operation, sweep, forms)
-    return bound
+        return bound.needed_bytes, bound
+
+    if of_process:
+        bound = sweep_within(operation, plan, goal, None, measured)
+        if needs_check(bound.needed_bytes, bound.home):
+            limit = usable_bytes(bound.home)
+        if limit is None or bound.needed_bytes <= limit:
+            return bound
+    return sweep_within(operation, plan, goal, limit, measured, of_process)
+
+
+def _bind_kinds(
+    operation: str, plan: Plan, goal: Goal, forms: Sequence[Form], limit: int | None, of_process: bool
+) -> list[Bound]:
+    """The same of every kind of slices, beside the results of all."""
+    left = _left_for_slices(plan, goal, limit)
+
+    def bind(part: Plan, read: Sequence[Form]) -> BoundSweep:
+        return _bind(operation, part, goal, read, left, of_process)
+
+    def bound(kind: Kind) -> Bound:
+        return bind_kind(operation, plan, goal, kind, forms, left, of_process, bind)
+
+    return _of_all_kinds(operation, plan, goal, limit, bound)
 
 
 def _run_slices(
@@ -204,13 +221,7 @@ def _run_slices(
     key = operation, plan, goal, limit, *forms
     bound = _bound_slices.get(key)
     if bound is None:
-        results = result_bytes(plan, goal)
-        left = None if limit is None else max(limit - results, 0)
-
-        def bound_to(kind: Kind) -> Bound:
-            return bind_kind(operation, plan, goal, kind, given, left, lambda x, y: _bind(operation, x, goal, y, left))
-
-        bound = _bound_slices.insert(key, _of_all_kinds(operation, plan, limit, results, bound_to))
+        bound = _bound_slices.insert(key, _bind_kinds(operation, plan, goal, forms, limit, limit is None))
     rounds = [one for kind in bound for one in kind.rounds]
     with reporting(operation, rounds, progress) as on_step:
         total = sum([len(steps) * times for steps, times in rounds])

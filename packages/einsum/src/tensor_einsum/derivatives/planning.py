@@ -17,58 +17,58 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.store import OverLimit, Store
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
 from tensor_einsum.derivatives.tree import Tree
-from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.notation.network import Labels
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
 
-def plan_sweep(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
+class Tried(NamedTuple):
+    """What became of a limit."""
+
+    sweep: SweepPlan | None
+    """None where nothing was left to drop, and a step did not fit."""
+    steps: int
+    """How many were decided."""
+    beyond: int | None
+    """The lowest limit in bytes above this one under which something else is done; None if there is none."""
+
+
+def try_limit(plan: Plan, goal: Goal, limit: int | None) -> Tried:
     """Decide the steps of a sweep.
 
     Args:
-        operation: the name for messages.
         plan: of the network.
         goal: what is wanted.
         limit: bytes of intermediates and results that may be alive at once, or None. Values are computed again where
             that keeps it.
 
-    Raises:
-        MemoryLimitError: the limit cannot be kept; the message has the smallest that can.
+    >>> from tensor_einsum import plan
+    >>> p = plan("i,ij->j", (2,), (2, 3))
+    >>> [step.subscripts for step in try_limit(p, Goal((0,), keeps_output=True), None).sweep.steps]
+    ['ij->ij']
+    >>> try_limit(p, Goal((0,), keeps_output=True), 40)
+    Tried(sweep=None, steps=0, beyond=48)
+    """
+    making = _Sweep(plan, goal, limit, strict=True)
+    try:
+        sweep = making.run()
+    except OverLimit:
+        sweep = None
+    return Tried(sweep, len(making.store.steps), making.store.beyond)
+
+
+def frugal_sweep(plan: Plan, goal: Goal) -> SweepPlan:
+    """The sweep that drops whatever it can, always; others may take less all the same.
 
     >>> from tensor_einsum import plan
-    >>> found = plan_sweep("environments", plan("i,ij->j", (2,), (2, 3)), Goal((0,), keeps_output=True), None)
-    >>> [step.subscripts for step in found.steps]
-    ['ij->ij']
+    >>> frugal_sweep(plan("i,ij->j", (2,), (2, 3)), Goal((0,), keeps_output=True)).peak_bytes
+    48
     """
-    try:
-        return _Sweep(plan, goal, limit, strict=True).run()
-    except OverLimit:
-        least = _Sweep(plan, goal, 0, strict=False).run()  # drops whatever it can, always
-        if limit is None or least.peak_bytes <= limit:
-            return least
-        raise limit_error(operation, limit, least.peak_bytes) from None
-
-
-def limit_error(operation: str, limit: int, smallest: int, of_process: bool = False) -> MemoryLimitError:
-    """A limit that cannot be kept, in bytes; the one that was given, or what the process may use.
-
-    >>> limit_error("environments", 100, 200).smallest
-    200
-    """
-    given = f"the limit is {readable_bytes(limit)}; accepted: memory_limit={smallest} or more, "
-    found = f"the limit is {readable_bytes(limit)}, what the process may use; accepted: "
-    return MemoryLimitError(
-        f"{operation}: the sweep needs {readable_bytes(smallest)} beside the operands, even where it computes "
-        f"intermediates again to save memory, but {found if of_process else given}fewer results, or a plan in slices",
-        limit=limit,
-        smallest=smallest,
-    )
+    return _Sweep(plan, goal, 0, strict=False).run()
 
 
 class _Environment(NamedTuple):

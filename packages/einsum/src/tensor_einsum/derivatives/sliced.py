@@ -16,11 +16,12 @@ import tensor_runtime as ops
 from tensor_core.dtypes import Bool
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
-from tensor_einsum.derivatives.sweep import Goal, result_axes
+from tensor_einsum.derivatives.sweep import Goal, SweepPlan, result_axes
 from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated
 from tensor_einsum.notation.network import Labels, Shape
 from tensor_runtime.form import Form
+from tensor_runtime.ops.indexing import SLICE_VIEW
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -101,20 +102,12 @@ def cut_slots(plan: Plan, goal: Goal) -> tuple[set[int], list[bool]]:
     return cut, [not cut.isdisjoint(term) for term in terms_read(plan, goal)]
 
 
-def result_bytes(plan: Plan, goal: Goal) -> int:
-    """Bytes of all results of a goal.
-
-    >>> from tensor_einsum import plan
-    >>> result_bytes(plan("ij,j->", (2, 3), (3,)), Goal((0, 1)))
-    72
-    """
-    return sum(prod(shape) for _, shape in result_axes(plan, goal)) * plan.output_dtype.itemsize
-
-
 class Bound(NamedTuple):
     """The sweep of slices of one kind, bound to forms."""
 
     kind: Kind
+    whole: SweepPlan
+    """In one piece; its peak is what these slices need beside the results of all."""
     before: BoundSweep | None
     """Gives what these slices share; None where they share nothing."""
     each: BoundSweep
@@ -131,36 +124,38 @@ def bind_kind(
     plan: Plan,
     goal: Goal,
     kind: Kind,
-    given: Sequence[Tensor],
+    given: Sequence[Form],
     limit: int | None,
+    of_process: bool,
     bind: Callable[[Plan, Sequence[Form]], BoundSweep],
 ) -> Bound:
-    """Bind the sweep of slices of one kind; as much is shared as a limit allows, or what the process may use.
+    """Bind the sweep of slices of one kind; as much is shared as a limit allows.
 
     Args:
         operation: the name for messages.
         plan: sliced.
         goal: what is wanted.
         kind: whose slices are swept.
-        given: operands of the whole, and perhaps the cotangent.
-        limit: bytes that intermediates and results of a slice may take, with what is shared.
+        given: forms of the operands of the whole, and perhaps of the cotangent.
+        limit: bytes that intermediates and results of a slice may take, with what is shared; or None.
+        of_process: whether what the process may use is the limit.
         bind: gives the sweep of the plan of one slice.
 
     Raises:
         MemoryLimitError: not even a sweep that shares nothing keeps the limit.
 
     >>> from tensor_einsum import plan
-    >>> from tensor_einsum.derivatives.planning import plan_sweep
+    >>> from tensor_einsum.derivatives.planning import try_limit
     >>> from tensor_runtime import ones
     >>> x, goal = [ones((2, 3)), ones((3, 4)), ones((4,))], Goal((0,))
     >>> p = plan("ij,jk,k->", *x).with_slices("i")
-    >>> alone = lambda part, forms: BoundSweep("environments", plan_sweep("environments", part, goal, None), forms)
-    >>> bound = bind_kind("environments", p, goal, kinds_of(p)[0], x, None, alone)
+    >>> alone = lambda part, forms: BoundSweep("environments", try_limit(part, goal, None).sweep, forms)
+    >>> bound = bind_kind("environments", p, goal, kinds_of(p)[0], [one._form for one in x], None, False, alone)
     >>> [(len(steps), times) for steps, times in bound.rounds]
     [(1, 1), (2, 2)]
     """
     first = next(kind.parts())
-    forms = [_part(*read, first)._form for read in zip(given, terms_read(plan, goal), strict=True)]
+    forms = [_part_form(form, term, first) for form, term in zip(given, terms_read(plan, goal), strict=True)]
     alone = bind(plan_of_slice(plan, first), forms)
     shared = shareable(alone.sweep, *cut_slots(plan, goal)) if kind.slices > 1 else set()
     aimed = limit
@@ -169,11 +164,11 @@ def bind_kind(
         before = BoundSweep(operation, two.before, forms, converts=False)
         each = BoundSweep(operation, two.each, [*forms, *before.forms])
         needed = max(before.needed_bytes, two.kept_bytes + each.needed_bytes)
-        allowed = usable_bytes(alone.home) if limit is None and needs_check(needed, alone.home) else limit
+        allowed = usable_bytes(alone.home) if of_process and needs_check(needed, alone.home) else limit
         if allowed is None or needed <= allowed:
-            return Bound(kind, before, each)
+            return Bound(kind, alone.sweep._replace(peak_bytes=needed, shared=tuple(sorted(shared))), before, each)
         aimed = two.peak_bytes - needed + allowed
-    return Bound(kind, None, alone)
+    return Bound(kind, alone.sweep._replace(peak_bytes=alone.needed_bytes), None, alone)
 
 
 def run_slices(
@@ -203,7 +198,7 @@ def run_slices(
     home = given[0].placement
     results = [ops.full(shape, zero, dtype=plan.output_dtype, placement=home) for _, shape in axes]
     targets = [result.mutable_view() for result in results]
-    for kind, before, each in bound:
+    for kind, _, before, each in bound:
         kept: list[Any] | None = None
         for parts in kind.parts():
             arrays = [_part(tensor, term, parts)._array for tensor, term in reads]
@@ -248,6 +243,16 @@ _ADDITIONS: dict[str, Callable[..., Any]] = {
 def _part(tensor: Tensor, labels: Sequence[int], parts: Parts) -> Tensor:
     """A view of what a slice has of a tensor."""
     return tensor[tuple([parts.get(label, slice(None)) for label in labels])] if labels else tensor
+
+
+def _part_form(form: Form, labels: Sequence[int], parts: Parts) -> Form:
+    """The form of that view."""
+    cut = [parts.get(label) for label in labels]
+    if not any(cut):
+        return form
+    pattern = [(part.stop - part.start if part else extent, 1) for part, extent in zip(cut, form.shape, strict=True)]
+    view: Form = SLICE_VIEW.bindings[form, tuple(pattern)][1]
+    return view
 
 
 def _length(plan: Plan, label: int, extent: int, parts: Parts) -> int:

@@ -35,6 +35,9 @@ class Store:
         limit: bytes that may be alive at once, or None.
         strict: whether a step beyond the limit is an error; if not, it is taken, and ``peak`` says how much it takes.
 
+    Attributes:
+        beyond: the fewest bytes that did not fit: the lowest limit under which something else is done. None if all fit.
+
     >>> from tensor_einsum import plan
     >>> store = Store(plan("ij,jk,kl->", (2, 3), (3, 4), (4, 5), optimize=False), 3, {3: 0}, None)
     >>> store.demand([3])
@@ -59,6 +62,7 @@ class Store:
         self.bytes: dict[int, int] = {}  # of what is alive
         self.values: dict[int, int] = {slot: slot for slot in range(len(plan.inputs))}  # of the plan -> of the sweep
         self.turn = self.now = self.peak = self.repeated = 0
+        self.beyond: int | None = None
         self._idle: set[int] = set()  # slots of the plan whose values nobody reads just now
         self._slots: dict[int, int] = {}  # of the sweep, those that hold values -> of the plan
         self._again: dict[int, int] = {}  # operations to compute a value of the plan once more
@@ -157,6 +161,7 @@ class Store:
         if self.limit is None:
             return
         while self.now + wanted > self.limit:
+            self.beyond = min(self.beyond or self.now + wanted, self.now + wanted)
             if self._idle:
                 self._forget(min(self._idle, key=self._price))
             elif self.strict:

@@ -50,6 +50,16 @@ def result_axes(plan: Plan, goal: Goal) -> list[tuple[Labels, Shape]]:
     return found + [((label,), (plan.extents[label],)) for label in goal.labels]
 
 
+def result_bytes(plan: Plan, goal: Goal) -> int:
+    """Bytes of all results of a goal.
+
+    >>> from tensor_einsum import plan
+    >>> result_bytes(plan("ij,j->", (2, 3), (3,)), Goal((0, 1)))
+    72
+    """
+    return sum(prod(shape) for _, shape in result_axes(plan, goal)) * plan.output_dtype.itemsize
+
+
 class SweepPlan(NamedTuple):
     """What a sweep does, decided from shapes alone. Immutable; it holds no form and no kernel.
 

@@ -130,7 +130,8 @@ class PlanMethods:
             ExtentError, DTypeError, PlacementError: as for calling the plan.
             ShapeError: the cotangent has another shape than the result.
             ArgumentError: ``which`` or ``memory_limit`` is none.
-            MemoryLimitError: the limit cannot be kept; the message has the smallest that works.
+            MemoryLimitError: the limit cannot be kept; the message has the smallest that works, or of large
+                networks a small one that does.
             OutOfMemoryError: with what kernels take besides it is more than the process may use; nothing has been
                 computed.
 
