@@ -94,13 +94,8 @@ def test_a_memory_limit_changes_no_environment_and_is_refused_only_with_one_that
         sweep = found.environments_plan(memory_limit=limit)
 
     assert sweep.peak_bytes <= limit
-    assert sweep.peak_bytes == sweep.peak_with([0] * len(sweep.steps))
-    try:
-        environments = found.environments(*case.tensors, memory_limit=limit)
-    except MemoryLimitError as error:  # kernels take something, too
-        assert error.smallest > limit == error.limit
-        environments = found.environments(*case.tensors, memory_limit=error.smallest)
-    for operand, given_back in enumerate(environments):
+    assert sweep.peak_bytes >= sweep.peak_with([0] * len(sweep.steps))
+    for operand, given_back in enumerate(found.environments(*case.tensors, memory_limit=limit)):
         assert same(given_back, environment(case, operand))
 
 

@@ -71,11 +71,7 @@ def test_limits_count_the_results_of_all_slices(case: Case, data: st.DataObject)
 
     assert sweep.peak_bytes <= limit
     assert sweep.slices == found.slices.count
-    try:
-        environments = found.environments(*case.tensors, memory_limit=limit)
-    except MemoryLimitError:  # kernels take something, too
-        environments = found.environments(*case.tensors, memory_limit=limit + 100_000)
-    for operand, given_back in enumerate(environments):
+    for operand, given_back in enumerate(found.environments(*case.tensors, memory_limit=limit)):
         assert same(given_back, environment(case, operand))
 
 
@@ -176,15 +172,13 @@ def test_the_smallest_limit_of_a_refusal_is_one_that_all_slices_keep(case: Case,
 
 
 def test_the_peak_is_that_of_the_slices_that_take_most() -> None:
-    found = plan("h,cb,fab,ea->", (1,), (5, 5), (1, 2, 5), (4, 2)).with_slices({"c": 3})
-    shorter = found.with_slices(()).reuse((1,), (2, 5), (1, 2, 5), (4, 2))
-    peaks = [
-        (sliced.peak_bytes - results, whole.peak_bytes)
-        for sliced, whole, results in (
-            (found.environments_plan(), shorter.environments_plan(), 8 * (1 + 25 + 10 + 8)),
-            (found.marginals_plan(), shorter.marginals_plan(), 8 * (1 + 5 + 5 + 1 + 2 + 4)),
-        )
-    ]
+    whole = plan("h,cb,fab,ea->", (1,), (50, 5), (1, 2, 5), (4, 2))
+    results = 8 * (1 + 50 + 5 + 1 + 2 + 4)
+    peaks = []
+    for part in (24, 40):  # kernels with the extension and without it take more for shorter slices of one of these
+        shorter = whole.reuse((1,), tr.ones((50, 5))[-(50 % part) :], (1, 2, 5), (4, 2))  # it reads a view
+        sliced = whole.with_slices({"c": part})
+        peaks.append((sliced.marginals_plan().peak_bytes - results, shorter.marginals_plan().peak_bytes))
 
     assert all(peak >= other for peak, other in peaks)
     assert any(peak == other for peak, other in peaks)  # full slices, which share intermediates, take less

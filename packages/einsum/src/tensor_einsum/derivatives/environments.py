@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError, shortened
+from tensor_core.errors import ArgumentError, DTypeError, ShapeError, TensorError, shortened
 from tensor_core.promotion import promote
 from tensor_einsum.derivatives.limits import by_shapes, limit_error, sweep_within
 from tensor_einsum.derivatives.running import BoundSweep
@@ -26,10 +26,11 @@ from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import counted, reporting
 from tensor_einsum.search.options import bytes_of
+from tensor_einsum.slices.limit import usual_forms
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import wholes
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def environments_goal(plan: Plan, which: Any, cotangent: bool) -> Goal:
 
 
 def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> SweepPlan:
-    """The sweep of a plan, from the cache if it is there.
+    """The sweep of a plan over the operands that it was made for, from the cache if it is there.
 
     Raises:
         ArgumentError: ``memory_limit`` is no number of bytes.
@@ -81,12 +82,29 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
     <SweepPlan of 1 results: 3 steps, 0 flops, peak 56 B>
     """
     limit = None if memory_limit is None else bytes_of(operation, memory_limit)
-    key = plan, goal, limit
+    key = plan, plan._forms, goal, limit
     known = _sweeps.get(key)
     if known is None:
-        known = _by_shapes(operation, plan, goal, limit)
+        try:
+            known = _measured(operation, plan, goal, limit)
+        except MemoryLimitError:
+            raise
+        except TensorError:  # there are no kernels, or no such operands, of which a plan tells all the same
+            known = _by_shapes(operation, plan, goal, limit)
         known = _sweeps.insert(key, known, _SWEEP_BYTES + _STEP_BYTES * len(known.steps))
     return known
+
+
+def _measured(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:
+    """The sweep with what its kernels take."""
+    forms = usual_forms(plan)
+    if goal.cotangent:
+        forms.append(form_of(plan.output_dtype, plan.output_shape, forms[0].placement))
+    if plan.sliced:
+        kinds = _bind_kinds(operation, plan, goal, forms, limit, False)
+        return _over_slices(plan, goal, [kind.whole for kind in kinds])
+    bound = _bind(operation, plan, goal, forms, limit, False)
+    return bound.sweep._replace(peak_bytes=bound.needed_bytes)
 
 
 def _by_shapes(operation: str, plan: Plan, goal: Goal, limit: int | None) -> SweepPlan:

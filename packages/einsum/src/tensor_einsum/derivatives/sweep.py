@@ -61,7 +61,7 @@ def result_bytes(plan: Plan, goal: Goal) -> int:
 
 
 class SweepPlan(NamedTuple):
-    """What a sweep does, decided from shapes alone. Immutable; it holds no form and no kernel.
+    """What a sweep does, decided before any data is touched. Immutable; it holds no form and no kernel.
 
     >>> from tensor_einsum import plan
     >>> sweep = plan("ij,jk,ki->", (2, 3), (3, 4), (4, 2)).environments_plan()
@@ -81,8 +81,8 @@ class SweepPlan(NamedTuple):
     results: tuple[int, ...]
     """Slots of the environments, then of the marginals, in the order of the goal."""
     peak_bytes: int
-    """The most bytes of intermediates and results alive at once; operands and cotangent not counted, nor workspaces of
-    kernels, with which a run keeps its limit."""
+    """The most bytes alive at once beside operands and cotangent: intermediates, results, and the workspaces that
+    kernels take for the operands that the plan was made for. Without those of kernels where none are known."""
     repeated: int = 0
     """How many steps are done again, because what they gave was dropped to keep a memory limit."""
 

@@ -112,8 +112,9 @@ class PlanMethods:
             cotangent: a tensor of the result's shape. The environments are then the derivatives of the sum of the
                 products of result and cotangent: what reverse accumulation passes on. Without one, a result with axes
                 keeps them: see below.
-            memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and results may take at once.
-                Intermediates are computed again where that keeps it. None for what the process may use.
+            memory_limit: bytes, or text such as ``"2GiB"``, that intermediates, results and the workspaces of kernels
+                may take at once. Intermediates are computed again where that keeps it. None for what the process may
+                use.
             progress: as for ``einsum``.
 
         Returns:
@@ -157,9 +158,16 @@ class PlanMethods:
     ) -> SweepPlan:
         """What :meth:`environments` would do: its steps, their costs, and the memory at the peak.
 
+        Kernels say what they take, so this is worked out for the operands that the plan was made for: their dtypes and,
+        where it was made for tensors, their layouts and placement; compact ones on ``cpu`` where it was made for
+        shapes. Beside those, the limits that this accepts are those that :meth:`environments` accepts. Tensors that lie
+        otherwise, or another cotangent than a compact one of the result's dtype, may take more or less; :meth:`reuse`
+        makes a plan for them.
+
         Args:
-            which, memory_limit: as for :meth:`environments`.
+            which: as for :meth:`environments`.
             cotangent: whether there will be one.
+            memory_limit: as for :meth:`environments`, but None for no limit, whatever the process may use.
 
         Raises:
             ArgumentError, MemoryLimitError: as for :meth:`environments`.
@@ -230,6 +238,8 @@ class PlanMethods:
         self, labels: Hashable | Iterable[Hashable] | None = None, *, memory_limit: int | str | None = None
     ) -> SweepPlan:
         """What :meth:`marginals` would do: its steps, their costs, and the memory at the peak.
+
+        It is worked out as for :meth:`environments_plan`, and ``memory_limit`` is as there.
 
         Raises:
             ArgumentError, MemoryLimitError: as for :meth:`marginals`.

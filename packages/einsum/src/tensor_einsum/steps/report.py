@@ -118,7 +118,7 @@ def report_of_sweep(sweep: SweepPlan, max_steps: int | None) -> Report:
         ("flops", f"{_number(sweep.flops)}; {_number(plan.flops)} of one contraction"),
         (
             "peak memory",
-            f"{readable_bytes(sweep.peak_bytes)}; {readable_bytes(plan.intermediate_bytes)} of one contraction",
+            f"{readable_bytes(sweep.peak_bytes)}; {readable_bytes(plan.peak_bytes)} of one contraction",
         ),
     ]
     text = _cut(plan.notation, 100)
