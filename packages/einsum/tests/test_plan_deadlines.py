@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_einsum import MemoryLimitError, Plan, plan
+from tensor_einsum.search.deadline import Deadline
 from tensor_einsum.search.options import SearchOptions
 from tensor_einsum.search.problem import Problem
 from tensor_einsum.slices import finder
-from tensor_einsum.slices.limit import Deadline, plan_within, usual_forms
+from tensor_einsum.slices.limit import plan_within, usual_forms
 from tensor_einsum.slices.model import Model
 from tensor_einsum.testing.networks import drawn, lattice, regular_graph
 

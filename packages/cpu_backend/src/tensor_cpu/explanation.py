@@ -35,7 +35,7 @@ _IN_WORDS: Final = {
     "linalg.factorization": "native loop over LAPACK calls",
     "linalg.functions.native": "kernel with a matrix in each lane of a register",
     "linalg.lapack": "native loop over LAPACK calls",
-    "linalg.tall": "kernel of the triangle that a QR decomposition leaves",
+    "linalg.variants.tall": "kernel of the triangle that a QR decomposition leaves",
     "linalg.triangular_simd": "kernel with a matrix in each lane of a register",
     "linalg.variants.systems": "kernel with a matrix in each lane of a register",
     "normalization.native": "native loop along lines",

@@ -152,7 +152,7 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(
             ("expm", "sqrtm_iterated"), Row("linalg.functions.numpy", ("linalg.functions.native",))
         ),
-        "lstsq": Row("linalg.least_squares", ("linalg.batched_simd", "linalg.tall")),
+        "lstsq": Row("linalg.least_squares", ("linalg.batched_simd", "linalg.variants.tall")),
         "lu_complete": Row("linalg.elimination", _FACTORIZATION),
         "slogdet": Row("linalg.numpy", ("linalg.batched_simd", *_FACTORIZATION)),
         "eigh_range": Row("linalg.factors", _FACTORIZATION),

@@ -101,7 +101,7 @@ def _budget(options: SearchOptions) -> Budget | None:
     if options.seconds is not None:
         return Budget(seconds=options.seconds)
     if options.optimize is True or options.optimize == "auto":
-        return Budget(share=options.share)
+        return Budget(share=options.share, most_rotations=options.most_rotations)
     return Budget(rotations=0) if options.optimize == "greedy" else None
 
 

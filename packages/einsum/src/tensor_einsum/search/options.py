@@ -13,6 +13,7 @@ from tensor_core.errors import ArgumentError, shortened
 from tensor_core.foreign import number_of
 from tensor_einsum.search.cost_model import TIME, Target, read_objective
 from tensor_einsum.search.path import path_entries
+from tensor_einsum.search.problem import MOST_ROTATIONS
 from tensor_runtime.dispatch.arguments import whole
 
 SHARE: Final = 0.1
@@ -36,6 +37,7 @@ class SearchOptions(NamedTuple):
     target: Target = TIME
     limit: int | None = None  # bytes beside the operands
     share: float = SHARE  # how long "auto" searches
+    most_rotations: int = MOST_ROTATIONS  # that it tries
 
     @property
     def keeps(self) -> bool:

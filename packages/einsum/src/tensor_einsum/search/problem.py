@@ -77,6 +77,10 @@ class Objective(NamedTuple):
         return top if top in (inf, -inf) else top + log2(sum(exp2(part - top) for part in parts))
 
 
+MOST_ROTATIONS: Final = 200_000_000
+"""Changes that a search by share tries on trees at most: some seconds."""
+
+
 class Budget(NamedTuple):
     """How long to search: exactly one of the first three is given.
 
@@ -88,7 +92,7 @@ class Budget(NamedTuple):
     rotations: int | None = None
     share: float | None = None
     seconds: float | None = None
-    most_rotations: int = 200_000_000
+    most_rotations: int = MOST_ROTATIONS
 
 
 class Tried(NamedTuple):

@@ -33,6 +33,9 @@ _LOOKED_AT_WELL: Final = 500_000
 _MOST_WORK: Final = 40
 """Bits of work that slices may add: a limit that takes more is none that a contraction can keep."""
 
+_UNDONE: Final = 1000
+"""Bits of work beyond that up to which cuts are followed, as undoing some of them takes off much of it."""
+
 _UNEVEN: Final = 3
 """Labels whose last part may be shorter: each doubles the kinds of slices, which all have kernels of their own."""
 
@@ -68,8 +71,8 @@ def find_cuts(model: Model, limit: int, start: Cuts = (), late: Callable[[], boo
     for seed in range(_TRIES):
         parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None, late)
         work += looked
-        chosen = frozenset(parts.items())
-        if chosen not in known:  # few cuts behind those to begin with are often the same ones again
+        chosen = frozenset(parts.items()) if parts is not None else frozenset()
+        if parts is not None and chosen not in known:  # few cuts behind those to begin with are often the same again
             known.add(chosen)
             work += 3 * len(parts) * len(model.steps)
             _relax(model, limit, parts, late)
@@ -78,8 +81,9 @@ def find_cuts(model: Model, limit: int, start: Cuts = (), late: Callable[[], boo
                 best, least = parts, flops
         if work * _TRIES > _WORK * (seed + 1) or not looked or late():
             break
-    assert best is not None  # the first try ends with every label cut, if need be
-    return ordered_cuts(network, tuple(best.items())) if is_worth(model.flops({}), least) else None
+    if best is not None and is_worth(model.flops({}), least):
+        return ordered_cuts(network, tuple(best.items()))
+    return find_cuts(model, limit, start) if late() else None  # better ones take their time
 
 
 def is_worth(flops: int, cut: int) -> bool:
@@ -103,15 +107,19 @@ def _descend(
     candidates: Sequence[int],
     chance: Random | None,
     late: Callable[[], bool],
-) -> tuple[Parts, int]:
-    """Cut one label after the other until the limit is kept; also how many steps were looked at."""
-    looked = 0
-    while True:
+) -> tuple[Parts | None, int]:
+    """Cut one label after the other until the limit is kept; also how many steps were looked at.
+
+    None where so much work is added that undoing some cuts does not help.
+    """
+    looked, most = 0, model.flops({}) << _UNDONE
+    while is_worth(most, model.flops(parts)):
         label, more = _next_cut(model, limit, parts, candidates, chance, looked > _LOOKED_AT_WELL or late())
         looked += more
         if label is None:
             return parts, looked
         parts[label] = 1
+    return None, looked
 
 
 def _next_cut(

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import exp2, inf, log2, prod
 from operator import attrgetter, itemgetter
-from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import (
     BackendUnavailableError,
@@ -25,6 +24,7 @@ from tensor_core.errors import (
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import bind_plan
+from tensor_einsum.search.deadline import Deadline
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.slices.cutting import Cuts, slice_network
 from tensor_einsum.slices.executable import SlicedExecutable
@@ -41,6 +41,7 @@ from tensor_runtime.placement import CPU, Placement
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.search.options import SearchOptions
+    from tensor_einsum.search.problem import SearchRecord
 
 _UNKNOWN: Final = (
     BackendUnavailableError,
@@ -52,13 +53,9 @@ _UNKNOWN: Final = (
 """What binding says where no kernels are there for a plan, its operands lie apart, or no memory is enough for it."""
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 _FEW: Final = 8  # operands with which it takes no time to plan again
+_PARTS: Final = (2, 4)  # of a limit, for which orders are searched too
 _HALVINGS: Final = 5  # of what is between the smallest limit that is kept and the largest that is not
 _LOWER: Final = 8  # limits below the smallest one known; two or three suffice as a rule
-_CHOOSING: Final = 2e-4
-"""Seconds of what is left of a time for each operand, while cuts are chosen."""
-_BINDING: Final = 3e-4
-"""The same while kernels are bound."""
-_SHORTEST_SEARCH: Final = 1e-3  # seconds
 _MORE: Final = 1.6
 """Bits of flops above those of products; a product that is summed is two flops."""
 _MOST_MORE: Final = 60.0
@@ -136,38 +133,6 @@ def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
     if plan.sliced:
         return SlicedExecutable(plan, forms).needed_bytes
     return bind_plan(plan, forms)[0].needed_bytes
-
-
-class Deadline:
-    """When a plan has to be there: a search ends before, so that cuts can be chosen and kernels bound.
-
-    Both take at most half of the time together, as long as they keep to what they are estimated to take.
-
-    Args:
-        seconds: for all; None if it may take as long as it takes.
-        operands: how many the plan has.
-        now: tells the time.
-
-    >>> deadline = Deadline(10.0, 1000, now=lambda: 0.0)
-    >>> deadline.search_seconds(), deadline.is_late(), Deadline(None, 1000).search_seconds()
-    (9.5, False, None)
-    """
-
-    def __init__(self, seconds: float | None, operands: int, now: Callable[[], float] = perf_counter) -> None:
-        self._now = now
-        self._searched = self._chosen = inf
-        if seconds is not None:
-            scale = min(1.0, seconds / 2 / ((_CHOOSING + _BINDING) * operands))
-            self._chosen = now() + seconds - scale * _BINDING * operands
-            self._searched = self._chosen - scale * _CHOOSING * operands
-
-    def search_seconds(self) -> float | None:
-        """How long a search may take that begins now."""
-        return None if self._searched == inf else max(self._searched - self._now(), _SHORTEST_SEARCH)
-
-    def is_late(self) -> bool:
-        """Whether the cuts that there are have to do."""
-        return self._now() >= self._chosen
 
 
 def within(
@@ -295,16 +260,18 @@ def plan_within(
     limit = options.limit or 0
     deadline = Deadline(options.seconds, len(forms))
 
-    def made(limit: int | None, share: float = options.share) -> Plan:
-        return make(options._replace(limit=limit, seconds=deadline.search_seconds(), share=share))
+    def made(limit: int | None, **budget: Any) -> Plan:
+        return make(options._replace(limit=limit, seconds=deadline.search_seconds(), **budget))
 
     found = made(limit)
+    if found.sliced and found.search is not None and options.seconds is None:
+        found = min((found, *_of_lower_limits(made, limit, found.search)), key=_searched_cost)
     try:
         kept = within(found, limit, forms, operation, deadline)
         more = _bits_beyond_search(kept)
         if options.seconds is None and more > _MORE:
             # Workspaces were not in the search: with less room for it, they may fit. A share of this is longer, too.
-            again = made(limit * 3 // 4, options.share * exp2(min(more, _MOST_MORE)))
+            again = made(limit * 3 // 4, share=options.share * exp2(min(more, _MOST_MORE)))
             with suppress(MemoryLimitError, OutOfMemoryError):
                 kept = min(kept, within(again, limit, forms, operation), key=attrgetter("flops"))
         return kept
@@ -331,6 +298,16 @@ def plan_within(
             return found
         lower = min(needed, lower - 1)
     raise _refusal(operation, found, limit, smallest)
+
+
+def _of_lower_limits(made: Callable[..., Plan], limit: int, record: SearchRecord) -> list[Plan]:
+    """Plans of searches as long as one that was recorded, which find better orders under lower limits now and then."""
+    return [made(limit // part, most_rotations=record.rotations) for part in _PARTS]
+
+
+def _searched_cost(plan: Plan) -> float:
+    """The estimated time of contracting, as a logarithm; infinite where nothing was searched."""
+    return inf if plan.search is None else plan.search.log2_seconds
 
 
 def _bits_beyond_search(plan: Plan) -> float:
@@ -372,10 +349,10 @@ def _halved(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
         least = needed_bytes(plan, forms), plan
     except _UNKNOWN:
         least = plan.intermediate_bytes, plan
-    kept, refused, model = log2(max(least[0], 1)), 0.0, _model(plan, shared=True)
+    kept, refused, model = min(log2(max(least[0], 1)), 62.0), 0.0, _model(plan, shared=True)
     for _ in range(_HALVINGS):
         between = (kept + refused) / 2
-        made = _cut(plan, int(exp2(between)), forms, model, lambda: True)
+        made = _cut(plan, int(exp2(between)), forms, model, Deadline(None, 0).is_late)
         if made is None:
             refused = between
         else:

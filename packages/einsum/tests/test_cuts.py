@@ -1,0 +1,111 @@
+"""Slices that a limit takes: found in bounded work, the same without the extension, and refused if they never end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from network_cases import networks
+from tensor_einsum import MemoryLimitError, native, plan
+from tensor_einsum.slices import finder
+from tensor_einsum.slices.finder import find_cuts
+from tensor_einsum.slices.model import Model, Parts
+from tensor_einsum.testing.networks import lattice, regular_graph
+
+
+def test_limits_where_flops_are_beyond_every_float() -> None:
+    problem = regular_graph(40, 4, 3)
+    operands = [part for term in problem.inputs for part in ((10_000,) * len(term), term)]
+    with pytest.raises(MemoryLimitError) as caught:
+        plan(*operands, (), memory_limit=4096, optimize="greedy")
+    assert caught.value.smallest > 2**62
+
+
+@pytest.mark.parametrize("count", [50, 100])
+def test_a_limit_that_no_slices_keep_before_the_end_of_days_is_refused(count: int) -> None:
+    star: list[Any] = [part for leaf in range(count) for part in ((30, 20), (0, leaf + 1))]
+    with pytest.raises(MemoryLimitError) as caught:
+        plan(*star, (), memory_limit=100)
+    found = plan(*star, (), memory_limit=caught.value.smallest)
+    assert found.peak_bytes <= caught.value.smallest < 300
+    assert found.flops <= 4 * plan(*star, ()).flops
+
+
+@st.composite
+def models_and_cuts(draw: st.DrawFn) -> tuple[Model, Parts]:
+    """A model whose kernels take workspaces, and some labels that are cut."""
+    case = draw(networks(dtypes=("float64",)))
+    shapes = [array.shape for array in case.arrays]
+    found = plan(f"{','.join(case.inputs)}->{case.output}", *shapes, optimize=case.path)
+    shares = [draw(st.sampled_from((0.0, 0.0, 0.37, 1.5))) for _ in found.steps]
+    model = Model(found._network, found.steps, 8, shares, draw(st.booleans()))
+    extents = model.network.extents
+    cut = draw(st.sets(st.integers(0, max(len(extents) - 1, 0)), max_size=4))
+    return model, {
+        label: draw(st.integers(1, extents[label])) for label in cut if label < len(extents) and extents[label]
+    }
+
+
+@pytest.mark.skipif(not native.AVAILABLE, reason="the extension is absent")
+@given(models_and_cuts(), st.integers(0, 2000))
+def test_the_extension_finds_the_memory_that_python_does(drawn: tuple[Model, Parts], limit: int) -> None:
+    model, parts = drawn
+    sizes, varies = model.sizes(parts), model.varies(parts)
+    labels = [label for label, extent in enumerate(model.network.extents) if extent > 1 and label not in parts]
+    found = model.lives(parts, sizes, varies), model.excesses(parts, sizes, varies, labels, limit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(native, "AVAILABLE", False)
+        assert (model.lives(parts, sizes, varies), model.excesses(parts, sizes, varies, labels, limit)) == found
+
+
+@pytest.mark.parametrize("extent", [10**9, 10**10, 10**15])
+def test_memory_beyond_64_bits_is_counted_by_python(extent: int) -> None:
+    found = plan("ij,jk,kl->il", (extent, 3), (3, extent), (extent, 5), optimize=((0, 1), (0, 1)))
+    model = Model(found._network, found.steps, 8, [0.5] * len(found.steps))
+    assert model.peak({}) > 8 * extent**2
+    sizes, varies = model.sizes({}), model.varies({})
+    unseen, seen = model.excesses({}, sizes, varies, [1, 2], 0)
+    assert unseen is None and seen is not None and seen < model.peak({})
+    assert find_cuts(model, 64 * extent) is not None
+
+
+def test_hurried_cuts_keep_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = regular_graph(60, 3, 4)
+    shapes = [part for term in problem.inputs for part in (tuple(problem.extents[label] for label in term), term)]
+    whole = plan(*shapes, problem.output, optimize="greedy")
+    model, limit = Model(whole._network, whole.steps, 8, [0.0] * len(whole.steps)), whole.intermediate_bytes // 50
+    monkeypatch.setattr(finder, "_LOOKED_AT_WELL", 0)
+    cuts = find_cuts(model, limit)
+    assert cuts is not None and model.peak(dict(cuts)) <= limit
+
+
+@pytest.mark.skipif(not native.AVAILABLE, reason="the extension is absent")
+@pytest.mark.parametrize(("change", "message"), [
+    ({1: ((0, 9),)}, "number 9 of 2"),
+    ({1: ((0, 1, 1),)}, "one or two operands"),
+    ({2: (((0, 7), (1,)),)}, "number 7 of 3"),
+    ({3: ([0], [0])}, "do not belong together"),
+    ({4: (b"", b"\1", b"\1")}, "a byte is asked for"),
+])  # fmt: skip
+def test_the_extension_refuses_what_is_no_path(change: dict[int, Any], message: str) -> None:
+    path: list[Any] = [2, ((0, 1),), (((0, 1), (1, 2)),), ([0], [], [0]), (b"\1", b"\1", b"\1"), 8, 80, True]
+    assert native.LIBRARY.lives(cast(Any, tuple(path)), [80], b"\1", [2, 3, 5], [0.0], False) == [80]
+    for place, value in change.items():
+        path[place] = value
+    with pytest.raises(ValueError, match=message):
+        native.LIBRARY.lives(cast(Any, tuple(path)), [80], b"\1", [2, 3, 5], [0.0], False)
+
+
+@pytest.mark.skipif(not native.AVAILABLE, reason="the search in Python alone finds other orders")
+def test_a_looser_limit_takes_hardly_more_flops() -> None:
+    problem = lattice(14, 14)
+    shapes = [part for term in problem.inputs for part in (tuple(problem.extents[label] for label in term), term)]
+    whole = plan(*shapes, problem.output, dtype="C64")
+    limits = [whole.peak_bytes // part for part in (2, 4, 8, 16, 32, 64)]
+    flops = [plan(*shapes, problem.output, dtype="C64", memory_limit=limit).flops for limit in limits]
+    assert all(looser <= 1.5 * tighter for looser, tighter in pairwise(flops))
+    assert flops[-1] <= 5 * whole.flops
