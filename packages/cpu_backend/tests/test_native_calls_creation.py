@@ -39,11 +39,15 @@ rare: st.SearchStrategy[Any] = st.sampled_from((2**62, 2**63, -(2**63), 2**70, "
 
 @NATIVE
 @settings(max_examples=60)
-@given(st.recursive(numbers | rare, lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner), max_leaves=12))
-def test_nested_lists_become_the_tensors_or_errors_of_python(data: Any) -> None:
-    for _ in range(2):
-        assert outcome(tr.tensor, data) == outcome(host_data.new_tensor, data, None, CPU)
-        assert outcome(tr.asarray, data) == outcome(host_data.as_tensor, data, None, None)
+@given(
+    st.recursive(numbers | rare, lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner), max_leaves=12),
+    st.sampled_from((*DTYPES, tr.F32, tr.C64, tr.I64, tr.Bool, "float32", "complex128", "bool", "text", 8)),
+)
+def test_nested_lists_become_the_tensors_or_errors_of_python(data: Any, dtype: Any) -> None:
+    for wanted in (None, dtype):
+        for _ in range(2):
+            assert outcome(tr.tensor, data, wanted) == outcome(host_data.new_tensor, data, wanted, CPU)
+            assert outcome(tr.asarray, data, wanted) == outcome(host_data.as_tensor, data, wanted, None)
 
 
 @NATIVE
@@ -53,7 +57,10 @@ def test_nested_lists_are_read_as_they_are_written() -> None:
             found = tr.tensor(data).to_numpy()
             assert found.tolist() == np.array(data).tolist()
             assert found.dtype == np.array(data).dtype
-    assert outcome(tr.tensor, [1, 2], dtype="F32") == outcome(host_data.new_tensor, [1, 2], "F32", CPU)
+    for dtype, name in (("F32", "f4"), (tr.C32, "c8"), ("int32", "i4"), (tr.F64, "f8")):
+        for _ in range(2):
+            found = tr.tensor([[1, 2, 3], [4, 5, 2**24]], dtype).to_numpy()
+            assert found.tolist() == [[1, 2, 3], [4, 5, 2**24]] and found.dtype == name
 
 
 @NATIVE
@@ -70,7 +77,8 @@ def test_arrays_of_numpy_are_borrowed_and_copied_as_python_does(data: st.DataObj
         x.flags.writeable = False
     for _ in range(2):
         for copy in (None, True, False):
-            assert outcome(tr.asarray, x, copy=copy) == outcome(host_data.as_tensor, x, None, copy)
+            for dtype in (None, "F64", tr.C32):
+                assert outcome(tr.asarray, x, dtype, copy=copy) == outcome(host_data.as_tensor, x, dtype, copy)
 
 
 @NATIVE
@@ -220,6 +228,10 @@ def test_tensors_of_any_number_are_those_of_python() -> None:
             for dtype in (None, None, tr.F32, tr.F64, tr.C32, tr.C64, tr.I32, tr.I64, tr.Bool, "F64"):
                 asked = (shape, value, dtype, CPU)
                 assert outcome(creation._full_call, *asked) == outcome(creation._full, *asked)
+        for dtype in (tr.F32, tr.F64, tr.C32, tr.C64, tr.I32, tr.I64, tr.Bool, "F64", "float32"):
+            for _ in range(2):
+                asked = ([value, value], dtype, CPU)
+                assert outcome(creation._tensor_call, *asked) == outcome(host_data.new_tensor, *asked)
 
 
 @NATIVE

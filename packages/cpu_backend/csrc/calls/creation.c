@@ -142,7 +142,9 @@ CALL(call_eye) {
     made_end(&made);
     if (made.array.bytes > MOST_FILLED) return call_function(self, arguments, flagged_count, NULL);
     PyObject *form = call_find(self, &made.key);
-    if (!form) return call_learned(self, &made.key, arguments[2], call_function(self, arguments, flagged_count, NULL));
+    if (!form)
+        return call_learned(self, &made.key, PyTuple_GET_ITEM(self->dtypes, type),
+                            call_function(self, arguments, flagged_count, NULL));
     PyObject *array = array_new(&made.array);
     if (array) {
         const Element one = one_of((ElementType)type);
@@ -157,63 +159,68 @@ CALL(call_eye) {
 
 static inline bool is_row(PyObject *node) { return PyList_CheckExact(node) || PyTuple_CheckExact(node); }
 
-/* Every row is as long as the first, every number of a type by nature; *type becomes the one that holds them all. None
- * of this runs anybody's code, so that lists stay as they are. */
-static bool scan(PyObject *node, const Made *made, int axis, int *type) {
+enum { BY_NATURE = -1 }; /* in place of a type that is asked for */
+
+/* Every row is as long as the first, and every number an element of the type that is asked for; where none is, *type becomes
+ * the one that holds what they are by nature. None of this runs anybody's code, so that lists stay as they are. */
+static bool scan(PyObject *node, const Made *made, int axis, int asked, int *type) {
     static const int WIDTH[ELEMENT_TYPES] = {[BOOL] = 0, [I64] = 1, [F64] = 2, [C64] = 3};
     if (axis == made->array.rank) {
+        Element element;
+        if (asked != BY_NATURE) return call_element_of(node, (ElementType)asked, &element);
         const int found = number_type(node);
         if (found >= 0 && WIDTH[found] > WIDTH[*type]) *type = found;
         return found >= 0;
     }
     if (!is_row(node) || PySequence_Fast_GET_SIZE(node) != made->array.shape[axis]) return false;
     for (Py_ssize_t i = 0; i < made->array.shape[axis]; i++)
-        if (!scan(PySequence_Fast_ITEMS(node)[i], made, axis + 1, type)) return false;
+        if (!scan(PySequence_Fast_ITEMS(node)[i], made, axis + 1, asked, type)) return false;
     return true;
 }
 
 /* Writes the numbers of a node to where they belong; axes of the array are the tensor's reversed. */
-static void write_node(PyObject *node, const ArrayForm *form, int axis, Index step, char *target) {
+static void write_node(PyObject *node, const ArrayForm *form, int axis, int asked, Index step, char *target) {
     const Index bytes = ELEMENT_BYTES[form->type];
     if (axis == form->rank) {
         Element element = {.c64 = {0.0, 0.0}};
-        store(node, form->type, &element);
+        if (asked == BY_NATURE) store(node, form->type, &element);
+        else call_element_of(node, form->type, &element);
         memcpy(target, &element, (size_t)bytes);
         return;
     }
     const Index extent = form->shape[form->rank - 1 - axis];
     for (Index i = 0; i < extent; i++)
-        write_node(PySequence_Fast_ITEMS(node)[i], form, axis + 1, step * extent, target + i * step * bytes);
+        write_node(PySequence_Fast_ITEMS(node)[i], form, axis + 1, asked, step * extent, target + i * step * bytes);
 }
 
-/* The tensor of nested lists and tuples of Python's numbers; NULL, perhaps with an exception set, for others, of which the
- * key has no words then. */
-static PyObject *nested(const Call *self, PyObject *data, Made *made) {
-    made_begin(self, made, BOOL);
+/* The tensor of nested lists and tuples of Python's numbers, of a type that is asked for or by nature; NULL, perhaps with an
+ * exception set, for others, of which the key has no words then. */
+static PyObject *nested(const Call *self, PyObject *data, int asked, Made *made) {
+    int type = asked == BY_NATURE ? BOOL : asked;
+    made_begin(self, made, (ElementType)type);
     PyObject *first = data;
     while (is_row(first)) {
         const Py_ssize_t extent = PySequence_Fast_GET_SIZE(first);
         if (extent == 0 || made->array.rank == MOST_NESTED || !made_axis(made, extent)) goto none;
         first = PySequence_Fast_ITEMS(first)[0];
     }
-    int type = BOOL;
-    if (!scan(data, made, 0, &type) || !call_untraced(self)) goto none;
+    if (!scan(data, made, 0, asked, &type) || !call_untraced(self)) goto none;
     made->array.type = (ElementType)type;
     made->key.words[1] = (Index)(intptr_t)PyTuple_GET_ITEM(self->dtypes, type);
     made_end(made);
     PyObject *form = call_find(self, &made->key);
     if (!form) return NULL;
     PyObject *array = array_new(&made->array);
-    if (array) write_node(data, &made->array, 0, 1, array_data(array));
+    if (array) write_node(data, &made->array, 0, asked, 1, array_data(array));
     return call_wrap(self, self->tensor, form, array);
 none:
     made->key.count = 0;
     return NULL;
 }
 
-static PyObject *nested_or_function(const Call *self, PyObject *const *arguments, size_t flagged_count) {
+static PyObject *nested_or_function(const Call *self, PyObject *const *arguments, size_t flagged_count, int asked) {
     Made made;
-    PyObject *tensor = nested(self, arguments[0], &made);
+    PyObject *tensor = nested(self, arguments[0], asked, &made);
     if (tensor || PyErr_Occurred()) return tensor;
     PyObject *result = call_function(self, arguments, flagged_count, NULL);
     if (made.key.count == 0) return result;
@@ -223,9 +230,11 @@ static PyObject *nested_or_function(const Call *self, PyObject *const *arguments
 /* tensor(data, dtype, placement) */
 CALL(call_tensor) {
     const Call *self = (Call *)object;
-    if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[1] != Py_None || arguments[2] != self->placement)
+    if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[2] != self->placement)
         return call_function(self, arguments, flagged_count, names);
-    return nested_or_function(self, arguments, flagged_count);
+    const int asked = arguments[1] == Py_None ? BY_NATURE : made_type(self, arguments[1]);
+    if (asked == BY_NATURE && arguments[1] != Py_None) return call_function(self, arguments, flagged_count, NULL);
+    return nested_or_function(self, arguments, flagged_count, asked);
 }
 
 /* Whether strides are whole elements that do not shrink from axis to axis, whatever their signs. */
@@ -257,16 +266,18 @@ static PyObject *copied(const Call *self, PyObject *const *arguments, size_t fla
     return call_wrap(self, self->tensor, form, own);
 }
 
-/* asarray(x, dtype, copy): an array of NumPy whose memory can be shared or which is small, nested lists, or a number */
+/* asarray(x, dtype, copy): an array of NumPy, of the dtype if there is one, whose memory can be shared or which is small;
+ * nested lists, or a number, without a dtype */
 CALL(call_asarray) {
     const Call *self = (Call *)object;
-    if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[1] != Py_None)
-        return call_function(self, arguments, flagged_count, names);
-    if (arguments[2] == Py_None && (is_row(arguments[0]) || number_type(arguments[0]) >= 0))
-        return nested_or_function(self, arguments, flagged_count);
+    if (PyVectorcall_NARGS(flagged_count) != 3 || names) return call_function(self, arguments, flagged_count, names);
+    const bool by_nature = arguments[1] == Py_None;
+    if (by_nature && arguments[2] == Py_None && (is_row(arguments[0]) || number_type(arguments[0]) >= 0))
+        return nested_or_function(self, arguments, flagged_count, BY_NATURE);
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     const int type = Py_IS_TYPE(arguments[0], array_type) ? array_element_type(arguments[0]) : -1;
-    if (type < 0 || (arguments[2] != Py_None && !PyBool_Check(arguments[2])))
+    if (type < 0 || (!by_nature && made_type(self, arguments[1]) != type) ||
+        (arguments[2] != Py_None && !PyBool_Check(arguments[2])))
         return call_function(self, arguments, flagged_count, names);
     if (arguments[2] == Py_True || !is_column_major(array, ELEMENT_BYTES[type])) {
         if (arguments[2] == Py_False || type == BOOL || array_size(arguments[0]) * ELEMENT_BYTES[type] > MOST_COPIED)

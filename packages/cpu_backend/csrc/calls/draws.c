@@ -23,7 +23,9 @@ static PyObject *drawn(const Call *self, Draw *draw, PyObject *const *arguments,
     draw->count = type == C32 || type == C64 ? 2 * made.array.size : made.array.size;
     if (draw->count > DRAWN_AT_ONCE) return call_function(self, arguments, flagged_count, NULL);
     PyObject *form = call_find(self, &made.key);
-    if (!form) return call_learned(self, &made.key, last[2], call_function(self, arguments, flagged_count, NULL));
+    if (!form)
+        return call_learned(self, &made.key, PyTuple_GET_ITEM(self->dtypes, type),
+                            call_function(self, arguments, flagged_count, NULL));
     PyObject *array = array_new(&made.array);
     if (array) {
         draw->result = array_data(array);

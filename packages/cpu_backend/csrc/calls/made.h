@@ -38,9 +38,18 @@ static inline void made_end(Made *made) {
     array->bytes = (size_t)array->size * (size_t)ELEMENT_BYTES[array->type];
 }
 
+/* The element type that a dtype or one of its two names asks for; -1, without an exception, for what Python has to read. */
 static inline int made_type(const Call *self, PyObject *dtype) {
+    static const char *const NAMES[ELEMENT_TYPES][2] = {
+        [F32] = {"F32", "float32"},    [F64] = {"F64", "float64"}, [C32] = {"C32", "complex64"},
+        [C64] = {"C64", "complex128"}, [I32] = {"I32", "int32"},   [I64] = {"I64", "int64"},
+        [BOOL] = {"Bool", "bool"},
+    };
     for (int type = 0; type < ELEMENT_TYPES; type++)
         if (PyTuple_GET_ITEM(self->dtypes, type) == dtype) return type;
+    for (int type = 0; PyUnicode_CheckExact(dtype) && type < ELEMENT_TYPES; type++)
+        for (int name = 0; name < 2; name++)
+            if (PyUnicode_CompareWithASCIIString(dtype, NAMES[type][name]) == 0) return type;
     return -1;
 }
 

@@ -35,7 +35,8 @@ bool call_element_of(PyObject *number, ElementType type, void *written) {
         real = PyComplex_RealAsDouble(number);
         imaginary = PyComplex_ImagAsDouble(number);
     } else {
-        if (!exact_index(number, &whole) || magnitude(whole) > (Index)1 << 24) return false;
+        const int exact_bits = type == F32 || type == C32 ? 24 : 53;
+        if (!exact_index(number, &whole) || magnitude(whole) > (Index)1 << exact_bits) return false;
         real = (double)whole;
     }
     if (type == F32 || type == C32) {
