@@ -75,7 +75,7 @@ def test_solutions_residuals_ranks_and_values_are_numpys(dtype: str, shape: tupl
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", [(3, 2), (8, 8), (5, 11), (20, 7), (80, 3), (130, 12)])
+@pytest.mark.parametrize("shape", [(3, 2), (8, 8), (5, 11), (20, 7), (80, 3), (130, 12), (200, 20)])
 def test_a_matrix_has_the_same_bits_in_every_batch_and_place(dtype: str, shape: tuple[int, int]) -> None:
     a, b = problems(dtype, *shape, 3, 19)
     whole = solved(a, b)
@@ -85,6 +85,15 @@ def test_a_matrix_has_the_same_bits_in_every_batch_and_place(dtype: str, shape: 
             assert one.tobytes("F") == np.asfortranarray(every[..., start : start + size]).tobytes("F")
     for one, every in zip(solved(a[..., 4], b[..., 4]), whole, strict=True):
         assert one.tobytes("F") == np.asfortranarray(every[..., 4]).tobytes("F")
+
+
+@EACH_DTYPE
+def test_a_tall_matrix_keeps_its_bits_beside_one_near_the_end_of_the_range(dtype: str) -> None:
+    a, b = draw(dtype, 90, 4, 6), draw(dtype, 90, 2, 6)
+    alone = solved(a[..., 0], b[..., 0])
+    a[..., 2] *= np.finfo(dtype).max / 8
+    for one, every in zip(alone, solved(a, b), strict=True):
+        assert one.tobytes("F") == np.asfortranarray(every[..., 0]).tobytes("F")
 
 
 def test_right_hand_sides_for_several_matrices_are_those_of_each() -> None:

@@ -1,4 +1,4 @@
-/* What tensor_einsum.slices.finder asks hundreds of times for each label that it cuts: bytes alive in every step of a path,
+/* What tensor_einsum.slices.model is asked hundreds of times for each label that it cuts: bytes alive in every step of a path,
  * for results and extents as cuts leave them, and how far they are above a limit when one more label is cut. The same
  * numbers as the Python there; what does not fit 64 bits is left to that. */
 #include "lives.h"
@@ -134,15 +134,18 @@ static bool read_step(Work *work, PyObject *operands, PyObject *inputs, int step
 }
 
 static bool read_path(Work *work, PyObject *tuple) {
-    PyObject *operands, *inputs, *written, *under;
+    PyObject *operands, *inputs, *written, *under, *result;
     Path *path = &work->path;
-    long long itemsize, result;
-    int shared;
-    if (!PyArg_ParseTuple(tuple, "iO!O!O!O!LLp", &path->operands, &PyTuple_Type, &operands, &PyTuple_Type, &inputs,
+    long long itemsize;
+    int shared, overflow;
+    if (!PyArg_ParseTuple(tuple, "iO!O!O!O!LOp", &path->operands, &PyTuple_Type, &operands, &PyTuple_Type, &inputs,
                           &PyTuple_Type, &written, &PyTuple_Type, &under, &itemsize, &result, &shared))
         return false;
+    path->result = PyLong_AsLongLongAndOverflow(result, &overflow);
+    if (path->result == -1 && PyErr_Occurred()) return false;
+    work->overflows |= overflow != 0;
     path->steps = (int)PyTuple_GET_SIZE(operands), path->labels = (int)PyTuple_GET_SIZE(written);
-    path->itemsize = itemsize, path->result = result, path->shared = shared;
+    path->itemsize = itemsize, path->shared = shared;
     if (path->operands < 0 || PyTuple_GET_SIZE(inputs) != path->steps || PyTuple_GET_SIZE(under) != path->labels) {
         PyErr_SetString(PyExc_ValueError, "parts of a path that do not belong together");
         return false;

@@ -109,3 +109,29 @@ def test_a_looser_limit_takes_hardly_more_flops() -> None:
     flops = [plan(*shapes, problem.output, dtype="C64", memory_limit=limit).flops for limit in limits]
     assert all(looser <= 1.5 * tighter for looser, tighter in pairwise(flops))
     assert flops[-1] <= 5 * whole.flops
+
+
+@pytest.mark.parametrize("limit", [672, 800, 900, 1000])
+def test_a_search_for_a_lower_limit_never_makes_a_plan_dearer(limit: int) -> None:
+    chain = ("ij,jk,kl,lm->im", (9, 8), (8, 7), (7, 6), (6, 9))
+    assert plan(*chain, memory_limit=limit).flops <= {672: 16443}.get(limit, 2736)
+
+
+@pytest.mark.parametrize(("notation", "extents", "dtype", "limits"), [
+    ("fc,,c,ae,c->cf", {"f": 2, "c": 3, "a": 5, "e": 1}, "C64", range(128, 145)),
+    ("fi,a,ch,cg,dfg,bdei,beh,a->cg", dict(zip("abcdefghi", (4, 4, 4, 3, 6, 4, 3, 4, 4), strict=True)), "F64",
+     range(112, 121)),
+])  # fmt: skip
+def test_a_limit_above_one_that_is_kept_is_kept(
+    notation: str, extents: dict[str, int], dtype: str, limits: range
+) -> None:
+    shapes = [tuple(extents[label] for label in term) for term in notation.partition("->")[0].split(",")]
+    for limit in limits:
+        assert plan(notation, *shapes, dtype=dtype, memory_limit=limit).peak_bytes <= limit
+
+
+@pytest.mark.parametrize("limit", [0, 1000, 10**15])
+def test_a_result_beyond_64_bits_is_refused_with_its_size(limit: int) -> None:
+    with pytest.raises(MemoryLimitError) as caught:
+        plan("i,j,k->ijk", (10**7,), (10**7,), (10**7,), memory_limit=limit)
+    assert caught.value.smallest > 8 * 10**21

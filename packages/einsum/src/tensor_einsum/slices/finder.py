@@ -44,14 +44,17 @@ def _never() -> bool:
     return False
 
 
-def find_cuts(model: Model, limit: int, start: Cuts = (), late: Callable[[], bool] = _never) -> Cuts | None:
+def find_cuts(
+    model: Model, limit: int, start: Cuts = (), late: Callable[[], bool] = _never, tries: int = _TRIES
+) -> Cuts | None:
     """Cuts with which the model keeps a limit in bytes; None where no cuts do that are worth the work.
 
     Args:
         model: of the whole contraction.
         limit: bytes beside the operands.
         start: cuts to begin with, as a search has found them.
-        late: says whether time is up, so that cuts that keep the limit have to do as they are.
+        late: says whether time is up, so that cuts that keep the limit have to do as they are, if they are worth it.
+        tries: the most.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk,kl->il", (8, 8), (8, 8), (8, 8))
@@ -68,7 +71,7 @@ def find_cuts(model: Model, limit: int, start: Cuts = (), late: Callable[[], boo
     best: Parts | None = None
     least = work = 0
     known: set[frozenset[tuple[int, int]]] = set()
-    for seed in range(_TRIES):
+    for seed in range(tries):
         parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None, late)
         work += looked
         chosen = frozenset(parts.items()) if parts is not None else frozenset()
@@ -83,7 +86,7 @@ def find_cuts(model: Model, limit: int, start: Cuts = (), late: Callable[[], boo
             break
     if best is not None and is_worth(model.flops({}), least):
         return ordered_cuts(network, tuple(best.items()))
-    return find_cuts(model, limit, start) if late() else None  # better ones take their time
+    return find_cuts(model, limit, start, tries=1) if late() else None  # one that takes its time
 
 
 def is_worth(flops: int, cut: int) -> bool:

@@ -41,7 +41,6 @@ from tensor_runtime.placement import CPU, Placement
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.search.options import SearchOptions
-    from tensor_einsum.search.problem import SearchRecord
 
 _UNKNOWN: Final = (
     BackendUnavailableError,
@@ -54,6 +53,7 @@ _UNKNOWN: Final = (
 _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 _FEW: Final = 8  # operands with which it takes no time to plan again
 _PARTS: Final = (2, 4)  # of a limit, for which orders are searched too
+_LONGER: Final = 4  # than the search for the limit, at most
 _HALVINGS: Final = 5  # of what is between the smallest limit that is kept and the largest that is not
 _LOWER: Final = 8  # limits below the smallest one known; two or three suffice as a rule
 _MORE: Final = 1.6
@@ -235,10 +235,11 @@ def plan_within(
 ) -> Plan:
     """The plan that options ask for, in slices that keep their limit.
 
-    Under another limit a search may find another path. So that the smallest limit of a refusal works when it is asked
-    for, two paths are always tried before a refusal, and told of: that without a limit, and that under the least one.
-    Of few operands lower limits are tried too, as long as they are kept: a path between the two may need less. A time
-    that options give is for all of this.
+    Under another limit a search may find another path: where labels are cut, half and a quarter of it are searched for,
+    too, and where kernels take much besides, three quarters. So that the smallest limit of a refusal works when it is
+    asked for, two paths are always tried before a refusal, and told of: that without a limit, and that under the least
+    one. Of few operands lower limits are tried too, as long as they are kept: a path between the two may need less. A
+    time that options give is for all of this.
 
     Args:
         make: plans under options; the limit is for the search alone.
@@ -264,16 +265,16 @@ def plan_within(
         return make(options._replace(limit=limit, seconds=deadline.search_seconds(), **budget))
 
     found = made(limit)
-    if found.sliced and found.search is not None and options.seconds is None:
-        found = min((found, *_of_lower_limits(made, limit, found.search)), key=_searched_cost)
+    others = [] if options.seconds is not None else _of_lower_limits(made, limit, found)
     try:
         kept = within(found, limit, forms, operation, deadline)
         more = _bits_beyond_search(kept)
         if options.seconds is None and more > _MORE:
             # Workspaces were not in the search: with less room for it, they may fit. A share of this is longer, too.
-            again = made(limit * 3 // 4, share=options.share * exp2(min(more, _MOST_MORE)))
+            others.append(made(limit * 3 // 4, share=options.share * exp2(min(more, _MOST_MORE))))
+        for searched in others:
             with suppress(MemoryLimitError, OutOfMemoryError):
-                kept = min(kept, within(again, limit, forms, operation), key=attrgetter("flops"))
+                kept = min(kept, within(searched, limit, forms, operation), key=attrgetter("flops"))
         return kept
     except MemoryLimitError as error:
         refused = [error]
@@ -300,13 +301,20 @@ def plan_within(
     raise _refusal(operation, found, limit, smallest)
 
 
-def _of_lower_limits(made: Callable[..., Plan], limit: int, record: SearchRecord) -> list[Plan]:
-    """Plans of searches as long as one that was recorded, which find better orders under lower limits now and then."""
-    return [made(limit // part, most_rotations=record.rotations) for part in _PARTS]
+def _of_lower_limits(made: Callable[..., Plan], limit: int, found: Plan) -> list[Plan]:
+    """The best of searches for half and a quarter of a limit, which may take longer than the one for all of it.
+
+    None where that one cuts no label, or is estimated to be as cheap. It may not keep the limit as it is.
+    """
+    if found.search is None or not found.sliced:
+        return []
+    lower = [made(limit // part, most_rotations=_LONGER * found.search.rotations) for part in _PARTS]
+    best = min(lower, key=_estimate)
+    return [best] if _estimate(best) < _estimate(found) else []
 
 
-def _searched_cost(plan: Plan) -> float:
-    """The estimated time of contracting, as a logarithm; infinite where nothing was searched."""
+def _estimate(plan: Plan) -> float:
+    """The time of contracting, as a search estimates it, as a logarithm; infinite where nothing searched."""
     return inf if plan.search is None else plan.search.log2_seconds
 
 
@@ -344,7 +352,10 @@ def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
 
 
 def _halved(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
-    """The same, looked for between nothing and what the whole path needs; whatever limit was asked for."""
+    """The same, looked for between nothing and what the whole path needs; whatever limit was asked for.
+
+    What one choice learns of workspaces, the next ones know.
+    """
     try:
         least = needed_bytes(plan, forms), plan
     except _UNKNOWN:

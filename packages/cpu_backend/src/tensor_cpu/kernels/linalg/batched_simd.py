@@ -9,7 +9,7 @@ something else, and a matrix must not be regular in one batch and singular in an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import log, prod
 from typing import Any, Final
@@ -24,7 +24,7 @@ from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import minute_powers, not_positive_definite, scaled, side_powers
 from tensor_cpu.kernels.linalg.lapack import LARGEST_IN_LANES
 from tensor_cpu.kernels.params import taking_fields
-from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.errors import NotPositiveDefiniteError
@@ -152,27 +152,33 @@ def sparing(behind: Kernel, bind_lanes: Callable[..., Kernel], /) -> Kernel:
     """
 
     def kernel(*arrays: Any) -> Any:
-        finite = [np.isfinite(array).all(axis=(-2, -1)) for array in arrays]
-        spoilt = ~np.logical_and.reduce(finite)
-        if spoilt.all() or not spoilt.any():
+        spoilt = ~np.logical_and.reduce([np.isfinite(array).all(axis=(-2, -1)) for array in arrays])
+        if not spoilt.any():
             return behind(*arrays)
-        regular = [array.copy() for array in arrays]
-        for array in regular:
-            array[spoilt] = np.eye(*array.shape[-2:])
-        found = bind_lanes(fallback=behind)(*regular)
-        try:
-            others = behind(*(array[spoilt] for array in arrays))
-        except TensorError:
-            for array, given in zip(regular, arrays, strict=True):
-                array[...] = np.eye(*array.shape[-2:])
-                array[spoilt] = given[spoilt]
-            return behind(*regular)  # which raises, and names the place in the whole batch
-        several = isinstance(found, tuple)
-        for part, other in zip(found if several else (found,), others if several else (others,), strict=True):
-            part[spoilt] = other
-        return found
+        return apart(spoilt, arrays, bind_lanes(fallback=behind), behind)
 
     return kernel
+
+
+def apart(spoilt: Array, arrays: Sequence[Array], lanes: Kernel, behind: Kernel, /) -> Any:
+    """What ``behind`` gives of the matrices of a batch that are spoilt, and ``lanes`` of all others."""
+    if spoilt.all():
+        return behind(*arrays)
+    regular = [array.copy() for array in arrays]
+    for array in regular:
+        array[spoilt] = np.eye(*array.shape[-2:])
+    found = lanes(*regular)
+    try:
+        others = behind(*(array[spoilt] for array in arrays))
+    except TensorError:
+        for array, given in zip(regular, arrays, strict=True):
+            array[...] = np.eye(*array.shape[-2:])
+            array[spoilt] = given[spoilt]
+        return behind(*regular)  # which raises, and names the place in the whole batch
+    several = isinstance(found, tuple)
+    for part, other in zip(found if several else (found,), others if several else (others,), strict=True):
+        part[spoilt] = other
+    return found
 
 
 def _looking_again(behind: Kernel, form: Form, bind_lanes: Callable[..., Kernel]) -> Kernel:

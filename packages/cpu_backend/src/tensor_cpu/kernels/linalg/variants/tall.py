@@ -8,7 +8,6 @@ rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +16,7 @@ from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, I64, DType
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernel_table import bind as bind_best
 from tensor_cpu.kernels.linalg import least_squares
-from tensor_cpu.kernels.linalg.batched_simd import sparing
+from tensor_cpu.kernels.linalg.batched_simd import apart
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -26,11 +25,13 @@ from tensor_runtime.errors import NotConvergedError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
-TAKES: Final = "matrices of more than 64 rows, twice as many as columns, each with right-hand sides of its own"
+TAKES: Final = "matrices of more than 64 rows and up to 16 columns, each with right-hand sides of its own"
 _SHORTEST: Final = 65
 """Rows from which lanes have no kernel of the whole problem."""
 _TALL: Final = 2
 """Rows for each column from which the triangle takes less time than the matrix."""
+_MOST_COLUMNS: Final = 16
+"""Columns up to which the problem of the triangle has the same bits in every batch."""
 _WIDE: Final[Mapping[DType, DType]] = {F32: F64, C32: C64}
 
 
@@ -47,14 +48,13 @@ def bind(operands: tuple[Operand, ...], result: Result, rtol: float, check: bool
     a, b = operands
     if not isinstance(a, Form) or not isinstance(b, Form) or not isinstance(result, tuple):
         return None
-    (rows, columns, *batch), right = a.shape, b.shape[1]
+    (rows, columns, *_), right = a.shape, b.shape[1]
     if a.dtype is not b.dtype or a.dtype not in FLOATING or b.shape[2:] != a.shape[2:] or not (a.size and b.size):
         return None
-    if rows < max(_SHORTEST, _TALL * (columns + right)):
+    if rows < max(_SHORTEST, _TALL * (columns + right)) or columns > _MOST_COLUMNS:
         return None
     behind = least_squares.bind(operands, result, rtol, check, bind_svd=bind_numpy)
-    bind_triangle = partial(_by_triangle, a, right, result, rtol)
-    kernel = bind_triangle(fallback=behind if check or not batch else sparing(behind, bind_triangle))
+    kernel = _by_triangle(a, right, result, rtol, behind)
     joined = a.nbytes // columns * (columns + right) * (2 if a.dtype in _WIDE else 1)
     return with_workspace(kernel, 3 * joined)
 
@@ -82,8 +82,9 @@ def _by_triangle(
         both = np.empty(shape, wide)
         both[..., :columns, :], both[..., columns:, :] = x, y
         r = qr(both)[1]
-        if not np.isfinite(np.add.reduce(r, axis=None)):  # as where an operand is not, or is near the end of the range
-            return fallback(x, y)
+        spoilt = ~np.isfinite(np.add.reduce(r, axis=(-2, -1)))  # as operands are, or near the end of the range
+        if spoilt.any():
+            return apart(spoilt, (x, y), kernel, fallback)
         try:
             solution, _, rank, values = solve(r[..., :columns, :columns].copy(), r[..., columns:, :columns].copy())
         except NotConvergedError:
