@@ -270,9 +270,10 @@ def plan_within(
         kept = within(found, limit, forms, operation, deadline)
         more = _bits_beyond_search(kept)
         if options.seconds is None and more > _MORE:
-            # Workspaces were not in the search: with less room for it, they may fit. A share of this is longer, too.
-            others.append(made(limit * 3 // 4, share=options.share * exp2(min(more, _MOST_MORE))))
-        for searched in others:
+            # Workspaces were not in the search: with less room for it, they may fit. And a share of this is longer.
+            longer = options.share * exp2(min(more, _MOST_MORE))
+            others += [made(limit * 3 // 4, share=share) for share in (options.share, longer)]
+        for searched in [one for one in dict.fromkeys(others) if one != found]:
             with suppress(MemoryLimitError, OutOfMemoryError):
                 kept = min(kept, within(searched, limit, forms, operation), key=attrgetter("flops"))
         return kept
