@@ -61,6 +61,7 @@ _PRODUCT_CALL: Final = 60.0  # one more matrix product in a stack
 _BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.0042, "complex128": 0.065, "complex64": 0.035}
 _BLAS_ON_AMD: Final = {"float64": 1.3, "complex128": 3.2, "complex64": 2.2}
 _PACKED_FLOP: Final = {"float64": 1.09}  # more where BLAS packs and blocks are few
+BLAS_DTYPES: Final = frozenset(_BLAS_FLOP)
 _LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
 _LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
 _LOOP_TERM: Final = 2.5  # one multiplication and addition of it, strided

@@ -173,7 +173,8 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
         return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
     lanes, taken, gathered = tabled(kept)
     rows = max([axis.extent for axis in kept[:-taken]], default=1)
-    loop = "runs" if _lie_in_runs(contracted) else "tables"
+    vector = any(all(axis.strides[role] is None for axis in kept) for role in (FIRST, SECOND))  # which BLAS is best for
+    loop = "runs" if _lie_in_runs(contracted) and not (vector and dtype in cost.BLAS_DTYPES) else "tables"
     time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop=loop, gathered=gathered)
     return PairProduct((*by_nearness(kept[:-taken], large), *kept[-taken:]), contracted, time)
 

@@ -161,7 +161,12 @@ def sparing(behind: Kernel, bind_lanes: Callable[..., Kernel], /) -> Kernel:
 
 
 def apart(spoilt: Array, arrays: Sequence[Array], lanes: Kernel, behind: Kernel, /) -> Any:
-    """What ``behind`` gives of the matrices of a batch that are spoilt, and ``lanes`` of all others."""
+    """What ``behind`` gives of the matrices of a batch that are spoilt, and ``lanes`` of all others.
+
+    >>> numbers = np.array([[[2.0]], [[3.0]]])
+    >>> apart(np.array([False, True]), [numbers], lambda x: -x, lambda x: 10 * x).ravel().tolist()
+    [-2.0, 30.0]
+    """
     if spoilt.all():
         return behind(*arrays)
     regular = [array.copy() for array in arrays]
