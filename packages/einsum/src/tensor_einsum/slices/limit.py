@@ -54,6 +54,7 @@ _ROUNDS: Final = 12  # of measuring; two or three suffice as a rule
 _FEW: Final = 8  # operands with which it takes no time to plan again
 _PARTS: Final = (2, 4)  # of a limit, for which orders are searched too
 _LONGER: Final = 4  # than the search for the limit, at most
+_SHORT_SEARCH: Final = 4_000_000  # rotations, a tenth of a second: longer ones find good orders by themselves
 _HALVINGS: Final = 5  # of what is between the smallest limit that is kept and the largest that is not
 _LOWER: Final = 8  # limits below the smallest one known; two or three suffice as a rule
 _MORE: Final = 1.6
@@ -305,9 +306,10 @@ def plan_within(
 def _of_lower_limits(made: Callable[..., Plan], limit: int, found: Plan) -> list[Plan]:
     """The best of searches for half and a quarter of a limit, which may take longer than the one for all of it.
 
-    None where that one cuts no label, or is estimated to be as cheap. It may not keep the limit as it is.
+    None where that one cuts no label, is long itself, or is estimated to be as cheap. It may not keep the limit as it
+    is.
     """
-    if found.search is None or not found.sliced:
+    if found.search is None or not found.sliced or found.search.rotations > _SHORT_SEARCH:
         return []
     lower = [made(limit // part, most_rotations=_LONGER * found.search.rotations) for part in _PARTS]
     best = min(lower, key=_estimate)
