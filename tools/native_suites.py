@@ -69,7 +69,7 @@ SAID: Final = ("--capture=sys",)  # so that what a sanitizer says before it ends
 NO_SKIPS: Final = ("-r", "fE")  # much does not apply to a suite; what is skipped otherwise, the tests as they are say
 EINSUM_TESTS: Final = sorted(
     str(path)
-    for pattern in ("search_*", "layouts", "cached_calls*")
+    for pattern in ("search_*", "layouts", "cuts", "cached_calls*")
     for path in (EINSUM / "tests").glob(f"test_{pattern}.py")
 )
 
