@@ -5,8 +5,9 @@ taken one by one, each time the one that adds the fewest flops for what it takes
 tries, of which all but the first look past the best label now and then, end with the cheapest choice; then cuts that
 are no longer needed are undone, and parts are made as long as the limit allows.
 
-The same question always has the same answer: random numbers are seeded. Only where a caller says that it is late, there
-are no more tries, fewer labels are looked at, and cuts that are not needed stay.
+The same question always has the same answer: random numbers are seeded, and work is counted. A try that has looked at
+many steps looks at fewer labels from then on. Only where a caller says that it is late, so does every try, there are no
+more of them, and cuts that are not needed stay.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ _WORK: Final = 3_000_000  # steps looked at, over all tries: about a second
 _LOOKED_AT: Final = 50_000
 """Steps looked at for each cut: of large networks only the labels are tried that take most off the results."""
 _LOOKED_AT_LATE: Final = 5_000
+"""The same where a caller is late, and in a try that has looked at many."""
 _LOOKED_AT_WELL: Final = 500_000
-"""Steps looked at in one try, after which it goes on as if it were late."""
+"""Steps looked at in one try, after which it looks at fewer labels."""
 
 _MOST_WORK: Final = 40
 """Bits of work that slices may add: a limit that takes more is none that a contraction can keep."""

@@ -59,7 +59,7 @@ _HALVINGS: Final = 5  # of what is between the smallest limit that is kept and t
 _LOWER: Final = 8  # limits below the smallest one known; two or three suffice as a rule
 _MORE: Final = 1.6
 """Bits of flops above those of products; a product that is summed is two flops."""
-_MOST_MORE: Final = 60.0
+_MOST_MORE: Final = 60.0  # that a share of the work is raised by; rotations end any search before
 
 
 def usual_home() -> Placement:

@@ -64,7 +64,10 @@ def _sum(form: Form, result: Form, labels_in: Labels, labels_out: Labels) -> Ker
 
 
 def _total(form: Form, result: Form, axes: tuple[int, ...]) -> Kernel | None:
-    """The sum over some axes: over neighbours in memory first, where a sum over all at once would copy the operand."""
+    """The sum over some axes: over neighbours in memory first, where a sum over all at once would copy the operand.
+
+    What is added up on the way is rounded to the dtype, once for each axis.
+    """
     total = bind_reduction("sum", form, result, (axes, False))
     first, *others = sorted(axes, key=lambda axis: abs(form.strides[axis]))
     if total is None or not others or not workspace_of(total):
