@@ -78,6 +78,34 @@ def test_a_call_keeps_what_lay_there_at_one_time_and_the_next_one_finds_it() -> 
     assert misses() == before
 
 
+def scaled(rows: int, copies: bool) -> Any:
+    """The rows of one operand by the elements of another one; from a copy of the first in the order of its columns."""
+    steps = (1, rows) if copies else (COLUMNS, 1)
+    program = (("multiply", "F64", 2, 0, 1, 1),)
+    product = LIBRARY.bind_elementwise((rows, COLUMNS), "F64", ((steps, "F64"), ((0, 1), "F64")), program, ())
+    if not copies:
+        return product
+    copy = LIBRARY.bind_copy((COLUMNS, rows), (1, COLUMNS), "F64")
+    return LIBRARY.bind_copied("F64", (rows, COLUMNS), product, copy, None, None)
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_elementwise_products_have_places_like_all_others(copies: bool) -> None:
+    steps: list[Step] = []
+    for rows in (130, 900, 200, 700, 300):
+        steps += [(outer(rows), len(steps), 0), (scaled(rows, copies), len(steps) + 1, 0)]
+    sequence, x = bound([*steps, (LIBRARY.bind_copy((10,), (1,), "F64"), len(steps), -1)], len(steps) + 1), vector()
+    first = np.full(10, x[0])  # of every row and column of a result, the elements of the first row
+    for _ in range(5):
+        first = first[0] * x[:10] * x[:10]
+    np.testing.assert_allclose(sequence(x), first, rtol=1e-14)
+    assert LIBRARY.sequence_facts(sequence)["region_bytes"] >= 2 * 900 * LINE  # what is multiplied, and the product
+    before = misses()
+    for _ in range(3):
+        sequence(x)
+    assert misses() == before
+
+
 @pytest.mark.parametrize("poisoned", [False, True])
 @pytest.mark.parametrize("limit", [0, 5 << 20, 1 << 30])
 def test_results_do_not_depend_on_where_they_lay(limit: int, poisoned: bool) -> None:

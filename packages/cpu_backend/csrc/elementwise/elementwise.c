@@ -16,12 +16,11 @@
 enum {
     FETCHED_AHEAD = 2 * FAR_BLOCK_BYTES, /* left to itself, the processor stops fetching while it computes */
     WORTH_RELEASING_THE_GIL = 1 << 13,   /* element operations: about 5 microseconds */
-    WORTH_A_THREAD = 40000,              /* element operations: ten microseconds of the simplest */
 };
 
 typedef struct {
     const ElementwisePlan *plan;
-    char *operands[MOST_OPERANDS]; /* among the registers, and so not const; nothing writes there */
+    const char *operands[MOST_OPERANDS];
     char *result;
     atomic_bool *out_of_memory;
 } Run;
@@ -29,11 +28,11 @@ typedef struct {
 /* What one thread knows about its registers. */
 typedef struct {
     const Run *run;
-    char *spaces[MOST_REGISTERS];     /* workspace of each register */
-    char *registers[MOST_REGISTERS];  /* where its elements are */
-    Index row_steps[MOST_REGISTERS];  /* bytes from row to row of a tile */
-    Index copied_from[MOST_OPERANDS]; /* offset of what a copied operand's register holds */
-    Index rows, columns;              /* and of which extents */
+    char *spaces[MOST_REGISTERS];          /* workspace of each register */
+    const char *registers[MOST_REGISTERS]; /* where its elements are */
+    Index row_steps[MOST_REGISTERS];       /* bytes from row to row of a tile */
+    Index copied_from[MOST_OPERANDS];      /* offset of what a copied operand's register holds */
+    Index rows, columns;                   /* and of which extents */
 } State;
 
 static void fill(const BlockKernels *kernels, char *space, const void *element, int bytes, Index count) {
@@ -46,7 +45,7 @@ HOT static void prepare(State *state, const Run *run, char *workspace) {
     state->run = run;
     state->rows = state->columns = -1;
     for (int k = 0; k < plan->register_count; k++) {
-        state->spaces[k] = state->registers[k] = workspace + plan->space_of[k];
+        state->registers[k] = state->spaces[k] = workspace + plan->space_of[k];
         state->row_steps[k] = 0;
     }
     for (int k = 0; k < blocks->operand_count; k++)
@@ -241,13 +240,30 @@ HOT static int find_operands(PyObject *self, PyObject *const *arguments, Run *ru
         PyObject *argument = arguments[plan->argument_of[k]];
         if (plan->is_number[k]) {
             if (!element_from_number(argument, plan->types[k], &numbers[k])) return 0;
-            run->operands[k] = (char *)&numbers[k];
+            run->operands[k] = (const char *)&numbers[k];
         } else {
             if (!kernel_takes_array(self, argument, k)) return -1;
             run->operands[k] = array_data(argument);
         }
     }
     return 1;
+}
+
+/* All blocks, shared among the threads where that pays; false where memory is short. */
+static bool run_shared(Run *run) {
+    const ElementwisePlan *plan = run->plan;
+    const Index grain = ELEMENTWISE_WORTH_A_THREAD / (plan->cost * plan->blocks.block_elements);
+    parallel_for(plan->blocks.block_count, grain, run_blocks, run);
+    return !atomic_load(run->out_of_memory);
+}
+
+bool elementwise_compute(const void *planned, const char *const *operands, char *result) {
+    const ElementwisePlan *plan = planned;
+    if (plan->result.size == 0) return true;
+    atomic_bool out_of_memory = false;
+    Run run = {.plan = plan, .result = result, .out_of_memory = &out_of_memory};
+    for (int k = 0; k < plan->blocks.operand_count; k++) run.operands[k] = operands[k];
+    return run_shared(&run);
 }
 
 HOT PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -265,8 +281,7 @@ HOT PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_
     if (plan->result.size * plan->cost <= WORTH_RELEASING_THE_GIL) {
         run_blocks(&run, 0, plan->blocks.block_count);
     } else {
-        Index grain = WORTH_A_THREAD / (plan->cost * plan->blocks.block_elements);
-        Py_BEGIN_ALLOW_THREADS parallel_for(plan->blocks.block_count, grain, run_blocks, &run);
+        Py_BEGIN_ALLOW_THREADS run_shared(&run);
         Py_END_ALLOW_THREADS
     }
     if (!atomic_load(&out_of_memory)) return result;

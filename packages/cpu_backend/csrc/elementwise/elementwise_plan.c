@@ -25,6 +25,8 @@ enum {
     LONG_BLOCK = 1 << 13, /* elements, about, where no workspace is needed */
     FUNCTION_COST = 4,    /* of a function of vectormath.h, in other operations */
 };
+static const double NANOSECONDS = 0.5; /* an element operation, between those in the cache and those from memory */
+
 /* Each function that reads returns 0, or -1 with an exception set. */
 
 static int refuse(const char *what) {
@@ -337,8 +339,14 @@ static PyObject *bind_elementwise(PyObject *module, PyObject *const *arguments, 
     }
     if (count == 5) plan->argument_count = plan->blocks.operand_count;
     cut(plan, widest_element(plan, arguments[3]));
+    const int operands = plan->blocks.operand_count;
+    const double nanoseconds = NANOSECONDS * (double)(plan->cost * plan->result.size);
     PyObject *kernel = kernel_new("elementwise", elementwise_call, plan, release);
-    return kernel_with_operands(kernel_makes(kernel, &plan->result, true), bound, plan->blocks.operand_count);
+    if (count == 5 && operands >= 1 && operands <= MOST_READ) {
+        kernel = kernel_computes(kernel, elementwise_compute, &plan->result, nanoseconds);
+        kernel = kernel_shared_from(kernel, 2.0 * NANOSECONDS * ELEMENTWISE_WORTH_A_THREAD);
+    }
+    return kernel_with_operands(kernel_makes(kernel, &plan->result, true), bound, operands);
 }
 
 /* For each operation, the names of the types that it has loops for. */

@@ -50,6 +50,11 @@ typedef struct {
     Instruction instructions[MOST_INSTRUCTIONS];
 } ElementwisePlan;
 
+enum { ELEMENTWISE_WORTH_A_THREAD = 40000 }; /* element operations: ten microseconds of the simplest */
+
+/* What kernels compute of one operand or two that are no numbers, for kernel_computes(). */
+bool elementwise_compute(const void *plan, const char *const *operands, char *result);
+
 /* The call of the kernels, for kernel_new(). */
 PyObject *elementwise_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names);
 

@@ -40,14 +40,17 @@ static void NAME(steps)(const CopyTile *tile, const char *source, char *target, 
 
 static inline void NAME(move)(const char *source, char *target) { memcpy(target, source, sizeof(T)); }
 
-/* Element by element; called with a constant, so that the loop is compiled without a question. */
+/* Element by element; called with a constant, so that the loop is compiled without a question. What the target might
+ * overlap, for all the compiler knows, is loaded once. */
 static inline void NAME(move_all)(const CopyTile *tile, const char *source, char *target, bool scatters) {
-    for (Index row = 0; row < tile->rows; row++) {
+    const Index rows = tile->rows, columns = tile->columns;
+    const Index *const column_source = tile->column_source, *const column_target = tile->column_target;
+    for (Index row = 0; row < rows; row++) {
         const char *from = source + tile->row_source[row];
         char *to = target + tile->row_target[row];
-        for (Index column = 0; column < tile->columns; column++)
-            NAME(move)(from + tile->column_source[column],
-                       to + (scatters ? tile->column_target[column] : column * (Index)sizeof(T)));
+        for (Index column = 0; column < columns; column++)
+            NAME(move)(from + column_source[column],
+                       to + (scatters ? column_target[column] : column * (Index)sizeof(T)));
     }
 }
 

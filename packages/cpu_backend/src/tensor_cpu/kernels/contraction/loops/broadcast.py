@@ -17,7 +17,6 @@ from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, tabled
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES, PairProduct, again, bind_pair, large_roles, plan_pair
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import RESULT, Axis, Operand, join, row_major
-from tensor_runtime.backends.workspaces import with_workspace
 
 Kernel = Callable[[Any, Any], Any]
 Pair = tuple[Operand, Operand]
@@ -179,17 +178,4 @@ def bind_broadcast(plan: BroadcastProduct, result: Operand, operation: str = "mu
     ]
     if first is None and second is None:
         return kernel
-    if plan.pairs is not None:
-        return LIBRARY.bind_copied(name, result.shape, kernel, first, second, None)
-    copied = sum([made.size for operand, made in zip(plan.given, plan.multiplied, strict=True) if operand != made])
-    return with_workspace(_after(kernel, first, second), copied * memory.ITEMSIZE[result.dtype])
-
-
-def _after(kernel: Kernel, first: Callable[[Any], Any] | None, second: Callable[[Any], Any] | None) -> Kernel:
-    """The kernel after copies of its operands, at least one."""
-    if first is None:
-        assert second is not None
-        return lambda x, y: kernel(x, second(y))
-    if second is None:
-        return lambda x, y: kernel(first(x), y)
-    return lambda x, y: kernel(first(x), second(y))
+    return LIBRARY.bind_copied(name, result.shape, kernel, first, second, None)

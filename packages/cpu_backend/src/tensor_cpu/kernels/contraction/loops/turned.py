@@ -20,6 +20,7 @@ Kernel = Callable[[Any, Any], Any]
 _RUN_OF_RESULT: Final = 128  # elements of a block that follow one another in the result, at least,
 _RUN: Final = 64  # and in an operand that is turned
 _LARGEST_BLOCK: Final = 1 << 18  # bytes
+_ROOM_TO_REPEAT: Final = 1 << 17  # bytes of a block that takes axes so that an operand is turned once for all of them
 _IN_ORDER: Final = 16  # neighbours in the order of the result that are worth loading as they lie
 _FEWEST_LANES: Final = 8
 _MOST_OVERLAP: Final = 1.3  # 13 drawn products above it took 1.27 of the pair kernel's time, 178 below 0.69
@@ -47,20 +48,21 @@ def plan_turned(
     >>> plan and (plan.parts, plan.turns)
     ((64, 128), (False, True))
     """
-    bytes_written = result.size * memory.ITEMSIZE[result.dtype]
-    if not AVAILABLE or bytes_written < _FEWEST_BYTES or not x.dtype == y.dtype == result.dtype:
+    itemsize = memory.ITEMSIZE[result.dtype]
+    if not AVAILABLE or result.size * itemsize < _FEWEST_BYTES or not x.dtype == y.dtype == result.dtype:
         return None
     if axes[-1].strides[RESULT] is None or any(0 in axis.strides for axis in axes):  # what is summed comes last
         return None  # nor where one element is repeated, whose copy would be no vector
-    time = memory.turned(result.size, (x.size + y.size + result.size) * memory.ITEMSIZE[result.dtype])
+    time = memory.turned(result.size, (x.size + y.size + result.size) * itemsize)
     turns = _lies_across(axes, FIRST, x), _lies_across(axes, SECOND, y)
     if time >= below or not any(turns):
         return None
     if any(turned and not _has_neighbours(axes, role) for role, turned in enumerate(turns)):
         return None
     for turned in dict.fromkeys((turns, (True, True))):  # both, where one lacks the innermost axis, and that is short
-        parts = _parts(axes, [role for role in (FIRST, SECOND) if turned[role]])
-        if prod(parts) * memory.ITEMSIZE[result.dtype] > _LARGEST_BLOCK or _overlap(axes, parts) > _MOST_OVERLAP:
+        roles = [role for role in (FIRST, SECOND) if turned[role]]
+        parts = _repeating(axes, _parts(axes, roles), roles, _ROOM_TO_REPEAT // itemsize)
+        if prod(parts) * itemsize > _LARGEST_BLOCK or _overlap(axes, parts) > _MOST_OVERLAP:
             return None
         if _lanes(axes, parts, turned) >= _FEWEST_LANES:
             return TurnedProduct(tuple(axes), parts, turned, time)
@@ -104,6 +106,24 @@ def _parts(axes: Sequence[Axis], turned: Sequence[int]) -> tuple[int, ...]:
             if run >= wanted or part < extent:
                 break
     return tuple(parts)
+
+
+def _repeating(axes: Sequence[Axis], parts: Sequence[int], turned: Sequence[int], room: int) -> tuple[int, ...]:
+    """The parts with axes whole that an operand lacks which is turned, as many as there is room for.
+
+    A block copies such an operand once, whatever it has of them: 150 drawn products took 0.83 of the time without.
+
+    >>> axes = [Axis((0,), 9, (9, None, 36)), Axis((1,), 9, (1, 4, 4)), Axis((2,), 4, (None, 1, 1))]
+    >>> _repeating(axes, (1, 9, 4), [SECOND], 400), _repeating(axes, (1, 9, 4), [SECOND], 300)
+    ((9, 9, 4), (1, 9, 4))
+    """
+    grown = list(parts)
+    for place in reversed(range(len(axes))):
+        extent = axes[place].extent
+        lacking = any(axes[place].strides[role] is None for role in turned)
+        if lacking and prod(grown) // grown[place] * extent <= room:
+            grown[place] = extent
+    return tuple(grown)
 
 
 def _overlap(axes: Sequence[Axis], parts: Sequence[int]) -> float:
