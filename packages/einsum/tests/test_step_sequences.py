@@ -20,7 +20,7 @@ from tensor_einsum.execution.executor import Executable, Instruction, bind_plan
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.meta import META
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.placement import CPU
+from tensor_runtime.placement import CPU, Placement
 
 ALL_AT_ONCE = pytest.mark.skipif(
     not hasattr(registry.backend_for(CPU), "bind_sequence")
@@ -159,6 +159,28 @@ def test_a_backend_without_sequences_is_asked_once() -> None:
     assert executable.sequence() is None
     assert executable.home is None
     assert executable(*[matrix._array] * 3)[0, 0] == 4.0
+
+
+def test_another_thread_may_find_out_meanwhile_that_there_are_no_sequences() -> None:
+    class Meanwhile(Executable):
+        """What another thread finds out just after this one has looked."""
+
+        __slots__ = ("looked",)
+
+        @property
+        def home(self) -> Placement | None:
+            self.looked = not hasattr(self, "looked")
+            return META if self.looked else None
+
+        @home.setter
+        def home(self, home: Placement | None) -> None:
+            pass
+
+    matrix = tr.ones((2, 2))
+    found = plan("ab,bc,cd->ad", *[matrix] * 3)
+    executable = Meanwhile(found, bind_plan(found, [matrix._form] * 3)[0].instructions, META)
+
+    assert executable.sequence() is None
 
 
 @ALL_AT_ONCE

@@ -114,10 +114,11 @@ class Executable:
 
     def sequence(self) -> Kernel | None:
         """All steps as one kernel, where the backend has one."""
-        if self._sequence is None and self.home is not None:
+        home = self.home  # read once: another thread may find out meanwhile that there is no such kernel
+        if self._sequence is None and home is not None:
             operands, steps = len(self.plan.inputs), self.instructions
             failed = partial(_failure, self.plan, self.needed_bytes)
-            self._sequence = bind_sequence(self.home, operands, steps, operands + len(steps) - 1, failed)
+            self._sequence = bind_sequence(home, operands, steps, operands + len(steps) - 1, failed)
             if self._sequence is None:
                 self.home = None  # never ask again
         return self._sequence
