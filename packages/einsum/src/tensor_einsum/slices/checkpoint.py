@@ -135,6 +135,8 @@ class Checkpoint:
         if ("exponent" in header) is not self.scaled:
             which = "without" if self.scaled else "with"
             raise self._refused(f"it is of a sum {which} an exponent of its own (strip_exponent=)")
+        if type(header.get("exponent")) not in (int, NoneType):
+            raise self._refused("its first line is not what was written")
         return header
 
     def _refused(self, why: str) -> FormatError:
@@ -150,11 +152,20 @@ class Checkpoint:
 
     @contextmanager
     def saved_when_stopped(self, making: Gathering) -> Iterator[None]:
-        """A block that leaves the sum so far in the file, whatever stops it."""
+        """A block that leaves the sum so far in the file, whatever stops it.
+
+        Where it cannot be saved, that is what is raised; but Ctrl-C stays Ctrl-C, with a note.
+        """
         try:
             yield
-        except BaseException:
+        except Exception:
             self.save(making)
+            raise
+        except BaseException as stop:
+            try:
+                self.save(making)
+            except Exception as failure:
+                stop.add_note(str(failure))
             raise
 
     @contextmanager
@@ -192,7 +203,11 @@ class Checkpoint:
             counted["exponent"] = making.exponent
         elements = _digest(chain([_line(counted)], elements_of(result)))
         header = {"format": FORMAT, **self._digests, **counted, "elements": elements}
-        write_atomically(self.path, chain([json.dumps(header).encode() + b"\n"], elements_of(result)))
+        try:
+            write_atomically(self.path, chain([json.dumps(header).encode() + b"\n"], elements_of(result)))
+        except SaveError as error:
+            why = str(error).removeprefix("save: ")
+            raise SaveError(f"einsum: checkpoint {why}", path=self.path, errno=error.errno) from error
         self._saved, self._kept = monotonic(), making.taken
 
     def remove(self) -> None:
