@@ -2,7 +2,7 @@
  * for results and extents as cuts leave them, and how far they are above a limit when one more label is cut. The same
  * numbers as the Python there; what does not fit 64 bits is left to that. */
 #include "lives.h"
-#include "memory.h"
+#include "guard.h"
 
 typedef struct {
     int first, second; /* operands of the network, then results of steps; the second is -1 for none */
@@ -28,7 +28,7 @@ typedef struct {
 } Cut;
 
 typedef struct {
-    Memory memory;
+    Memory *memory;
     Path path;
     Cut cut;
     int64_t *alive; /* by operand and result */
@@ -36,6 +36,13 @@ typedef struct {
     int64_t *lives; /* of the shared steps, then of those of a slice */
     bool overflows;
 } Work;
+
+/* What Python asks for. */
+typedef struct {
+    PyObject *path, *sizes, *varies, *extents, *shares, *labels;
+    long long limit;
+    int cuts;
+} Asked;
 
 static bool add(int64_t *sum, int64_t more) { return __builtin_add_overflow(*sum, more, sum); }
 
@@ -121,14 +128,14 @@ static bool read_ints(Memory *memory, PyObject *numbers, int bound, Ints *found)
 static bool read_step(Work *work, PyObject *operands, PyObject *inputs, int step, Reads *reads) {
     Path *path = &work->path;
     Ints found;
-    if (!read_ints(&work->memory, operands, path->operands + step, &found)) return false;
+    if (!read_ints(work->memory, operands, path->operands + step, &found)) return false;
     if (found.count < 1 || found.count > 2 || !PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) != found.count) {
         PyErr_SetString(PyExc_ValueError, "a step has one or two operands");
         return false;
     }
     *reads = (Reads){found.items[0], found.count > 1 ? found.items[1] : -1};
     for (int i = 0; i < found.count; i++)
-        if (!read_ints(&work->memory, PyTuple_GET_ITEM(inputs, i), path->labels, &path->terms[2 * step + i]))
+        if (!read_ints(work->memory, PyTuple_GET_ITEM(inputs, i), path->labels, &path->terms[2 * step + i]))
             return false;
     return true;
 }
@@ -150,11 +157,11 @@ static bool read_path(Work *work, PyObject *tuple) {
         PyErr_SetString(PyExc_ValueError, "parts of a path that do not belong together");
         return false;
     }
-    Reads *reads = TAKE(&work->memory, Reads, path->steps + 1);
+    Reads *reads = TAKE(work->memory, Reads, path->steps + 1);
     path->reads = reads;
-    path->terms = ZEROS(&work->memory, Ints, 2 * path->steps + 1);
-    path->written = TAKE(&work->memory, Ints, path->labels + 1);
-    path->under = TAKE(&work->memory, const uint8_t *, path->labels + 1);
+    path->terms = ZEROS(work->memory, Ints, 2 * path->steps + 1);
+    path->written = TAKE(work->memory, Ints, path->labels + 1);
+    path->under = TAKE(work->memory, const uint8_t *, path->labels + 1);
     for (int step = 0; step < path->steps; step++)
         if (!read_step(work, PyTuple_GET_ITEM(operands, step), PyTuple_GET_ITEM(inputs, step), step, &reads[step]))
             return false;
@@ -167,7 +174,7 @@ static bool read_path(Work *work, PyObject *tuple) {
             return false;
         }
         path->under[label] = (const uint8_t *)bytes;
-        if (!read_ints(&work->memory, PyTuple_GET_ITEM(written, label), path->steps, &path->written[label]))
+        if (!read_ints(work->memory, PyTuple_GET_ITEM(written, label), path->steps, &path->written[label]))
             return false;
     }
     return true;
@@ -188,25 +195,25 @@ static bool read_wide(Work *work, PyObject *list, int count, int64_t *numbers) {
     return true;
 }
 
-static bool read_cut(Work *work, PyObject *sizes, PyObject *varies, PyObject *extents, PyObject *shares) {
+static bool read_cut(Work *work, const Asked *asked) {
     const int steps = work->path.steps, labels = work->path.labels, slots = work->path.operands + steps;
     Cut *cut = &work->cut;
-    cut->sizes = TAKE(&work->memory, int64_t, steps + 1);
-    cut->extents = TAKE(&work->memory, int64_t, labels + 1);
-    cut->shares = TAKE(&work->memory, double, steps + 1);
-    work->alive = TAKE(&work->memory, int64_t, slots + 1);
-    work->read = TAKE(&work->memory, uint8_t, slots + 1);
-    work->lives = TAKE(&work->memory, int64_t, steps + 1);
-    if (PyBytes_GET_SIZE(varies) != steps || PyList_GET_SIZE(shares) != steps) {
+    cut->sizes = TAKE(work->memory, int64_t, steps + 1);
+    cut->extents = TAKE(work->memory, int64_t, labels + 1);
+    cut->shares = TAKE(work->memory, double, steps + 1);
+    work->alive = TAKE(work->memory, int64_t, slots + 1);
+    work->read = TAKE(work->memory, uint8_t, slots + 1);
+    work->lives = TAKE(work->memory, int64_t, steps + 1);
+    if (PyBytes_GET_SIZE(asked->varies) != steps || PyList_GET_SIZE(asked->shares) != steps) {
         PyErr_SetString(PyExc_ValueError, "a number is asked for of every step");
         return false;
     }
-    cut->varies = (uint8_t *)PyBytes_AS_STRING(varies);
+    cut->varies = (uint8_t *)PyBytes_AS_STRING(asked->varies);
     for (int step = 0; step < steps; step++) {
-        cut->shares[step] = PyFloat_AsDouble(PyList_GET_ITEM(shares, step));
+        cut->shares[step] = PyFloat_AsDouble(PyList_GET_ITEM(asked->shares, step));
         if (PyErr_Occurred()) return false;
     }
-    return read_wide(work, sizes, steps, cut->sizes) && read_wide(work, extents, labels, cut->extents);
+    return read_wide(work, asked->sizes, steps, cut->sizes) && read_wide(work, asked->extents, labels, cut->extents);
 }
 
 static PyObject *list_of_lives(const Work *work) {
@@ -219,25 +226,22 @@ static PyObject *list_of_lives(const Work *work) {
     return list;
 }
 
+static PyObject *lives_in(Memory *memory, void *data) {
+    const Asked *asked = data;
+    Work work = {.memory = memory};
+    if (!read_path(&work, asked->path) || !read_cut(&work, asked)) return NULL;
+    if (!work.overflows) find_lives(&work, &work.cut, asked->cuts);
+    if (work.overflows) Py_RETURN_NONE;
+    return list_of_lives(&work);
+}
+
 PyObject *lives(PyObject *module, PyObject *args) {
-    PyObject *path, *sizes, *varies, *extents, *shares;
-    int cuts;
+    Asked asked = {0};
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!SO!O!p", &PyTuple_Type, &path, &PyList_Type, &sizes, &varies, &PyList_Type,
-                          &extents, &PyList_Type, &shares, &cuts))
+    if (!PyArg_ParseTuple(args, "O!O!SO!O!p", &PyTuple_Type, &asked.path, &PyList_Type, &asked.sizes, &asked.varies,
+                          &PyList_Type, &asked.extents, &PyList_Type, &asked.shares, &asked.cuts))
         return NULL;
-    Work work = {.overflows = false};
-    PyObject *volatile result = NULL;
-    jmp_buf out;
-    work.memory.out = &out;
-    if (setjmp(out)) {
-        PyErr_NoMemory();
-    } else if (read_path(&work, path) && read_cut(&work, sizes, varies, extents, shares)) {
-        if (!work.overflows) find_lives(&work, &work.cut, cuts);
-        result = work.overflows ? Py_NewRef(Py_None) : list_of_lives(&work);
-    }
-    memory_free(&work.memory);
-    return result;
+    return with_memory(lives_in, &asked);
 }
 
 /* Another cut: of a label into parts of one; whether that makes a result smaller. */
@@ -259,8 +263,8 @@ static bool cut_label(const Work *work, int label, Cut *tried) {
 
 static PyObject *list_of_excesses(Work *work, int64_t limit, const Ints *labels) {
     Cut tried = work->cut;
-    tried.sizes = TAKE(&work->memory, int64_t, work->path.steps + 1);
-    tried.varies = TAKE(&work->memory, uint8_t, work->path.steps + 1);
+    tried.sizes = TAKE(work->memory, int64_t, work->path.steps + 1);
+    tried.varies = TAKE(work->memory, uint8_t, work->path.steps + 1);
     memset(tried.varies, 1, (size_t)work->path.steps);
     PyObject *list = PyList_New(labels->count);
     for (int i = 0; list && i < labels->count; i++) {
@@ -276,26 +280,23 @@ static PyObject *list_of_excesses(Work *work, int64_t limit, const Ints *labels)
     return list;
 }
 
+static PyObject *excesses_in(Memory *memory, void *data) {
+    const Asked *asked = data;
+    Work work = {.memory = memory};
+    Ints labels;
+    if (!read_path(&work, asked->path) || !read_cut(&work, asked)) return NULL;
+    if (!read_ints(memory, asked->labels, work.path.labels, &labels)) return NULL;
+    PyObject *found = work.overflows ? NULL : list_of_excesses(&work, asked->limit, &labels);
+    if (!work.overflows || PyErr_Occurred()) return found;
+    Py_XDECREF(found);
+    Py_RETURN_NONE;
+}
+
 PyObject *excesses(PyObject *module, PyObject *args) {
-    PyObject *path, *sizes, *varies, *extents, *shares, *labels;
-    long long limit;
+    Asked asked = {0};
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!SO!O!LO", &PyTuple_Type, &path, &PyList_Type, &sizes, &varies, &PyList_Type,
-                          &extents, &PyList_Type, &shares, &limit, &labels))
+    if (!PyArg_ParseTuple(args, "O!O!SO!O!LO", &PyTuple_Type, &asked.path, &PyList_Type, &asked.sizes, &asked.varies,
+                          &PyList_Type, &asked.extents, &PyList_Type, &asked.shares, &asked.limit, &asked.labels))
         return NULL;
-    Work work = {.overflows = false};
-    Ints asked;
-    PyObject *volatile result = NULL;
-    jmp_buf out;
-    work.memory.out = &out;
-    if (setjmp(out)) {
-        PyErr_NoMemory();
-    } else if (read_path(&work, path) && read_cut(&work, sizes, varies, extents, shares) &&
-               read_ints(&work.memory, labels, work.path.labels, &asked)) {
-        PyObject *found = work.overflows ? NULL : list_of_excesses(&work, limit, &asked);
-        if (work.overflows) Py_XDECREF(found);
-        result = work.overflows ? Py_NewRef(Py_None) : found;
-    }
-    memory_free(&work.memory);
-    return result;
+    return with_memory(excesses_in, &asked);
 }

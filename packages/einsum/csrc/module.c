@@ -1,5 +1,6 @@
 /* The extension module tensor_einsum._native: functions from numbers to numbers, and the type of cached calls. */
 #include "calls.h"
+#include "guard.h"
 #include "layouts.h"
 #include "lives.h"
 #include "reading.h"
@@ -122,42 +123,44 @@ static PyObject *result_of(const Outcome *outcome, int terms) {
                          tried(outcome), "history", history(outcome), "stopped", REASONS[outcome->reason]);
 }
 
-static PyObject *search(PyObject *module, PyObject *args) {
+typedef struct {
     PyObject *inputs, *output, *bits;
+    Request request;
+} AskedSearch;
+
+static PyObject *search_in(Memory *memory, void *data) {
+    AskedSearch *asked = data;
+    Request *request = &asked->request;
+    Outcome *outcome = ZEROS(memory, Outcome, 1);
+    if (!read_network(memory, asked->inputs, asked->output, asked->bits, &request->network)) return NULL;
+    PyThreadState *state = PyEval_SaveThread();
+    request->data = &state;
+    bool done = search_run(memory, request, outcome);
+    PyEval_RestoreThread(state);
+    bool raised = PyErr_Occurred(), anytime = request->seconds < INFINITY;
+    if (!done && !raised) PyErr_NoMemory();
+    if (done && raised && anytime && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        PyErr_Clear(); /* Ctrl-C ends such a search, and not what called it */
+    return PyErr_Occurred() ? NULL : result_of(outcome, request->network.terms);
+}
+
+static PyObject *search(PyObject *module, PyObject *args) {
     int smallest, timed;
     unsigned long long seed;
-    Request request = {.begun = seconds_now(), .interrupted = interrupted};
+    AskedSearch asked = {.request = {.begun = seconds_now(), .interrupted = interrupted}};
+    Request *request = &asked.request;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!ppdddddddddddKi", &PyTuple_Type, &inputs, &PyTuple_Type, &output, &PyTuple_Type,
-                          &bits, &smallest, &timed, &request.element_products, &request.cache.bits,
-                          &request.cache.uncached, &request.product_rate, &request.element_rate, &request.step_seconds,
-                          &request.rotations, &request.share, &request.seconds, &request.most_rotations,
-                          &request.largest, &seed, &request.threads))
+    if (!PyArg_ParseTuple(args, "O!O!O!ppdddddddddddKi", &PyTuple_Type, &asked.inputs, &PyTuple_Type, &asked.output,
+                          &PyTuple_Type, &asked.bits, &smallest, &timed, &request->element_products,
+                          &request->cache.bits, &request->cache.uncached, &request->product_rate,
+                          &request->element_rate, &request->step_seconds, &request->rotations, &request->share,
+                          &request->seconds, &request->most_rotations, &request->largest, &seed, &request->threads))
         return NULL;
-    request.smallest = smallest;
-    request.timed = timed;
-    request.seed = seed;
-    if (request.threads < 1) request.threads = 1;
-    Memory memory = {0};
-    Outcome *outcome = NULL;
-    PyObject *volatile result = NULL;
-    jmp_buf out;
-    memory.out = &out;
-    if (setjmp(out)) {
-        PyErr_NoMemory();
-    } else if (outcome = ZEROS(&memory, Outcome, 1), read_network(&memory, inputs, output, bits, &request.network)) {
-        PyThreadState *state = PyEval_SaveThread();
-        request.data = &state;
-        bool done = search_run(&memory, &request, outcome);
-        PyEval_RestoreThread(state);
-        bool raised = PyErr_Occurred(), anytime = request.seconds < INFINITY;
-        if (!done && !raised) PyErr_NoMemory();
-        if (done && raised && anytime && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
-            PyErr_Clear(); /* Ctrl-C ends such a search, and not what called it */
-        if (!PyErr_Occurred()) result = result_of(outcome, request.network.terms);
-    }
-    memory_free(&memory);
-    return result;
+    request->smallest = smallest;
+    request->timed = timed;
+    request->seed = seed;
+    if (request->threads < 1) request->threads = 1;
+    return with_memory(search_in, &asked);
 }
 
 /* Labels of a tuple, in memory of the caller's; false with an error set. */
@@ -208,66 +211,69 @@ static void read_extents(PyObject *lengths, double *extents) {
         extents[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(lengths, i));
 }
 
-static PyObject *layouts(PyObject *module, PyObject *args) {
+typedef struct {
     PyObject *lengths, *terms, *list;
     double worth;
+} AskedLayouts;
+
+static PyObject *layouts_in(Memory *memory, void *data) {
+    const AskedLayouts *asked = data;
+    PyObject *terms = asked->terms, *list = asked->list;
+    const int labels = (int)PyTuple_GET_SIZE(asked->lengths), operands = (int)PyTuple_GET_SIZE(terms);
+    const int count = (int)PyList_GET_SIZE(list);
+    double *extents = TAKE(memory, double, labels + 1);
+    Order *orders = TAKE(memory, Order, operands + 1);
+    Layout *steps = TAKE(memory, Layout, count + 1);
+    read_extents(asked->lengths, extents);
+    for (int i = 0; i < operands && !PyErr_Occurred(); i++)
+        read_order(memory, PyTuple_GET_ITEM(terms, i), labels, &orders[i]);
+    for (int i = 0; i < count && !PyErr_Occurred(); i++)
+        read_step(memory, PyList_GET_ITEM(list, i), labels, operands + i, &steps[i]);
+    if (PyErr_Occurred()) return NULL;
+    if (layouts_choose(memory, extents, labels, orders, operands, steps, count, asked->worth))
+        return chosen_orders(steps, count);
+    Py_RETURN_NONE;
+}
+
+static PyObject *layouts(PyObject *module, PyObject *args) {
+    AskedLayouts asked;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!d", &PyTuple_Type, &lengths, &PyTuple_Type, &terms, &PyList_Type, &list, &worth))
+    if (!PyArg_ParseTuple(args, "O!O!O!d", &PyTuple_Type, &asked.lengths, &PyTuple_Type, &asked.terms, &PyList_Type,
+                          &asked.list, &asked.worth))
         return NULL;
-    Py_ssize_t labels = PyTuple_GET_SIZE(lengths), operands = PyTuple_GET_SIZE(terms), count = PyList_GET_SIZE(list);
-    if (labels > 1 << 24 || operands > 1 << 24 || count > 1 << 24)
+    const Py_ssize_t labels = PyTuple_GET_SIZE(asked.lengths), operands = PyTuple_GET_SIZE(asked.terms);
+    if (labels > 1 << 24 || operands > 1 << 24 || PyList_GET_SIZE(asked.list) > 1 << 24)
         return PyErr_Format(PyExc_ValueError, "too many operands, labels or steps");
-    Memory memory = {0};
-    PyObject *volatile result = NULL;
-    jmp_buf out;
-    memory.out = &out;
-    if (setjmp(out)) {
-        PyErr_NoMemory();
-    } else {
-        double *extents = TAKE(&memory, double, labels + 1);
-        Order *orders = TAKE(&memory, Order, operands + 1);
-        Layout *steps = TAKE(&memory, Layout, count + 1);
-        read_extents(lengths, extents);
-        for (Py_ssize_t i = 0; i < operands && !PyErr_Occurred(); i++)
-            read_order(&memory, PyTuple_GET_ITEM(terms, i), (int)labels, &orders[i]);
-        for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++)
-            read_step(&memory, PyList_GET_ITEM(list, i), (int)labels, (int)(operands + i), &steps[i]);
-        if (!PyErr_Occurred())
-            result = layouts_choose(&memory, extents, (int)labels, orders, (int)operands, steps, (int)count, worth)
-                         ? chosen_orders(steps, count)
-                         : Py_NewRef(Py_None);
-    }
-    memory_free(&memory);
-    return result;
+    return with_memory(layouts_in, &asked);
+}
+
+typedef struct {
+    PyObject *lengths, *terms[3];
+} AskedProduct;
+
+static PyObject *product_cost_in(Memory *memory, void *data) {
+    const AskedProduct *asked = data;
+    const int labels = (int)PyTuple_GET_SIZE(asked->lengths);
+    double numbers[MOST_AXES], strides[3][MOST_AXES];
+    memset(strides, 0, sizeof strides);
+    Extents extents = {numbers, {strides[0], strides[1], strides[2]}};
+    Order orders[3];
+    read_extents(asked->lengths, numbers);
+    for (int i = 0; i < 3 && !PyErr_Occurred(); i++) read_order(memory, asked->terms[i], labels, &orders[i]);
+    if (PyErr_Occurred()) return NULL;
+    Factors factors = factors_laid(&extents, orders[0], orders[1]);
+    return PyFloat_FromDouble(contraction_cost(&extents, &factors, orders[2], INFINITY));
 }
 
 static PyObject *product_cost(PyObject *module, PyObject *args) {
-    PyObject *lengths, *terms[3];
+    AskedProduct asked;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OOO", &PyTuple_Type, &lengths, &terms[0], &terms[1], &terms[2])) return NULL;
-    Py_ssize_t labels = PyTuple_GET_SIZE(lengths);
-    Memory memory = {0};
-    PyObject *volatile result = NULL;
-    jmp_buf out;
-    memory.out = &out;
-    if (setjmp(out)) {
-        PyErr_NoMemory();
-    } else if (labels <= MOST_AXES) {
-        double numbers[MOST_AXES], strides[3][MOST_AXES];
-        memset(strides, 0, sizeof strides);
-        Extents extents = {numbers, {strides[0], strides[1], strides[2]}};
-        Order orders[3];
-        read_extents(lengths, numbers);
-        for (int i = 0; i < 3 && !PyErr_Occurred(); i++) read_order(&memory, terms[i], (int)labels, &orders[i]);
-        if (!PyErr_Occurred()) {
-            Factors factors = factors_laid(&extents, orders[0], orders[1]);
-            result = PyFloat_FromDouble(contraction_cost(&extents, &factors, orders[2], INFINITY));
-        }
-    } else {
-        PyErr_Format(PyExc_ValueError, "%zd labels of at most %d", labels, MOST_AXES);
-    }
-    memory_free(&memory);
-    return result;
+    if (!PyArg_ParseTuple(args, "O!OOO", &PyTuple_Type, &asked.lengths, &asked.terms[0], &asked.terms[1],
+                          &asked.terms[2]))
+        return NULL;
+    if (PyTuple_GET_SIZE(asked.lengths) > MOST_AXES)
+        return PyErr_Format(PyExc_ValueError, "%zd labels of at most %d", PyTuple_GET_SIZE(asked.lengths), MOST_AXES);
+    return with_memory(product_cost_in, &asked);
 }
 
 static PyMethodDef functions[] = {

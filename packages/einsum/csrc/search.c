@@ -130,44 +130,49 @@ static bool search_reduced(Search *search) {
     return true;
 }
 
+static void mend_whole(Search *search, Chain *chain) {
+    const Request *request = search->request;
+    double now = seconds_now(), share = work_of_share(search, &search->outcome->measure);
+    double work = WHOLE * fmin(request->share < INFINITY ? share : INFINITY, request->rotations);
+    Limit limit = {search->largest, 0, &search->clock};
+    Leash leash = {
+        .clock = &search->clock,
+        .allowed = work < 0x1p62 ? (int64_t)work : INT64_MAX,
+        .begun = now,
+        .until = request->begun + 0.99 * request->seconds,
+        .asks = true,
+    };
+    if (search->largest < INFINITY) chain_limit(chain, &limit);
+    chain_begin(chain, &search->tree, &search->slices);
+    if (search->rounds.standing == WITHOUT_LIMIT && search->largest < INFINITY) /* there was no time to slice */
+        chain_bands(chain, &leash);
+    Leash annealing = leash_part(&leash, 0.6);
+    chain_anneal(chain, WHOLE_HOT, WHOLE_COLD, &annealing);
+    leash.work += annealing.work;
+    chain_finish(chain, &leash);
+    if (chain->best_cost == INFINITY) { /* one term after the other holds least at once */
+        sweep_tree(&chain->memory, &search->whole, &chain->random, &chain->tree);
+        tree_fill(&chain->memory, &search->whole, &chain->aim, NULL, &chain->tree);
+        chain_begin(chain, &chain->tree, NULL);
+    }
+    search->rounds.work += leash.work;
+    bool found = chain->best_cost < INFINITY;
+    tree_copy(&search->tree, found ? &chain->best : &chain->tree);
+    slices_copy(&search->whole, &search->slices, found ? &chain->best_slices : &chain->slices);
+}
+
 /* Annealing and mending of the whole tree, where simplification was not the best that could be done. */
 static bool finish_whole(Search *search) {
-    const Request *request = search->request;
     if (search->largest == INFINITY && clock_over(&search->clock)) return true;
     Chain *chain = TAKE(search->memory, Chain, 1);
-    if (!chain_make(chain, &search->whole, &search->aim, request->seed * 1000003 + 77)) return false;
-    bool done = !setjmp(chain->out);
-    if (done) {
-        double now = seconds_now(), share = work_of_share(search, &search->outcome->measure);
-        double work = WHOLE * fmin(request->share < INFINITY ? share : INFINITY, request->rotations);
-        Limit limit = {search->largest, 0, &search->clock};
-        Leash leash = {
-            .clock = &search->clock,
-            .allowed = work < 0x1p62 ? (int64_t)work : INT64_MAX,
-            .begun = now,
-            .until = request->begun + 0.99 * request->seconds,
-            .asks = true,
-        };
-        if (search->largest < INFINITY) chain_limit(chain, &limit);
-        chain_begin(chain, &search->tree, &search->slices);
-        if (search->rounds.standing == WITHOUT_LIMIT && search->largest < INFINITY) /* there was no time to slice */
-            chain_bands(chain, &leash);
-        Leash annealing = leash_part(&leash, 0.6);
-        chain_anneal(chain, WHOLE_HOT, WHOLE_COLD, &annealing);
-        leash.work += annealing.work;
-        chain_finish(chain, &leash);
-        if (chain->best_cost == INFINITY) { /* one term after the other holds least at once */
-            sweep_tree(&chain->memory, &search->whole, &chain->random, &chain->tree);
-            tree_fill(&chain->memory, &search->whole, &chain->aim, NULL, &chain->tree);
-            chain_begin(chain, &chain->tree, NULL);
-        }
-        search->rounds.work += leash.work;
-        bool found = chain->best_cost < INFINITY;
-        tree_copy(&search->tree, found ? &chain->best : &chain->tree);
-        slices_copy(&search->whole, &search->slices, found ? &chain->best_slices : &chain->slices);
+    if (!chain_make(chain, &search->whole, &search->aim, search->request->seed * 1000003 + 77)) return false;
+    if (setjmp(chain->out)) {
+        chain_free(chain);
+        return false;
     }
+    mend_whole(search, chain);
     chain_free(chain);
-    return done;
+    return true;
 }
 
 /* Looks at every tree of few terms; false where that would take too long, or where slices are needed. */

@@ -2,7 +2,7 @@
  * that broadcast, long names, and numbers beyond 64 bits, which are left to it. */
 #include "steps.h"
 
-#include "memory.h"
+#include "guard.h"
 
 enum { SMALLER = 4 }; /* tensor_einsum.steps.steps says why */
 
@@ -17,7 +17,7 @@ typedef struct {
 } Pair;
 
 typedef struct {
-    Memory memory;
+    Memory *memory;
     int operands, steps, labels;
     const int64_t *extents;
     Term *terms; /* of the operands, then of each step */
@@ -28,6 +28,12 @@ typedef struct {
     int *consumer;            /* of each term: the step that reads it, or -1 */
     int *of_a, *of_b, *stamp; /* by label: the last step whose operand has it */
 } Steps;
+
+/* What Python asks for. */
+typedef struct {
+    PyObject *type, *inputs, *output, *names, *extents, *path;
+    int itemsize;
+} Asked;
 
 static inline bool times(int64_t *number, int64_t factor) {
     return !__builtin_mul_overflow(*number, factor, number) && *number < INT64_MAX / 8;
@@ -42,14 +48,14 @@ static bool size_of(const Steps *s, Term term, int64_t *size) {
 
 /* Who reads each term, and who sums each label. A label is summed where the term that is made has it for itself. */
 static void find_consumers(Steps *s) {
-    int *left = TAKE(&s->memory, int, s->labels + 1);
+    int *left = TAKE(s->memory, int, s->labels + 1);
     memcpy(left, s->counts, (size_t)s->labels * sizeof *left);
     for (int i = 0; i < s->labels; i++) s->summed_by[i] = s->stamp[i] = -1;
     for (int i = 0; i < s->operands + s->steps; i++) s->consumer[i] = -1;
     for (int k = 0; k < s->steps; k++) {
         Pair *pair = &s->pairs[k];
         Term a = s->terms[pair->first], b = s->terms[pair->second];
-        Term made = {TAKE(&s->memory, int, a.count + b.count + 1), 0};
+        Term made = {TAKE(s->memory, int, a.count + b.count + 1), 0};
         s->consumer[pair->first] = s->consumer[pair->second] = k;
         for (int i = 0; i < a.count; i++) s->stamp[a.labels[i]] = k;
         for (int i = 0; i < b.count; i++)
@@ -86,7 +92,7 @@ static bool arrange(Steps *s, int k, int itemsize) {
     Term *made = &s->terms[s->operands + k];
     for (int i = 0; i < a.count; i++) s->counts[a.labels[i]]--, s->of_a[a.labels[i]] = k;
     for (int i = 0; i < b.count; i++) s->counts[b.labels[i]]--, s->of_b[b.labels[i]] = k;
-    int *free_a = TAKE(&s->memory, int, 4 * (a.count + b.count) + 4), *free_b = free_a + a.count + b.count + 1;
+    int *free_a = TAKE(s->memory, int, 4 * (a.count + b.count) + 4), *free_b = free_a + a.count + b.count + 1;
     int *batch = free_b + a.count + b.count + 1, *spare = batch + a.count + b.count + 1;
     int in_a = 0, in_b = 0, in_both = 0;
     int64_t size = 1, depth = 1, whole = 1;
@@ -140,7 +146,7 @@ static bool arrange(Steps *s, int k, int itemsize) {
 static bool read_term(Steps *s, PyObject *tuple, Term *term, int mark) {
     if (!PyTuple_Check(tuple)) return false;
     term->count = (int)PyTuple_GET_SIZE(tuple);
-    term->labels = TAKE(&s->memory, int, term->count + 1);
+    term->labels = TAKE(s->memory, int, term->count + 1);
     for (int i = 0; i < term->count; i++) {
         long label = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
         if (label < 0 || label >= s->labels || s->stamp[label] == mark) return false;
@@ -164,27 +170,27 @@ static bool read_path(Steps *s, PyObject *path) {
     return true;
 }
 
-static bool read_all(Steps *s, PyObject *inputs, PyObject *output, PyObject *extents, PyObject *path) {
-    int64_t *numbers = TAKE(&s->memory, int64_t, s->labels + 1);
+static bool read_all(Steps *s, const Asked *asked) {
+    int64_t *numbers = TAKE(s->memory, int64_t, s->labels + 1);
     for (int i = 0; i < s->labels; i++) {
-        PyObject *extent = PyTuple_GET_ITEM(extents, i);
+        PyObject *extent = PyTuple_GET_ITEM(asked->extents, i);
         if (!PyLong_Check(extent)) return false; /* the mean of slices is a fraction */
         numbers[i] = PyLong_AsLongLong(extent);
         if (numbers[i] < 0) return false;
     }
     s->extents = numbers;
-    s->terms = TAKE(&s->memory, Term, s->operands + s->steps);
-    s->pairs = ZEROS(&s->memory, Pair, s->steps);
-    s->counts = ZEROS(&s->memory, int, s->labels + 1);
-    s->stamp = TAKE(&s->memory, int, 4 * s->labels + 4);
+    s->terms = TAKE(s->memory, Term, s->operands + s->steps);
+    s->pairs = ZEROS(s->memory, Pair, s->steps);
+    s->counts = ZEROS(s->memory, int, s->labels + 1);
+    s->stamp = TAKE(s->memory, int, 4 * s->labels + 4);
     s->of_a = s->stamp + s->labels + 1;
     s->of_b = s->of_a + s->labels + 1;
     s->summed_by = s->of_b + s->labels + 1;
-    s->consumer = TAKE(&s->memory, int, s->operands + s->steps);
+    s->consumer = TAKE(s->memory, int, s->operands + s->steps);
     for (int i = 0; i < s->labels; i++) s->stamp[i] = s->of_a[i] = s->of_b[i] = -1;
     for (int i = 0; i < s->operands; i++)
-        if (!read_term(s, PyTuple_GET_ITEM(inputs, i), &s->terms[i], i)) return false;
-    return read_term(s, output, &s->output, s->operands) && read_path(s, path);
+        if (!read_term(s, PyTuple_GET_ITEM(asked->inputs, i), &s->terms[i], i)) return false;
+    return read_term(s, asked->output, &s->output, s->operands) && read_path(s, asked->path);
 }
 
 static PyObject *picked(Term term, PyObject *from) {
@@ -209,8 +215,19 @@ static Py_UCS4 *write_term(Py_UCS4 *text, Term term, const Py_UCS4 *names) {
     return text;
 }
 
-static PyObject *text_of(Steps *s, Term a, Term b, Term c, const Py_UCS4 *names) {
-    Py_UCS4 *text = TAKE(&s->memory, Py_UCS4, a.count + b.count + c.count + 3), *end = write_term(text, a, names);
+/* The room that the longest text takes: from here on objects of Python are made, and no memory is taken. */
+static Py_UCS4 *room_for_text(const Steps *s) {
+    int most = 0;
+    for (int k = 0; k < s->steps; k++) {
+        const Pair *pair = &s->pairs[k];
+        int count = s->terms[pair->first].count + s->terms[pair->second].count + s->terms[s->operands + k].count;
+        if (count > most) most = count;
+    }
+    return TAKE(s->memory, Py_UCS4, most + 3);
+}
+
+static PyObject *text_of(Term a, Term b, Term c, const Py_UCS4 *names, Py_UCS4 *text) {
+    Py_UCS4 *end = write_term(text, a, names);
     *end++ = ',';
     end = write_term(end, b, names);
     *end++ = '-';
@@ -220,30 +237,33 @@ static PyObject *text_of(Steps *s, Term a, Term b, Term c, const Py_UCS4 *names)
 }
 
 /* One step as the named tuple; terms has the labels of operands and results as tuples. */
-static PyObject *step_of(Steps *s, int k, PyTypeObject *type, PyObject *extents, const Py_UCS4 *names,
+static PyObject *step_of(const Steps *s, int k, const Asked *asked, const Py_UCS4 *names, Py_UCS4 *room,
                          PyObject *terms) {
     const Pair *pair = &s->pairs[k];
     Term made = s->terms[s->operands + k];
-    PyObject *text = text_of(s, s->terms[pair->first], s->terms[pair->second], made, names);
-    PyObject *fields = !text ? NULL
-                             : Py_BuildValue("(s(ii)(OO)ONNLLL)", "contract", pair->first, pair->second,
-                                             PyList_GET_ITEM(terms, pair->first), PyList_GET_ITEM(terms, pair->second),
-                                             PyList_GET_ITEM(terms, s->operands + k), text, picked(made, extents),
-                                             (long long)pair->flops, (long long)pair->counted, (long long)pair->bytes);
+    PyObject *text = text_of(s->terms[pair->first], s->terms[pair->second], made, names, room);
+    PyObject *fields = !text
+                           ? NULL
+                           : Py_BuildValue("(s(ii)(OO)ONNLLL)", "contract", pair->first, pair->second,
+                                           PyList_GET_ITEM(terms, pair->first), PyList_GET_ITEM(terms, pair->second),
+                                           PyList_GET_ITEM(terms, s->operands + k), text, picked(made, asked->extents),
+                                           (long long)pair->flops, (long long)pair->counted, (long long)pair->bytes);
     PyObject *arguments = fields ? PyTuple_Pack(1, fields) : NULL;
-    PyObject *step = arguments ? PyTuple_Type.tp_new(type, arguments, NULL) : NULL;
+    PyObject *step = arguments ? PyTuple_Type.tp_new((PyTypeObject *)asked->type, arguments, NULL) : NULL;
     Py_XDECREF(arguments);
     Py_XDECREF(fields);
     return step;
 }
 
-static PyObject *all_steps(Steps *s, PyTypeObject *type, PyObject *inputs, PyObject *extents, const Py_UCS4 *names) {
+static PyObject *all_steps(const Steps *s, const Asked *asked, const Py_UCS4 *names) {
+    Py_UCS4 *room = room_for_text(s);
+    PyObject *inputs = asked->inputs;
     PyObject *terms = PyList_New(s->operands + s->steps), *result = PyTuple_New(s->steps);
     for (int i = 0; terms && i < s->operands; i++) PyList_SET_ITEM(terms, i, Py_NewRef(PyTuple_GET_ITEM(inputs, i)));
     for (int k = 0; terms && result && k < s->steps; k++) {
         PyObject *made = labels_of(s->terms[s->operands + k]);
         if (made) PyList_SET_ITEM(terms, s->operands + k, made);
-        PyObject *step = made ? step_of(s, k, type, extents, names, terms) : NULL;
+        PyObject *step = made ? step_of(s, k, asked, names, room, terms) : NULL;
         if (!step) Py_CLEAR(result);
         if (result) PyTuple_SET_ITEM(result, k, step);
     }
@@ -264,33 +284,35 @@ static const Py_UCS4 *characters_of(Memory *memory, PyObject *names) {
     return characters;
 }
 
+static PyObject *steps_in(Memory *memory, void *data) {
+    const Asked *asked = data;
+    Steps s = {
+        .memory = memory,
+        .operands = (int)PyTuple_GET_SIZE(asked->inputs),
+        .steps = (int)PyTuple_GET_SIZE(asked->path),
+        .labels = (int)PyTuple_GET_SIZE(asked->extents),
+    };
+    const Py_UCS4 *characters = characters_of(memory, asked->names);
+    bool fits = characters && read_all(&s, asked);
+    if (fits) find_consumers(&s);
+    for (int k = 0; fits && k < s.steps; k++) fits = arrange(&s, k, asked->itemsize);
+    if (fits) return all_steps(&s, asked, characters);
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+    PyErr_Clear(); /* as it is beyond 64 bits */
+    Py_RETURN_NONE;
+}
+
 PyObject *build_steps(PyObject *module, PyObject *args) {
-    PyObject *type, *inputs, *output, *names, *extents, *path;
-    int itemsize;
+    Asked asked;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!i", &PyType_Type, &type, &PyTuple_Type, &inputs, &PyTuple_Type, &output,
-                          &PyTuple_Type, &names, &PyTuple_Type, &extents, &PyTuple_Type, &path, &itemsize))
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!i", &PyType_Type, &asked.type, &PyTuple_Type, &asked.inputs, &PyTuple_Type,
+                          &asked.output, &PyTuple_Type, &asked.names, &PyTuple_Type, &asked.extents, &PyTuple_Type,
+                          &asked.path, &asked.itemsize))
         return NULL;
-    Py_ssize_t operands = PyTuple_GET_SIZE(inputs), steps = PyTuple_GET_SIZE(path), labels = PyTuple_GET_SIZE(extents);
+    Py_ssize_t operands = PyTuple_GET_SIZE(asked.inputs), steps = PyTuple_GET_SIZE(asked.path);
+    Py_ssize_t labels = PyTuple_GET_SIZE(asked.extents);
     if (operands < 2 || steps != operands - 1 || operands > 1 << 24 || labels > 1 << 24 ||
-        labels != PyTuple_GET_SIZE(names) || !PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type))
+        labels != PyTuple_GET_SIZE(asked.names) || !PyType_IsSubtype((PyTypeObject *)asked.type, &PyTuple_Type))
         Py_RETURN_NONE;
-    Steps s = {.operands = (int)operands, .steps = (int)steps, .labels = (int)labels};
-    PyObject *volatile result = NULL;
-    jmp_buf out;
-    s.memory.out = &out;
-    if (setjmp(out)) {
-        PyErr_NoMemory();
-    } else {
-        const Py_UCS4 *characters = characters_of(&s.memory, names);
-        bool fits = characters && read_all(&s, inputs, output, extents, path);
-        if (fits) find_consumers(&s);
-        for (int k = 0; fits && k < s.steps; k++) fits = arrange(&s, k, itemsize);
-        if (fits) result = all_steps(&s, (PyTypeObject *)type, inputs, extents, characters);
-        if (!fits && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError))
-            PyErr_Clear(); /* as it is beyond 64 bits */
-    }
-    memory_free(&s.memory);
-    if (!result && !PyErr_Occurred()) Py_RETURN_NONE;
-    return result;
+    return with_memory(steps_in, &asked);
 }
