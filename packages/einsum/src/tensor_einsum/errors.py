@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tensor_core.errors import OutOfMemoryError, ShapeError, TensorError
+from tensor_core.formatting import readable_bytes
 
 WINDOW: Final = 72  # columns shown of a long notation
 
@@ -36,6 +37,34 @@ class ExtentError(ShapeError):
 
 class MemoryLimitError(OutOfMemoryError):
     """No slices keep a memory limit. Fields: ``limit``, and ``smallest``, the least found that some keep; in bytes."""
+
+
+def limit_error(
+    operation: str, needs: str, limit: int, smallest: int, instead: Sequence[str], of_process: bool = False
+) -> MemoryLimitError:
+    """A limit that cannot be kept; the one that was given, or what the process may use.
+
+    Args:
+        operation: the name for messages.
+        needs: what needs ``{}`` bytes.
+        limit, smallest: bytes.
+        instead: what else is accepted.
+        of_process: whether nobody gave the limit.
+
+    >>> raise limit_error("map", "a value takes {} beside the operands", 100, 200, ["a plan in slices"])
+    Traceback (most recent call last):
+    tensor_einsum.errors.MemoryLimitError: map: a value takes 200 B beside the operands, but the limit is 100 B; \
+accepted: memory_limit=200 or more, or a plan in slices
+    """
+    whose = ", what the process may use" if of_process else ""
+    accepted = [*([] if of_process else [f"memory_limit={smallest} or more"]), *instead]
+    accepted[-1] = f"or {accepted[-1]}" if len(accepted) > 1 else accepted[-1]
+    return MemoryLimitError(
+        f"{operation}: {needs.format(readable_bytes(smallest))}, but the limit is {readable_bytes(limit)}{whose}; "
+        f"accepted: {', '.join(accepted)}",
+        limit=limit,
+        smallest=smallest,
+    )
 
 
 class PathError(TensorError, ValueError):

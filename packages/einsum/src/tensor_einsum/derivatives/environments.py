@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, TensorError, shortened
 from tensor_core.promotion import promote
-from tensor_einsum.derivatives.limits import by_shapes, limit_error, sweep_within
+from tensor_einsum.derivatives.limits import by_shapes, sweep_error, sweep_within
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
 from tensor_einsum.derivatives.sliced import (
@@ -144,7 +144,7 @@ def _of_all_kinds(operation: str, plan: Plan, goal: Goal, limit: int | None, mad
     if refused:
         most: Any = max(refused, key=attrgetter("smallest"))
         smallest = most.smallest + result_bytes(plan, goal)
-        raise limit_error(operation, most.limit if limit is None else limit, smallest, limit is None)
+        raise sweep_error(operation, most.limit if limit is None else limit, smallest, limit is None)
     return found
 
 

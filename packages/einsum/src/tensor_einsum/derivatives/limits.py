@@ -11,10 +11,9 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.planning import frugal_sweep, try_limit
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan, result_bytes
-from tensor_einsum.errors import MemoryLimitError
+from tensor_einsum.errors import MemoryLimitError, limit_error
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
@@ -62,7 +61,7 @@ def sweep_within(
         aimed -= needed - limit
     needed, made = _least(plan, goal, limit, measured)
     if needed > limit:
-        raise limit_error(operation, limit, needed, of_process)
+        raise sweep_error(operation, limit, needed, of_process)
     return made
 
 
@@ -76,20 +75,14 @@ def by_shapes(sweep: SweepPlan) -> tuple[int, SweepPlan]:
     return sweep.peak_bytes, sweep
 
 
-def limit_error(operation: str, limit: int, smallest: int, of_process: bool = False) -> MemoryLimitError:
-    """A limit that cannot be kept, in bytes; the one that was given, or what the process may use.
+def sweep_error(operation: str, limit: int, smallest: int, of_process: bool = False) -> MemoryLimitError:
+    """A limit that no sweep keeps, in bytes; the one that was given, or what the process may use.
 
-    >>> limit_error("environments", 100, 200).smallest
+    >>> sweep_error("environments", 100, 200).smallest
     200
     """
-    given = f"the limit is {readable_bytes(limit)}; accepted: memory_limit={smallest} or more, "
-    found = f"the limit is {readable_bytes(limit)}, what the process may use; accepted: "
-    return MemoryLimitError(
-        f"{operation}: the sweep needs {readable_bytes(smallest)} beside the operands, even where it computes "
-        f"intermediates again to save memory, but {found if of_process else given}fewer results, or a plan in slices",
-        limit=limit,
-        smallest=smallest,
-    )
+    needs = "the sweep needs {} beside the operands, even where it computes intermediates again to save memory"
+    return limit_error(operation, needs, limit, smallest, ("fewer results", "a plan in slices"), of_process)
 
 
 def _least(plan: Plan, goal: Goal, enough: int, measured: Measured[T]) -> tuple[int, T]:

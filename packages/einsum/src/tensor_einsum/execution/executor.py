@@ -79,13 +79,16 @@ class Executable:
         self.needed_bytes = plan.intermediate_bytes  # beside the operands
         for instruction in instructions:
             if getattr(instruction.kernel, "workspace_bytes", 0):
-                workspaces = [workspace_of(instruction.kernel) for instruction in instructions]
-                self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), workspaces)
+                self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), self.workspaces())
                 break
 
     def __sizeof__(self) -> int:
         """Bytes kept alive, kernels included; the plan counts where plans are kept."""
         return sum([getsizeof(instruction.kernel) + _INSTRUCTION_BYTES for instruction in self.instructions])
+
+    def workspaces(self) -> list[int]:
+        """What the kernel of each step takes besides, in bytes."""
+        return [workspace_of(instruction.kernel) for instruction in self.instructions]
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on native arrays."""

@@ -12,11 +12,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, shortened
-from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import section
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
-from tensor_einsum.errors import ExtentError, MemoryLimitError
+from tensor_einsum.errors import ExtentError, limit_error
 from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated, counted, reporting
@@ -207,14 +206,8 @@ class _Parts:
         one = self.needed(min(batch.extent, 1))
         least = max(first, one)
         if least > limit:
-            given = f"the limit is {readable_bytes(limit)}; accepted: memory_limit={least} or more, or "
-            found = f"the limit is {readable_bytes(limit)}, what the process may use; accepted: "
-            raise MemoryLimitError(
-                f"map: the batch of {batch.extent} takes {readable_bytes(least)} beside the operands even one value at "
-                f"a time, but {found if of_process else given}a plan in slices",
-                limit=limit,
-                smallest=least,
-            )
+            takes = f"the batch of {batch.extent} takes {{}} beside the operands even one value at a time"
+            raise limit_error("map", takes, limit, least, ("a plan in slices",), of_process)
         part = 1
         if batch.extent > 1:
             each = max(self.needed(2) - one, 1)  # it grows linearly, but for views and the order of labels

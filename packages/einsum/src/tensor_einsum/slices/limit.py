@@ -23,7 +23,7 @@ from tensor_core.errors import (
 )
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.execution.executor import bind_plan
+from tensor_einsum.execution.executor import Executable, bind_plan
 from tensor_einsum.search.deadline import Deadline
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.slices.cutting import Cuts, slice_network
@@ -34,7 +34,6 @@ from tensor_einsum.steps.arithmetic import Arithmetic
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.backends.meta import META
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU, Placement
 
@@ -96,18 +95,13 @@ def step_workspaces(plan: Plan) -> list[int]:
     [0]
     """
     try:
-        return _bound_workspaces(plan, usual_forms(plan))[1]
+        return _bound(plan, usual_forms(plan)).workspaces()
     except _UNKNOWN:
         return [0] * len(plan.steps)
 
 
-def _bound_workspaces(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[int]]:
-    """What the plan needs, and the workspace of each step."""
-    if plan.sliced:
-        sliced = SlicedExecutable(plan, forms)
-        return sliced.needed_bytes, sliced.workspaces()
-    executable, _ = bind_plan(plan, forms)
-    return executable.needed_bytes, [workspace_of(instruction.kernel) for instruction in executable.instructions]
+def _bound(plan: Plan, forms: Sequence[Form]) -> Executable | SlicedExecutable:
+    return SlicedExecutable(plan, forms) if plan.sliced else bind_plan(plan, forms)[0]
 
 
 def peak_bytes(plan: Plan) -> int:
@@ -131,9 +125,7 @@ def needed_bytes(plan: Plan, forms: Sequence[Form]) -> int:
     >>> needed_bytes(plan("ij,jk->ik", (2, 3), (3, 4)), [ones((2, 3))._form, ones((3, 4))._form])
     64
     """
-    if plan.sliced:
-        return SlicedExecutable(plan, forms).needed_bytes
-    return bind_plan(plan, forms)[0].needed_bytes
+    return _bound(plan, forms).needed_bytes
 
 
 def within(
@@ -328,16 +320,16 @@ def _bits_beyond_search(plan: Plan) -> float:
 
 def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
     """What the plan needs, and the workspace of every contraction as a share of the bytes that it reads and writes."""
-    needed, workspaces = _bound_workspaces(plan, forms)
+    bound = _bound(plan, forms)
     extents = slice_network(plan._network, plan.sliced).extents
     shares, waiting = [], 0  # what steps of one operand take counts with the contraction that follows
-    for step, workspace in zip(plan.steps, workspaces, strict=True):
+    for step, workspace in zip(plan.steps, bound.workspaces(), strict=True):
         waiting = max(waiting, workspace)
         if len(step.operands) == 2:
             read = sum(prod(extents[label] for label in term) for term in step.inputs)
             shares.append(waiting / max(read * plan.output_dtype.itemsize + step.bytes, 1))
             waiting = 0
-    return needed, shares
+    return bound.needed_bytes, shares
 
 
 def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
