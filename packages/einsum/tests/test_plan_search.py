@@ -15,23 +15,18 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_einsum import PathError, Plan, plan, plan_cache
+from tensor_einsum.testing.networks import regular_graph
 
 CHAIN = "ij,jk,kl->il"
 SHAPES = (2, 3), (3, 4), (4, 5)
 
 
-def regular_graph(nodes: int, seed: int, extents: tuple[int, int] = (2, 2)) -> tuple[str, list[tuple[int, ...]]]:
-    """A network with three labels at every operand (one more, if they are odd), as notation and shapes."""
-    draw = random.Random(seed)
-    ends = [node for node in range(nodes) for _ in range(3)]
-    ends += ends[:1] * (len(ends) % 2)
-    draw.shuffle(ends)
-    terms: list[list[str]] = [[] for _ in range(nodes)]
-    for label, (a, b) in enumerate(zip(ends[::2], ends[1::2], strict=True)):
-        for node in (a, b):
-            terms[node].append(opt_einsum.get_symbol(label))
-    sizes = {label: draw.randint(*extents) for label in dict.fromkeys("".join(map("".join, terms)))}
-    return ",".join(map("".join, terms)) + "->", [tuple(map(sizes.__getitem__, term)) for term in terms]
+def cubic(nodes: int, seed: int, extents: tuple[int, int] = (2, 2)) -> tuple[str, list[tuple[int, ...]]]:
+    """A network with three labels at every operand (two at one, if they are odd), as notation and shapes."""
+    problem, draw = regular_graph(nodes, 3, seed), random.Random(seed)
+    sizes = [draw.randint(*extents) for _ in problem.extents]
+    terms = ["".join(map(opt_einsum.get_symbol, term)) for term in problem.inputs]
+    return ",".join(terms) + "->", [tuple(sizes[label] for label in term) for term in problem.inputs]
 
 
 def greedy_flops(notation: str, shapes: list[tuple[int, ...]]) -> int:
@@ -40,12 +35,12 @@ def greedy_flops(notation: str, shapes: list[tuple[int, ...]]) -> int:
 
 def test_the_search_is_no_worse_than_opt_einsums_greedy() -> None:
     for seed in range(4):
-        notation, shapes = regular_graph(30, seed)
+        notation, shapes = cubic(30, seed)
         assert plan(notation, *shapes, objective="flops").flops <= greedy_flops(notation, shapes)
 
 
 def test_a_search_tells_what_it_tried_and_what_it_found() -> None:
-    notation, shapes = regular_graph(30, 5)
+    notation, shapes = cubic(30, 5)
     found = plan(notation, *shapes)
     record = found.search
 
@@ -93,7 +88,7 @@ def test_plans_of_other_objectives_are_kept_apart() -> None:
 def test_what_is_minimised_is_smallest() -> None:
     differ = 0
     for seed in range(20):  # so few operands that the search is exact
-        notation, shapes = regular_graph(7 + seed % 2, seed, extents=(2, 9))
+        notation, shapes = cubic(7 + seed % 2, seed, extents=(2, 9))
         by_size, by_flops = (plan(notation, *shapes, objective=objective) for objective in ("size", "flops"))
 
         assert by_size.largest_intermediate <= by_flops.largest_intermediate
@@ -103,7 +98,7 @@ def test_what_is_minimised_is_smallest() -> None:
 
 
 def test_a_search_gives_the_same_plan_in_every_process() -> None:
-    notation, shapes = regular_graph(40, 2)
+    notation, shapes = cubic(40, 2)
     code = f"from tensor_einsum import plan; print(plan({notation!r}, *{shapes!r}).path)"
     outputs = {
         subprocess.run(
@@ -116,7 +111,7 @@ def test_a_search_gives_the_same_plan_in_every_process() -> None:
 
 
 def test_seconds_bound_the_search() -> None:
-    notation, shapes = regular_graph(60, 3)
+    notation, shapes = cubic(60, 3)
     plan_cache.clear()
     found = plan(notation, *shapes, seconds=0.2)
 
@@ -127,7 +122,7 @@ def test_seconds_bound_the_search() -> None:
 
 
 def test_ctrl_c_ends_a_search_by_the_clock_and_not_the_call() -> None:
-    notation, shapes = regular_graph(1000, 4)
+    notation, shapes = cubic(1000, 4)
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # may be ignored
         "from tensor_einsum import plan; plan('ij,jk,kl,lm', *[(2, 2)] * 4, seconds=1); print('ready', flush=True); "
@@ -144,7 +139,7 @@ def test_ctrl_c_ends_a_search_by_the_clock_and_not_the_call() -> None:
 
 
 def test_any_number_of_random_greedy_searches_is_a_name() -> None:
-    notation, shapes = regular_graph(12, 6)
+    notation, shapes = cubic(12, 6)
     many, few = (plan(notation, *shapes, optimize=f"random-greedy-{count}") for count in (16, 1))
 
     assert many.flops <= few.flops
@@ -172,7 +167,7 @@ def test_an_optimizer_that_gives_a_tree_is_given_one_character_for_each_label() 
 
 def test_cotengras_optimizers_and_trees_are_accepted() -> None:
     cotengra = pytest.importorskip("cotengra")
-    notation, shapes = regular_graph(20, 7)
+    notation, shapes = cubic(20, 7)
     terms = [tuple(term) for term in notation.removesuffix("->").split(",")]
     optimizer = cotengra.RandomGreedyOptimizer(max_repeats=8, seed=1)
     tree = cotengra.array_contract_tree(terms, (), shapes=shapes, optimize="greedy")
@@ -257,7 +252,7 @@ def test_slices_of_a_tree_of_cotengra_are_those_of_its_arrays(notation: str) -> 
 
 def test_slices_of_cotengras_optimizers_are_taken() -> None:
     cotengra = pytest.importorskip("cotengra")
-    notation, shapes = regular_graph(20, 7)
+    notation, shapes = cubic(20, 7)
     limited = cotengra.HyperOptimizer(
         methods=["greedy"], optlib="random", max_repeats=4, parallel=False, slicing_opts={"target_size": 2**3}
     )

@@ -86,7 +86,7 @@ def parse(text: str, operation: str = "einsum") -> Notation:
     column = 0
     while column < inputs:
         column = reader.read(column)
-    order = reader.finish(inputs)
+    order = reader.finish()
     terms = tuple(map(tuple, reader.terms))
     if arrow is None:
         output = implicit_output(terms, reader.names)
@@ -187,7 +187,7 @@ class _Reader:
         if char == ".":
             _read_dots(self.operation, self.text, column, self.labels, self.places)
         elif char == ",":
-            self._end_term(column)
+            self._end_term()
             self.start, self.closed = column + 1, False
         elif char == "(":
             if self.labels:
@@ -198,7 +198,7 @@ class _Reader:
         elif char == ")":
             if not self.opened:
                 fail(self.operation, self.text, column, "')' without '('")
-            self._end_term(column)
+            self._end_term()
             self.opened.pop()
             self.groups[-2].append(self._close(self.groups.pop()))
             self.closed = True
@@ -209,11 +209,11 @@ class _Reader:
             return end
         return column + 1
 
-    def finish(self, end: int) -> tuple[tuple[int, ...], ...] | None:
+    def finish(self) -> tuple[tuple[int, ...], ...] | None:
         """End of the inputs; gives the order that parentheses ask for."""
         if self.opened:
             fail(self.operation, self.text, self.opened[-1], "'(' is never closed")
-        self._end_term(end)
+        self._end_term()
         grouped = bool(self.contractions)
         self._close(self.groups[0])
         if not grouped:
@@ -224,7 +224,7 @@ class _Reader:
             for members in self.contractions
         )
 
-    def _end_term(self, column: int) -> None:
+    def _end_term(self) -> None:
         if not self.closed:
             self.groups[-1].append(len(self.terms))
             self.terms.append(self.labels)

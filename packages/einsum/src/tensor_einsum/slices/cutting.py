@@ -62,13 +62,13 @@ def slices_of(names: Sequence[str], extents: Sequence[int], cuts: Cuts) -> Slice
     return Slices(prod(shape), tuple(names[label] for label, _ in cuts), shape, tuple(part for _, part in cuts))
 
 
-def named_cuts(labels: Any, names: Sequence[str], extents: Sequence[int]) -> Cuts:
+def named_cuts(labels: Any, names: Sequence[str]) -> Cuts:
     """Cuts of labels that a user gives, as :func:`label_number` reads them.
 
     Raises:
         ArgumentError: a label that nothing has, or a part that is no int of 1 or more.
 
-    >>> named_cuts("ji", ("i", "j"), (2, 3)), named_cuts({"j": 2}, ("i", "j"), (2, 3))
+    >>> named_cuts("ji", ("i", "j")), named_cuts({"j": 2}, ("i", "j"))
     (((1, 1), (0, 1)), ((1, 2),))
     """
     wanted = labels.items() if isinstance(labels, Mapping) else [(label, 1) for label in listed_labels(labels, names)]

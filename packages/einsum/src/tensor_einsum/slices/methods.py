@@ -53,7 +53,7 @@ class SliceMethods:
         from tensor_einsum.slices.limit import replaced
 
         plan = cast("Plan", self)
-        return replaced(plan, named_cuts(labels, plan.names, plan.extents))
+        return replaced(plan, named_cuts(labels, plan.names))
 
     @property
     def peak_bytes(self) -> int:
