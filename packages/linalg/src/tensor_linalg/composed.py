@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tensor_core.shapes import Shape
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.errors import LinalgError, NonFiniteError
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Index = tuple[int, ...]

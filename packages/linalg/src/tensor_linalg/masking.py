@@ -13,13 +13,13 @@ from math import nan, prod
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from tensor_core.dtypes import FLOATING, I32
+from tensor_core.shapes import Shape
 from tensor_linalg.operands import holds, with_batch
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.errors import LinalgError
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.comparison import equal, not_equal
 from tensor_runtime.ops.creation import eye, full, zeros
 from tensor_runtime.ops.indexing import mutable_view

@@ -13,12 +13,12 @@ from tensor_core.dtypes import F64, DType
 from tensor_core.errors import ArgumentError, DTypeError, PlacementError, shortened
 from tensor_core.foreign import number_of, python_number
 from tensor_core.promotion import promote
+from tensor_core.shapes import Shape
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.backends.meta import META_KIND
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.errors import NonFiniteError, NotConvergedError, SingularMatrixError
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import to_numpy
 from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.logic import logical_not

@@ -14,11 +14,11 @@ from typing import Final
 
 from tensor_core.dtypes import C32, C64
 from tensor_core.errors import ShapeError
+from tensor_core.shapes import Shape
 from tensor_linalg.specs.shapes import matrix_axes
 from tensor_runtime.contracts.contraction import Labels
 from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import conj
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
 from tensor_runtime.ops.views import transpose_view

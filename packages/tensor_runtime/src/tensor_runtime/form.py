@@ -16,11 +16,10 @@ from weakref import WeakValueDictionary
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import SizeLimitError
-from tensor_core.shapes import canonical_strides, compact_strides, element_count
+from tensor_core.shapes import Shape, canonical_strides, compact_strides, element_count
 from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.placement import Placement
 
-Shape = tuple[int, ...]
 _LARGEST: Final = 2**63 - 1  # a native array counts bytes in int64
 
 

@@ -6,13 +6,12 @@ from typing import Final
 
 from tensor_core.dtypes import C32, C64, F32, F64, I64
 from tensor_core.errors import ShapeError
-from tensor_core.shapes import normalize_axis
+from tensor_core.shapes import Shape, normalize_axis
 from tensor_runtime import Tensor
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary, execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 
 __all__ = ["khatri_rao", "walsh_hadamard"]
 

@@ -23,6 +23,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import UnsupportedOperationError
+from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.contraction.choice import bind_contract
 from tensor_cpu.kernels.contraction.gemm import bind_stack
@@ -31,7 +32,7 @@ from tensor_cpu.kernels.windows import bind_compact, runs_forward
 from tensor_cpu.storage import MOST_AXES, NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.ops.convolution import Params, convolution_windows
 from tensor_runtime.ops.windows import Windows
 from tensor_runtime.protocols import Kernel

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.shared.value_errors import start_out_of_range
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tensor_runtime as ops
 from tensor_core.dtypes import Bool
+from tensor_core.shapes import Shape
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import parted, shareable, shared_within
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan, result_axes
 from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated
-from tensor_einsum.notation.network import Labels, Shape
+from tensor_einsum.notation.network import Labels
 from tensor_runtime.form import Form
 from tensor_runtime.ops.indexing import SLICE_VIEW
 from tensor_runtime.tensors.tensor import Tensor

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from tensor_core.shapes import Shape
 from tensor_einsum.derivatives.sweep import step_of
-from tensor_einsum.notation.network import Labels, Shape
+from tensor_einsum.notation.network import Labels
 from tensor_einsum.steps.steps import Step
 
 if TYPE_CHECKING:

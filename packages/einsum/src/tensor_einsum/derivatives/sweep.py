@@ -11,8 +11,9 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from tensor_core.formatting import readable_bytes
+from tensor_core.shapes import Shape
 from tensor_einsum.notation.label_names import written
-from tensor_einsum.notation.network import Labels, Shape
+from tensor_einsum.notation.network import Labels
 from tensor_einsum.steps.report import as_html, as_text, report_of_sweep, rounded
 from tensor_einsum.steps.steps import VIEWS, Step
 

@@ -13,7 +13,7 @@ from itertools import count as integers
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tensor_core.errors import SizeLimitError, TensorError, shortened
-from tensor_core.shapes import as_shape
+from tensor_core.shapes import Shape, as_shape
 from tensor_einsum import native
 from tensor_einsum.errors import ExtentError, SubscriptsError, pointed
 from tensor_einsum.notation.interleaved import LabelLists
@@ -21,7 +21,6 @@ from tensor_einsum.notation.label_names import ELLIPSIS, Places, single_characte
 from tensor_einsum.notation.reading import Notation, notations, parse, read_notation
 
 Labels = tuple[int, ...]
-Shape = tuple[int, ...]
 
 
 MANY_OF_ONE: Final = 20

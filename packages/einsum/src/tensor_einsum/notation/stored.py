@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from itertools import chain
 
 from tensor_core.errors import FormatError, TensorError, shortened
+from tensor_core.shapes import Shape
 from tensor_einsum.notation.label_names import written
-from tensor_einsum.notation.network import Labels, Shape, resolve
+from tensor_einsum.notation.network import Labels, resolve
 from tensor_einsum.notation.reading import parse
 
 

@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.shapes import Shape
 from tensor_einsum.derivatives.running import BoundSweep
 from tensor_einsum.derivatives.sharing import section
 from tensor_einsum.derivatives.sweep import Goal, SweepPlan
@@ -20,7 +21,6 @@ from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated, counted, reporting
 from tensor_einsum.notation.label_names import written
-from tensor_einsum.notation.network import Shape
 from tensor_einsum.plans.remaking import remade
 from tensor_einsum.search.options import bytes_of
 from tensor_einsum.slices.cutting import parted_steps

@@ -9,9 +9,9 @@ from typing import Any
 
 from tensor_core.dtypes import F64, DType, DTypeLike, as_dtype
 from tensor_core.errors import DTypeError, shortened
-from tensor_core.shapes import LARGEST
+from tensor_core.shapes import LARGEST, Shape
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.notation.network import Shape, shape_of
+from tensor_einsum.notation.network import shape_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 from tensor_runtime.tensors.tensor import Tensor

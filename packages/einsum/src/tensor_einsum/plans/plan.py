@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType, TensorScalar
 from tensor_core.promotion import promote
+from tensor_core.shapes import Shape
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.notation.interleaved import LabelLists
 from tensor_einsum.notation.label_names import written
-from tensor_einsum.notation.network import Labels, Network, Shape, read_network
+from tensor_einsum.notation.network import Labels, Network, read_network
 from tensor_einsum.options import RunOptions
 from tensor_einsum.plans.calls import call_plan, check_known, plan_calls, run_plan
 from tensor_einsum.plans.methods import PlanMethods

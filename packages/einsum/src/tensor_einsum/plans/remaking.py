@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tensor_core.dtypes import DType, DTypeLike, as_dtype
+from tensor_core.shapes import Shape
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.notation.network import Labels, Shape, resolve_expanded, shape_of
+from tensor_einsum.notation.network import Labels, resolve_expanded, shape_of
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.search.path import to_ids
 from tensor_einsum.steps.arithmetic import arithmetic_of

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.dtypes import DType, as_dtype
 from tensor_core.errors import FormatError, TensorError, shortened
-from tensor_core.shapes import as_shape
+from tensor_core.shapes import Shape, as_shape
 from tensor_einsum.notation.label_names import is_name
-from tensor_einsum.notation.network import Labels, Network, Shape, resolve_expanded
+from tensor_einsum.notation.network import Labels, Network, resolve_expanded
 from tensor_einsum.notation.stored import check_notation
 from tensor_einsum.search.optimizers import Order
 from tensor_einsum.search.path import Path, in_pairs, to_ids

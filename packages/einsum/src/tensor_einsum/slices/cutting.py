@@ -18,8 +18,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tensor_core.errors import ArgumentError, shortened
+from tensor_core.shapes import Shape
 from tensor_einsum.notation.label_names import label_number, listed_labels, some_names
-from tensor_einsum.notation.network import Labels, Network, Shape
+from tensor_einsum.notation.network import Labels, Network
 from tensor_einsum.search.path import Path
 from tensor_einsum.steps.scalings import Decided, with_scalings_moved
 from tensor_einsum.steps.steps import Step, build_steps, in_best_orders, peak_bytes, plain_steps

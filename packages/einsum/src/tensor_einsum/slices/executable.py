@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tensor_core.errors import OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
+from tensor_core.shapes import Shape
 from tensor_einsum.execution.executor import bind_steps, check_forms, check_placement
 from tensor_einsum.execution.room import within_room
 from tensor_einsum.execution.sequenced import Sequenced, StepError
-from tensor_einsum.notation.network import Labels, Shape
+from tensor_einsum.notation.network import Labels
 from tensor_einsum.slices.cutting import Starts, largest_kinds, slice_network, sliced_peak, varying
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.backends.error_translation import translated

@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_core.shapes import Shape
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import check_fits, needs_check
@@ -21,7 +22,7 @@ from tensor_runtime.backends.meta import META
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:

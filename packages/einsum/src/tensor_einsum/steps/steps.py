@@ -22,9 +22,10 @@ from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
 
+from tensor_core.shapes import Shape
 from tensor_einsum import native
 from tensor_einsum.notation.label_names import RESERVED, Texts
-from tensor_einsum.notation.network import Labels, Network, Shape
+from tensor_einsum.notation.network import Labels, Network
 from tensor_einsum.search.path import Path
 from tensor_einsum.steps.layouts import chosen_orders, reordered
 

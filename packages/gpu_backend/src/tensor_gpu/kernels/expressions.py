@@ -11,7 +11,7 @@ from typing import Any
 
 from tensor_core.dtypes import FLOATING, Bool, DType
 from tensor_core.promotion import promote, promote_scalar
-from tensor_core.shapes import compact_strides
+from tensor_core.shapes import Shape, compact_strides
 from tensor_gpu.device.api import MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
@@ -22,7 +22,7 @@ from tensor_gpu.programs.elementwise import Expression, Number, Step, elementwis
 from tensor_gpu.programs.transposition import transposition_program
 from tensor_runtime.backends.shared.value_errors import number_out_of_range
 from tensor_runtime.contracts.elementwise import STEP_PARAMS, ProgramParams
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
 Submit = Callable[[DeviceArray, Sequence[Any]], None]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final, NamedTuple
 
+from tensor_core.shapes import Shape
 from tensor_gpu.programs.transposition import MOST_AXES, MOST_ELEMENTS
-from tensor_runtime.form import Shape
 
 LEAST_ELEMENTS: Final = 1 << 12
 """Fewer are copied before it matters how."""

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from tensor_core.errors import TensorError
-from tensor_core.shapes import compact_strides, unravel_index
+from tensor_core.shapes import Shape, compact_strides, unravel_index
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.walks import walk
 from tensor_gpu.programs.checks import Test, noted_program, refused_program
 from tensor_runtime.backends.shared.value_errors import Index
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 
 Refuse = Callable[[DeviceArray], DeviceArray | None]
 """Refuses elements of an array: at once; or late, and then gives the status word, by which launches know of it."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tensor_runtime.form import Form, Shape
+from tensor_core.shapes import Shape
+from tensor_runtime.form import Form
 
 
 class Walk(NamedTuple):

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tensor_core.shapes import Shape
 from tensor_gpu.device.program import Argument
-
-Shape = tuple[int, ...]
 
 
 def loop_over(size: str, /, index: str = "i") -> Iterator[str]:

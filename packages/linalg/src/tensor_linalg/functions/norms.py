@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, ShapeError, shortened
+from tensor_core.shapes import Shape
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import svdvals
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, unfailing
@@ -19,7 +20,6 @@ from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import SingularMatrixError
-from tensor_runtime.form import Shape
 from tensor_runtime.ops import statistics
 from tensor_runtime.ops.arithmetic import abs, divide, multiply
 from tensor_runtime.ops.comparison import equal, greater

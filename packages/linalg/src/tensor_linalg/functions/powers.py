@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_core.promotion import promote
+from tensor_core.shapes import Shape
 from tensor_linalg.composed import failing_as
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, unfailing
 from tensor_linalg.operands import floating, with_batch
@@ -21,7 +22,6 @@ from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap

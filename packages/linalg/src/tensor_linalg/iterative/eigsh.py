@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError
+from tensor_core.shapes import Shape
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
-from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, raising
+from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, raising
 from tensor_linalg.iterative.refusals import OPERATOR, require_operator
 from tensor_linalg.iterative.results import Callback, EigenResult, Stop
 from tensor_linalg.operands import number, require_regular, seed_of

@@ -7,11 +7,11 @@ from typing import Any
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
+from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import called, taken
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
-    Shape,
     adjoint_of,
     flat,
     hypotenuse,

@@ -6,12 +6,12 @@ from math import inf
 from typing import NamedTuple
 
 import tensor_runtime as tr
+from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import taken
 from tensor_linalg.iterative.looks import Seen, better, seen
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
-    Shape,
     hypotenuse,
     inner,
     levelled,

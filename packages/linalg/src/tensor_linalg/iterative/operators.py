@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import called
 from tensor_linalg.iterative.refusals import OPERATOR, require_operator, wrong_image
 from tensor_linalg.operands import first
@@ -23,7 +24,6 @@ from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.errors import NonFiniteError
 
 Operator = tr.Tensor | Callable[[tr.Tensor], tr.Tensor]
-Shape = tuple[int, ...]
 
 
 class LinearMap:

@@ -7,8 +7,7 @@ from typing import Any, Final
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, TensorError
-
-Shape = tuple[int, ...]
+from tensor_core.shapes import Shape
 
 OPERATOR: Final = "the operator"
 """What the map is called that a method is about."""

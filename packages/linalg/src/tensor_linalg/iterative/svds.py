@@ -9,19 +9,12 @@ from typing import Any, Final, NamedTuple
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_core.shapes import Shape
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
 from tensor_linalg.iterative.interrupts import called, taken
-from tensor_linalg.iterative.operators import (
-    Operator,
-    Shape,
-    adjoint_of,
-    finite_images,
-    flat,
-    levelled,
-    times,
-)
+from tensor_linalg.iterative.operators import Operator, adjoint_of, finite_images, flat, levelled, times
 from tensor_linalg.iterative.refusals import require_operator, wrong_image
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH

@@ -7,9 +7,8 @@ from math import prod
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError
-from tensor_core.shapes import normalize_axis, unravel_index
+from tensor_core.shapes import Shape, normalize_axis, unravel_index
 from tensor_runtime.dispatch.arguments import wholes
-from tensor_runtime.form import Shape
 
 _WRITTEN: Final = frozenset({int, type(None)})
 

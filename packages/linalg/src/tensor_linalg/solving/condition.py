@@ -12,9 +12,9 @@ from typing import Final
 
 from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ArgumentError
+from tensor_core.shapes import Shape
 from tensor_linalg.operands import first, holds, unit_of
 from tensor_runtime.dispatch.conversion import cast, convert
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, sign
 from tensor_runtime.ops.comparison import equal, greater, less_equal
 from tensor_runtime.ops.creation import full

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, overload
 from tensor_core.dtypes import DType
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.promotion import promote
+from tensor_core.shapes import Shape
 from tensor_linalg.composed import floating_form
 from tensor_linalg.decompositions.lu import LUFactors, unpacked
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, screened_result
@@ -27,7 +28,7 @@ from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.comparison import equal, not_equal
 from tensor_runtime.ops.creation import eye, zeros

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import I64, DType, TensorScalar
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
-from tensor_core.shapes import broadcast_shapes
+from tensor_core.shapes import Shape, broadcast_shapes
 from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.solving import LstsqParams
 from tensor_linalg.decompositions import eigh, qr, svd
@@ -35,7 +35,6 @@ from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal, greater, greater_equal
 from tensor_runtime.ops.creation import full, zeros

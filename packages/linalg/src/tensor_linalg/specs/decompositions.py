@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import I64, DType
+from tensor_core.shapes import Shape
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.complex_parts import paired
 
 

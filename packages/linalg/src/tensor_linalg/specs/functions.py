@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import I32, DType
+from tensor_core.shapes import Shape
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import square_axes
-from tensor_runtime.form import Shape
 
 
 def det_shape(operation: str, shape: Shape, check: bool, /) -> Shape:

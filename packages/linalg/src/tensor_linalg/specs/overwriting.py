@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import FLOATING
+from tensor_core.shapes import Shape
 from tensor_linalg.specs.decompositions import CHOLESKY, EIGH, LU_FACTOR, QR, SVD
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.solving import INV, SOLVE
 from tensor_runtime.backends.kernel_facts import KernelFacts
-from tensor_runtime.form import Shape
 from tensor_runtime.primitives.strict import StrictSpec
 
 

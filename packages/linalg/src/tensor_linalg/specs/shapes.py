@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tensor_core.errors import ShapeError
-from tensor_core.shapes import broadcast_shapes
-from tensor_runtime.form import Shape
+from tensor_core.shapes import Shape, broadcast_shapes
 
 
 def matrix_axes(operation: str, shape: Shape, /) -> tuple[int, int, Shape]:

@@ -6,11 +6,11 @@ from typing import Final
 
 from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ShapeError
+from tensor_core.shapes import Shape
 from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_runtime.contracts.linalg import TriangularSolveParams
-from tensor_runtime.form import Shape
 
 
 def inv_shape(operation: str, shape: Shape, check: bool, /) -> Shape:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import I32, DType
+from tensor_core.shapes import Shape
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import broadcast_batches, square_axes
 from tensor_linalg.specs.solving import solve_shape
-from tensor_runtime.form import Shape
 
 
 def status_shape(operation: str, shape: Shape, /) -> Shape:

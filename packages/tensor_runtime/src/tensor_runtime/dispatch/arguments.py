@@ -11,7 +11,7 @@ from typing import Any
 
 from tensor_core.errors import ArgumentError, AxisError, ShapeError, shortened
 from tensor_core.files.source import name_of
-from tensor_runtime.form import Shape
+from tensor_core.shapes import Shape
 
 
 def whole(operation: str, what: str, value: Any, /) -> int:

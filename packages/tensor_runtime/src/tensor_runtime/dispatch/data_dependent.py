@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL, DType
-from tensor_core.shapes import element_count
+from tensor_core.shapes import Shape, element_count
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.kernel_facts import KernelFacts
@@ -18,7 +18,7 @@ from tensor_runtime.backends.meta import no_elements
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.spec import OpSpec, check_operands
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Counted, Operand
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 

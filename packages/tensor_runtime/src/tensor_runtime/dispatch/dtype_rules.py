@@ -10,8 +10,7 @@ from typing import SupportsIndex
 
 from tensor_core.dtypes import F64, FLOATING, I64, Bool, DType
 from tensor_core.errors import ShapeError
-from tensor_core.shapes import broadcast_shapes, normalize_axes
-from tensor_runtime.form import Shape
+from tensor_core.shapes import Shape, broadcast_shapes, normalize_axes
 
 Axes = SupportsIndex | Sequence[SupportsIndex] | None
 Reduction = tuple[Axes, bool]  # (axis, keepdims)

@@ -14,13 +14,14 @@ from tensor_core.dtypes import ALL, DType
 from tensor_core.errors import ArgumentError, DTypeError, LossyConversionError, PlacementError
 from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import can_convert, promote, promote_scalar
+from tensor_core.shapes import Shape
 from tensor_runtime.backends.bindings import Binding, BindingTable, PairTable
 from tensor_runtime.backends.kernel_facts import VIEW, KernelFacts, Reason, facts_of, state
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.contracts.contract import bound_params
 from tensor_runtime.dispatch.dtype_rules import broadcast, broadcast_three, same_shape
 from tensor_runtime.errors import ForeignOperandError
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Operand
 

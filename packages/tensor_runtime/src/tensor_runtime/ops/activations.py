@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_core.dtypes import REAL, Bool
+from tensor_core.shapes import Shape
 from tensor_runtime.backends.kernel_facts import ELEMENTWISE
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import ElementwiseSpec, OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.static_types.results import inexact_dtype, same_dtype_out
 from tensor_runtime.tensors.tensor import Tensor
 

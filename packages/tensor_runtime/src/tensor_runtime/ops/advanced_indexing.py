@@ -19,12 +19,11 @@ from typing import Any, Final, NamedTuple, SupportsIndex
 from tensor_core.dtypes import I64, INTEGER, Bool
 from tensor_core.errors import BackendUnavailableError, IndexingError, ShapeError, TensorError
 from tensor_core.foreign import own_dtype, shape_of
-from tensor_core.shapes import broadcast_shapes
+from tensor_core.shapes import Shape, broadcast_shapes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.shared.value_errors import out_of_range
 from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.dispatch.conversion import convert
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.comparison import greater_equal, less
 from tensor_runtime.ops.creation import asarray, tensor
 from tensor_runtime.ops.gather_scatter import gather_at, nonzero, take

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ShapeError, TensorError
-from tensor_core.shapes import broadcast_shapes
+from tensor_core.shapes import Shape, broadcast_shapes
 from tensor_runtime.dispatch.call import execute_ternary
 from tensor_runtime.dispatch.out import mutable_view_of, write
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.advanced_indexing import (
     alone_on_axis,
     as_line,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import ALL
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, UnsupportedOperationError, shortened
-from tensor_core.shapes import normalize_axes
+from tensor_core.shapes import Shape, normalize_axes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.kernel_facts import state
@@ -22,7 +22,7 @@ from tensor_runtime.contracts.contraction import ContractParams, Labels, Semirin
 from tensor_runtime.dispatch.call import execute_binary, execute_pair
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec, check_operands
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand
 from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.tensors.tensor import Tensor

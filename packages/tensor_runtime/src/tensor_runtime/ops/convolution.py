@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from tensor_core.dtypes import NUMERIC
 from tensor_core.errors import ArgumentError, ShapeError, shortened
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.call import execute_pair
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
 from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.tensors.tensor import Tensor

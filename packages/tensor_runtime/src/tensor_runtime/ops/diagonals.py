@@ -7,13 +7,12 @@ from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import F64, DTypeLike
 from tensor_core.errors import ArgumentError, ShapeError, shortened
-from tensor_core.shapes import as_shape, normalize_axes
+from tensor_core.shapes import Shape, as_shape, normalize_axes
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.ops import reduction, views
 from tensor_runtime.ops.creation import eye as main_diagonal
 from tensor_runtime.ops.creation import zeros

@@ -13,11 +13,10 @@ from typing import Any, SupportsIndex
 from tensor_core.dtypes import Bool, DType, DTypeLike
 from tensor_core.errors import ArgumentError, DTypeError
 from tensor_core.host.tensor import HostTensor
-from tensor_core.shapes import as_shape, element_count
+from tensor_core.shapes import Shape, as_shape, element_count
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.spec import plain_operand
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import natural_dtype
 from tensor_runtime.ops.host_data import as_dtype_or_none
 from tensor_runtime.placement import CPU, Placement

@@ -13,7 +13,7 @@ from typing import Any, Final, SupportsIndex
 
 from tensor_core.dtypes import ALL, I64, REAL, Bool
 from tensor_core.errors import DTypeError, ReadOnlyError, ShapeError
-from tensor_core.shapes import broadcast_shapes, normalize_axis
+from tensor_core.shapes import Shape, broadcast_shapes, normalize_axis
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.contracts.gather_scatter import SliceOptions
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
@@ -21,7 +21,7 @@ from tensor_runtime.dispatch.call import execute_pair, execute_several, execute_
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.ops import native_calls
 from tensor_runtime.ops.creation import listed
 from tensor_runtime.ops.slice_geometry import gather_geometry, scatter_geometry

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from tensor_core.errors import DTypeError, IndexingError, PlacementError, SliceError, shortened
 from tensor_core.foreign import number_of, refuse_masked
+from tensor_core.shapes import Shape
 from tensor_runtime.backends.error_translation import fail
 from tensor_runtime.dispatch.out import mutable_view_of, write
 from tensor_runtime.dispatch.spec import ViewSpec, check_convertible
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.ops import advanced_indexing, advanced_writing
 from tensor_runtime.ops.creation import full
 from tensor_runtime.ops.views import broadcast_to

@@ -11,12 +11,11 @@ from itertools import pairwise
 from typing import Any, Final, SupportsIndex
 
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError, SizeLimitError, shortened
-from tensor_core.shapes import MOST_AXES, element_count, normalize_axes, normalize_axis
+from tensor_core.shapes import MOST_AXES, Shape, element_count, normalize_axes, normalize_axis
 from tensor_runtime.dispatch.arguments import whole, wholes
 from tensor_runtime.dispatch.call import execute_several, execute_several_into, execute_with_params
 from tensor_runtime.dispatch.out import Out, as_target, check_apart, check_fits, write_result, written
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.ops import native_calls
 from tensor_runtime.ops.views import reshape, reverse_view
 from tensor_runtime.static_types.combined import joined_dtype, parts_dtype

@@ -11,12 +11,12 @@ from typing import Any, Final
 from tensor_core.dtypes import REAL, Bool
 from tensor_core.errors import ArgumentError, shortened
 from tensor_core.foreign import number_of
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.arguments import as_axes
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced_axes
 from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.arithmetic import add, multiply
 from tensor_runtime.static_types.results import inexact_dtype
 from tensor_runtime.tensors.tensor import Number, Tensor

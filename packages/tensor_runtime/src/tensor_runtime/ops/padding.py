@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.scalar_conversion import to_element
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.arguments import choice, whole, wholes
 from tensor_runtime.dispatch.call import execute_several, execute_with_params
 from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.dispatch.out import Out, written
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.static_types.results import same_dtype_into
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap
 

@@ -11,11 +11,11 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.windows import Padding, Steps, Windows, as_padding, as_steps, resolve
 from tensor_runtime.static_types.results import inexact_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor

@@ -9,12 +9,11 @@ from functools import cache
 from typing import Final, SupportsIndex
 
 from tensor_core.errors import ShapeError
-from tensor_core.shapes import normalize_axis
+from tensor_core.shapes import Shape, normalize_axis
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.dtype_rules import broadcast
 from tensor_runtime.dispatch.out import Out, as_target, mutable_view_of, written
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
 from tensor_runtime.ops.views import broadcast_to, move_axes, reshape, reshape_view
 from tensor_runtime.static_types.combined import product_dtype

@@ -17,12 +17,12 @@ from typing import Final
 
 from tensor_core.dtypes import ALL, REAL, Bool
 from tensor_core.errors import ArgumentError
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.arguments import as_axes, flag
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, Reduction, accumulator, boolean, reduced, reduced_axes
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.static_types.results import accumulator_dtype, boolean_dtype, same_dtype_out
 from tensor_runtime.tensors.tensor import Tensor
 

@@ -12,14 +12,13 @@ from typing import Final, SupportsIndex
 from tensor_core.dtypes import ALL
 from tensor_core.errors import ArgumentError
 from tensor_core.promotion import promote_scalar
-from tensor_core.shapes import normalize_axis
+from tensor_core.shapes import Shape, normalize_axis
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import as_number
 from tensor_runtime.dispatch.dtype_rules import accumulator
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import full, zeros
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.views import copy

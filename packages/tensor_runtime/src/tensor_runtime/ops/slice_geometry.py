@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tensor_core.errors import ArgumentError, AxisError, ShapeError
-from tensor_core.shapes import normalize_axes
+from tensor_core.shapes import Shape, normalize_axes
 from tensor_runtime.contracts.gather_scatter import SliceOptions
-from tensor_runtime.form import Shape
 
 Axes = tuple[int, ...]
 

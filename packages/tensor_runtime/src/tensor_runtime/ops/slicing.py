@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, ShapeError
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.arguments import wholes
 from tensor_runtime.dispatch.call import execute_several
 from tensor_runtime.dispatch.index_checked import IndexedSpec
 from tensor_runtime.dispatch.out import Out, written
-from tensor_runtime.form import Shape
 from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.static_types.results import same_dtype_into
 from tensor_runtime.tensors.tensor import Tensor, unwrap

@@ -13,14 +13,14 @@ from typing import Any, Final, NamedTuple, SupportsIndex
 
 from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ShapeError
-from tensor_core.shapes import element_count, normalize_axis
+from tensor_core.shapes import Shape, element_count, normalize_axis
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 from tensor_runtime.dispatch.call import execute_binary, execute_with_params
 from tensor_runtime.dispatch.data_dependent import DependentSpec, Results, execute_dependent
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.ops.creation import listed
 from tensor_runtime.static_types.results import index_dtype, integer_dtype, same_dtype, same_dtype_into
 from tensor_runtime.tensors.tensor import Number, Tensor, unwrap

@@ -13,12 +13,12 @@ from typing import Any, Final, SupportsIndex
 from tensor_core.dtypes import ALL, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, shortened
 from tensor_core.foreign import number_of
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.arguments import as_axes, flag, whole
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.dtype_rules import Axes, inexact, reduced
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.dispatch.spec import OpSpec
-from tensor_runtime.form import Shape
 from tensor_runtime.ops.reduction import reduced_nonempty
 from tensor_runtime.static_types.results import index_dtype, inexact_component_dtype, inexact_dtype
 from tensor_runtime.tensors.tensor import Tensor

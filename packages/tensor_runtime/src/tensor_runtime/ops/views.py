@@ -13,13 +13,13 @@ from typing import Any, Final, SupportsIndex
 from tensor_core import views
 from tensor_core.errors import ArgumentError, ShapeError, ViewRequiresCopyError
 from tensor_core.layout import TensorLayout
-from tensor_core.shapes import as_permutation, as_shape, normalize_axes
+from tensor_core.shapes import Shape, as_permutation, as_shape, normalize_axes
 from tensor_runtime.backends.bindings import Binding, BindingTable
 from tensor_runtime.backends.error_translation import naming
 from tensor_runtime.dispatch.arguments import axes_key, completed_shape, whole
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.spec import ElementwiseSpec, ViewSpec
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.ops import native_calls
 from tensor_runtime.ops.orders import is_line, moved
 from tensor_runtime.static_types.results import same_dtype

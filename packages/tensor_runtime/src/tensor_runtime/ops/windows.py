@@ -19,7 +19,7 @@ from operator import index
 from typing import Any, Final, NamedTuple
 
 from tensor_core.errors import ArgumentError, ShapeError, SizeLimitError, shortened
-from tensor_runtime.form import Shape
+from tensor_core.shapes import Shape
 
 Steps = int | tuple[int, ...]  # one number for every spatial axis, or one each
 Pairs = tuple[tuple[int, int], ...]

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_pair
-from tensor_runtime.form import Shape
 from tensor_runtime.primitives.strict import StrictSpec
 from tensor_runtime.tensors.tensor import Tensor
 

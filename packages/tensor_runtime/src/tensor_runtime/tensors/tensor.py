@@ -18,8 +18,9 @@ from tensor_core.dtypes import DType, DTypeLike, Element
 from tensor_core.errors import DTypeError
 from tensor_core.foreign import refuse_masked
 from tensor_core.layout import TensorLayout
+from tensor_core.shapes import Shape
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.buffer import BackendBuffer, HostBuffer
 

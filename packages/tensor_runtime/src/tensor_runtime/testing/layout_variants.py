@@ -14,8 +14,7 @@ from typing import Any, Final
 
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_core.host.tensor import HostTensor
-from tensor_core.shapes import compact_strides, element_count
-from tensor_runtime.form import Shape
+from tensor_core.shapes import Shape, compact_strides, element_count
 from tensor_runtime.ops.views import reverse_view, transpose_view
 from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.tensor import Tensor

@@ -16,9 +16,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from tensor_core.shapes import Shape
 from tensor_cpu.kernels.copy.permute import Fill, bind_fill, fuse
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.backends.shared.axes import FormLike, Labels, Operand, Shape, native, row_major
+from tensor_runtime.backends.shared.axes import FormLike, Labels, Operand, native, row_major
 from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 
 Kernel = Callable[[Any], Any]

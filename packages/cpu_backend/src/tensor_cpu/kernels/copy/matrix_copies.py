@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from tensor_core.shapes import Shape
 from tensor_cpu.kernels.copy.permute import bind_copy, bind_fill
-from tensor_runtime.backends.shared.axes import RESULT, Axis, Look, Operand, Shape, access, by_stride, look
+from tensor_runtime.backends.shared.axes import RESULT, Axis, Look, Operand, access, by_stride, look
 
 Group = tuple[Axis, ...]
 Strides = tuple[list[int], int, int]  # along the stacked axes, the outer and the inner ones, in elements

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_core.dtypes import DTYPES
+from tensor_core.shapes import Shape
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.backends.shared.axes import Shape
 from tensor_runtime.protocols import Kernel
 
 _NAMES: Final = {np.dtype(dtype.numpy_name): dtype.name for dtype in DTYPES}

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from tensor_core.shapes import Shape
 from tensor_cpu.kernels.copy import native as native
 from tensor_cpu.system.extension import AVAILABLE
-from tensor_runtime.backends.shared.axes import Shape
 
 Fill = Callable[[Any, Any], None]
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tensor_core.dtypes import F64, FLOATING, Bool, DType
 from tensor_core.promotion import promote, promote_scalar
+from tensor_core.shapes import Shape
 from tensor_cpu.kernels.elementwise.fused import Program
 from tensor_cpu.kernels.elementwise.numpy import element_of
 from tensor_cpu.kernels.elementwise.registers import OPERATIONS, NoInstructionError, ProgramWriter, Value
@@ -22,7 +23,7 @@ from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.backends.xp_tables import elementwise
 from tensor_runtime.contracts.elementwise import ProgramStep, Reference
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 from tensor_runtime.protocols import Kernel, Operand
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tensor_core.dtypes import F32, F64, FLOATING
+from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.elementwise.compiled import compiled, compiled_step
 from tensor_cpu.kernels.elementwise.fused import PROGRAM, Program
@@ -17,7 +18,7 @@ from tensor_cpu.kernels.elementwise.registers import OPERATIONS
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.contracts.elementwise import ProgramParams, ProgramStep
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand
 
 TAKES: Final = "tensors with elements, of the dtypes that its instructions have"

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from tensor_core.dtypes import C64, F64, FLOATING
+from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
@@ -19,7 +20,7 @@ from tensor_cpu.kernels.linalg.checks import reaches_the_limit
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 _Strides = tuple[int, ...]

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from tensor_core.errors import UnsupportedOperationError
+from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import (
     Array,
@@ -42,8 +43,6 @@ from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.errors import LinalgError, NotConvergedError, SingularMatrixError
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
-
-Shape = tuple[int, ...]
 
 _MOST_OPERAND_AXES: Final = MOST_AXES - 4  # NumPy's generalised functions want axes of their own beside the operand's
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tensor_core.shapes import as_permutation
+from tensor_core.shapes import Shape, as_permutation
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.storage import Array, restride, transposed_strides
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import IndexingError
-from tensor_core.shapes import compact_strides
+from tensor_core.shapes import Shape, compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
@@ -21,7 +21,7 @@ from tensor_gpu.kernels.value_checks import Refuse
 from tensor_gpu.kernels.walks import broadcast_strides
 from tensor_runtime.backends.shared.value_errors import Index, index_out_of_range
 from tensor_runtime.contracts.gather_scatter import TakeParams
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 

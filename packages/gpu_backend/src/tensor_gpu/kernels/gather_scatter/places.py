@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import IndexingError
-from tensor_core.shapes import compact_strides
+from tensor_core.shapes import Shape, compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.expressions import copier
@@ -17,7 +17,7 @@ from tensor_gpu.kernels.value_checks import Refuse, looker, refuser_by
 from tensor_gpu.kernels.walks import walk
 from tensor_gpu.programs.places import Arrays, Mode, places_program
 from tensor_runtime.backends.shared.value_errors import Index
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 
 
 class Places(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tensor_core.errors import IndexingError
-from tensor_core.shapes import compact_strides
+from tensor_core.shapes import Shape, compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
@@ -19,7 +19,7 @@ from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.kernels.value_checks import Refuse
 from tensor_runtime.backends.shared.value_errors import Index, slice_out_of_range
 from tensor_runtime.contracts.gather_scatter import ScatterParams, SliceOptions
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.ops.slice_geometry import SliceGeometry, gather_geometry, scatter_geometry
 from tensor_runtime.protocols import Kernel
 

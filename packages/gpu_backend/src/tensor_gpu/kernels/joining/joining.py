@@ -10,14 +10,14 @@ from typing import Final
 import numpy as np
 
 from tensor_core.dtypes import I64
-from tensor_core.shapes import compact_strides, normalize_axes
+from tensor_core.shapes import Shape, compact_strides, normalize_axes
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.expressions import copier
 from tensor_gpu.kernels.gather_scatter.places import Component, Walked, bind_places, line_of
 from tensor_gpu.kernels.planning import Binder
 from tensor_runtime.contracts.joining import JoinParams, RepeatParams, RollParams, TileParams
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.ops.joining import tile_shape
 from tensor_runtime.protocols import Kernel
 

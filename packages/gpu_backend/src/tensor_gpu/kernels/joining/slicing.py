@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from tensor_core.errors import IndexingError
+from tensor_core.shapes import Shape
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
@@ -20,7 +21,7 @@ from tensor_gpu.kernels.gather_scatter.places import Component, Walked, bind_pla
 from tensor_gpu.kernels.planning import Binder, compact
 from tensor_runtime.backends.shared.value_errors import Index, start_out_of_range
 from tensor_runtime.contracts.gather_scatter import DynamicSliceParams
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 

@@ -11,14 +11,14 @@ from math import prod
 from typing import Any
 
 from tensor_core.dtypes import I32, DType
-from tensor_core.shapes import unravel_index
+from tensor_core.shapes import Shape, unravel_index
 from tensor_gpu.device.api import Solver, Stack
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.programs.linalg import first_failed, not_finite
 from tensor_runtime.errors import LinalgError, NonFiniteError, NotConvergedError
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 
 Explain = Callable[[tuple[int, ...], int], LinalgError]
 """From the batch index of the first matrix that failed, and its info, to the error."""

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
+from tensor_core.shapes import Shape
 from tensor_gpu.device.api import MOST_THREADS
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.device.program import Argument, Program
 from tensor_gpu.kernels.walks import walk
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 
 ENOUGH = 1 << 15  # threads that keep a device busy
 SHARE = 16  # elements that are worth a thread

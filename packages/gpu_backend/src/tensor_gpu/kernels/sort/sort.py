@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import I64, DType
 from tensor_core.promotion import promote
-from tensor_core.shapes import compact_strides
+from tensor_core.shapes import Shape, compact_strides
 from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.device.program import Argument
@@ -17,7 +17,7 @@ from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.kernels.walks import walk
 from tensor_gpu.programs.sort import RUN, Side, merge_program, run_program, search_program
 from tensor_runtime.contracts.gather_scatter import SortParams
-from tensor_runtime.form import Form, Shape
+from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
 

@@ -12,8 +12,9 @@ from itertools import pairwise
 from math import gcd, prod
 from typing import Any, Final, NamedTuple, Protocol
 
+from tensor_core.shapes import Shape
+
 Labels = tuple[int, ...]
-Shape = tuple[int, ...]
 Look = Callable[[Any], Any]
 
 FIRST: Final = 0

@@ -12,11 +12,11 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.promotion import promote
 from tensor_core.scalar_conversion import convert_scalar
+from tensor_core.shapes import Shape
 from tensor_runtime.ops.convolution import conv
 from tensor_runtime.testing.case import Case, refused
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 
-Shape = tuple[int, ...]
 Pairs = tuple[tuple[int, int], ...]
 
 _WINDOWS: Final[tuple[tuple[str, Shape, Shape, dict[str, Any]], ...]] = (

@@ -9,7 +9,7 @@ from typing import Any
 from tensor_core.dtypes import DTYPES, F64, I32
 from tensor_core.errors import DTypeError
 from tensor_core.host.tensor import HostTensor
-from tensor_runtime.form import Shape
+from tensor_core.shapes import Shape
 from tensor_runtime.ops.creation_like import empty, empty_like, full_like, ones_like, zeros_like
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.testing.case import Case, refused

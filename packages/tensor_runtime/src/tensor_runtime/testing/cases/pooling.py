@@ -10,11 +10,12 @@ from typing import Any, Final, NamedTuple
 from tensor_core.dtypes import ALL, DTYPES, F64, I64, REAL, Bool, DType
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.host.tensor import HostTensor
+from tensor_core.shapes import Shape
 from tensor_runtime.dispatch.dtype_rules import inexact
 from tensor_runtime.dispatch.spec import same
 from tensor_runtime.ops import pooling
 from tensor_runtime.testing.case import Case, refused
-from tensor_runtime.testing.cases.convolution import Pairs, Shape, pairs_of, per_axis, window_counts
+from tensor_runtime.testing.cases.convolution import Pairs, pairs_of, per_axis, window_counts
 from tensor_runtime.testing.cases.reduction import largest
 from tensor_runtime.testing.oracle import Host, Index, indices, tabulated, whole_numbers
 

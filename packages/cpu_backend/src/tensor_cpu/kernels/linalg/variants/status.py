@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from tensor_core.promotion import promote
+from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.batched_simd import refused
@@ -21,7 +22,7 @@ from tensor_cpu.kernels.linalg.checks import minute_powers, scaled
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE
-from tensor_runtime.form import Form, Shape, form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
 Refuses = Callable[[Array], bool]
