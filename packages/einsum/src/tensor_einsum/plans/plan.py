@@ -388,11 +388,7 @@ def make_plan(
     searches = type(options.optimize) is str and options.optimize in OWN
     if len(shapes) == 2 and searches and order is None:  # nothing to choose
         return Plan(network, dtypes, Order(((0, 1),)), arithmetic)
-    return Plan(network, dtypes, find_order(network, order, _common(dtypes), options, operation), arithmetic)
-
-
-def _common(dtypes: Sequence[DType]) -> DType:
-    return dtypes[0] if len({*dtypes}) == 1 else promote(*dtypes)
+    return Plan(network, dtypes, find_order(network, order, promote(*dtypes), options, operation), arithmetic)
 
 
 def _restore(*stored: Any) -> Plan:
