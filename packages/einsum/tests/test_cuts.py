@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from network_cases import networks
+from tensor_core.errors import OutOfMemoryError
 from tensor_einsum import MemoryLimitError, native, plan
 from tensor_einsum.slices import finder
 from tensor_einsum.slices.finder import find_cuts
@@ -142,3 +143,14 @@ def test_a_result_beyond_64_bits_is_refused_with_its_size(limit: int) -> None:
     with pytest.raises(MemoryLimitError) as caught:
         plan("i,j,k->ijk", (10**7,), (10**7,), (10**7,), memory_limit=limit)
     assert caught.value.smallest > 8 * 10**21
+
+
+@pytest.mark.parametrize(("operands", "limit"), [(2, "1MB"), (3, 2**62), (4, 1000), (8, 1000)])
+def test_what_is_too_large_to_address_is_refused_by_who_was_asked(operands: int, limit: int | str) -> None:
+    extent = 1_000_000_007
+    shapes = [part for one in range(operands) for part in ((extent, extent), (one, (one + 1) % 8))]
+    output = () if operands == 8 else (0, operands)
+    with pytest.raises(OutOfMemoryError, match=r"^plan: memory_limit is ") as caught:
+        plan(*shapes, output, memory_limit=limit)
+    if isinstance(caught.value, MemoryLimitError):
+        assert plan(*shapes, output, memory_limit=caught.value.smallest).peak_bytes <= caught.value.smallest

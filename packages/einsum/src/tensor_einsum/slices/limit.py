@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import exp2, inf, log2, prod
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import (
@@ -137,7 +137,7 @@ def within(
 
     Raises:
         MemoryLimitError: no slices keep the limit; it names the smallest one that some keep.
-        OutOfMemoryError: slices that keep it are more than can be addressed.
+        OutOfMemoryError: slices that keep it are more than can be addressed, or no slices do, and all others are.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -150,21 +150,22 @@ def within(
     if models[0].peak(dict(plan.sliced)) > limit:
         models.reverse()  # slices on their own are what a search has cut
     found: list[Plan] = []
+    told = "which no slices keep, and no memory is enough for those of a larger one"
     for model in models:
         if found and (late() or (found[0].sliced == plan.sliced and found[0].shared_bytes is None)):
             break
         try:
             made = _cut(plan, limit, forms, model, late)
-        except OutOfMemoryError as error:
-            raise OutOfMemoryError(
-                f"{operation}: memory_limit is {readable_bytes(limit)}, and no memory is enough for slices that "
-                f"keep it; give a smaller one ({error})"
-            ) from error
+        except OutOfMemoryError:  # smaller slices may be addressed
+            told = "and no memory is enough for slices that keep it; give a smaller one"
+            continue
         if made is not None:
             found.append(made)
     if found:
         return min(found, key=attrgetter("flops"))._made_for(forms)
     smallest = _smallest(plan, forms)
+    if smallest is None:
+        raise OutOfMemoryError(f"{operation}: memory_limit is {readable_bytes(limit)}, {told}")
     if smallest[0] <= limit:
         return smallest[1]._made_for(forms)
     raise _refusal(operation, plan, limit, smallest[0])
@@ -332,39 +333,55 @@ def _measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
     return bound.needed_bytes, shares
 
 
-def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
-    """The fewest bytes that the path needs in slices that are worth their work; and the plan that needs them."""
+def _smallest(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan] | None:
+    """The fewest bytes that the path needs in slices that are worth their work, and the plan that needs them.
+
+    None where all that were found are more than can be addressed.
+    """
     whole = replaced(plan, ())
     every = replaced(plan, tuple((label, 1) for label in range(len(plan.names))))
     if is_worth(whole.flops, every.flops):
-        least = needed_bytes(every, forms), every
+        least: tuple[int, Plan] | None = (needed_bytes(every, forms), every)
     else:
         least = _halved(whole, forms)
     for other in (replaced(every, every.sliced, 0), replaced(plan, plan.sliced), replaced(plan, plan.sliced, 0), whole):
-        if other.intermediate_bytes < least[0] and is_worth(whole.flops, other.flops):
-            least = min(least, (needed_bytes(other, forms), other), key=itemgetter(0))
+        if (least is None or other.intermediate_bytes < least[0]) and is_worth(whole.flops, other.flops):
+            with suppress(OutOfMemoryError):
+                least = _lesser(least, other, forms)
     return least
 
 
-def _halved(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
+def _halved(plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan] | None:
     """The same, looked for between nothing and what the whole path needs; whatever limit was asked for.
 
     What one choice learns of workspaces, the next ones know.
     """
+    least: tuple[int, Plan] | None = None
     try:
         least = needed_bytes(plan, forms), plan
-    except _UNKNOWN:
-        least = plan.intermediate_bytes, plan
-    kept, refused, model = min(log2(max(least[0], 1)), 62.0), 0.0, _model(plan, shared=True)
+    except _UNKNOWN as error:
+        if not isinstance(error, OutOfMemoryError):
+            least = plan.intermediate_bytes, plan
+    kept, refused = min(log2(max(least[0] if least else plan.intermediate_bytes, 1)), 62.0), 0.0
+    model = _model(plan, shared=True)
     for _ in range(_HALVINGS):
         between = (kept + refused) / 2
-        made = _cut(plan, int(exp2(between)), forms, model, Deadline(None, 0).is_late)
+        try:
+            made = _cut(plan, int(exp2(between)), forms, model, Deadline(None, 0).is_late)
+        except OutOfMemoryError:  # lower limits have smaller slices
+            kept = between
+            continue
         if made is None:
             refused = between
         else:
-            least = min(least, (needed_bytes(made, forms), made), key=itemgetter(0))
+            least = _lesser(least, made, forms)
             kept = log2(max(least[0], 1))
     return least
+
+
+def _lesser(least: tuple[int, Plan] | None, plan: Plan, forms: Sequence[Form]) -> tuple[int, Plan]:
+    needed = needed_bytes(plan, forms)
+    return least if least is not None and least[0] <= needed else (needed, plan)
 
 
 def replaced(plan: Plan, cuts: Cuts, shared_bytes: int | None = None) -> Plan:
