@@ -15,7 +15,7 @@ from tensor_core.shapes import Shape
 from tensor_einsum.notation.label_names import written
 from tensor_einsum.notation.network import Labels
 from tensor_einsum.steps.report import as_html, as_text, report_of_sweep, rounded
-from tensor_einsum.steps.steps import VIEWS, Step
+from tensor_einsum.steps.steps import VIEWS, Step, flops_of
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
@@ -159,17 +159,5 @@ def _costs(kind: str, inputs: Sequence[Labels], output: Labels, extents: Sequenc
     """Operations as a plan counts them, and as opt_einsum does."""
     if kind == "one" or kind in VIEWS:
         return 0, 0
-    terms, kept = [{*term} for term in inputs], {*output}
-    whole = prod(map(extents.__getitem__, set().union(*terms)))
-    if len(terms) == 1:
-        summed = bool(terms[0] - kept)
-        return whole if summed or kind == "conj" else 0, whole * (2 if summed else 1)
-    a, b = terms
-    alone_a, alone_b = a - b - kept, b - a - kept
-    space = prod(map(extents.__getitem__, (a | b) - alone_a - alone_b))
-    summed = bool((a & b) - kept)
-    flops = space * (2 if summed else 1)
-    for term, alone in ((a, alone_a), (b, alone_b)):
-        if alone:
-            flops += prod(map(extents.__getitem__, term))
-    return flops, whole * (2 if summed or alone_a or alone_b else 1)
+    flops, counted = flops_of(inputs, output, extents)
+    return (counted, counted) if kind == "conj" else (flops, counted)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import inf, log2, prod
 from typing import NamedTuple
 
+from tensor_einsum.search.path import bits_of, holders_of, labels_along, labels_of
 from tensor_einsum.search.problem import CACHED, UNCACHED, Problem
 
 
@@ -23,7 +24,7 @@ class Measure(NamedTuple):
     peak: float
 
 
-def measure(problem: Problem, path: Iterable[Sequence[int]], sliced: Iterable[int] = ()) -> Measure:
+def measure(problem: Problem, path: Sequence[Sequence[int]], sliced: Iterable[int] = ()) -> Measure:
     """Count a path of pairs of ids.
 
     A label that only one operand has and the output has not is summed before it is multiplied, so it costs no product.
@@ -38,32 +39,19 @@ def measure(problem: Problem, path: Iterable[Sequence[int]], sliced: Iterable[in
     cut = set(sliced)
     extents = [1 if label in cut else max(extent, 1) for label, extent in enumerate(problem.extents)]
     slices = prod(max(problem.extents[label], 1) for label in cut)
-    left = [0] * len(extents)  # terms that have the label, and the output
-    terms = [set(term) for term in problem.inputs]
-    for term in (*terms, problem.output):
-        for label in term:
-            left[label] += 1
+    holders = holders_of((*problem.inputs, problem.output), len(extents))
+    terms = [bits_of([label for label in term if holders[label] > 1]) for term in problem.inputs]
+    sizes = [prod(extents[label] for label in labels_of(term)) for term in terms]
     products = elements = size = live = peak = 0
-    sizes: list[int] = []
-    for number, term in enumerate(terms):
-        kept = {label for label in term if left[label] > 1}
-        sizes.append(prod(extents[label] for label in kept))
-        terms[number] = kept
     operands = len(terms)
-    for first, second in path:
-        a, b = terms[first], terms[second]
-        for label in a & b:
-            left[label] -= 1
-        joined = a | b
-        kept = {label for label in joined if left[label] > 1}
-        terms.append(kept)
-        sizes.append(prod(extents[label] for label in kept))
-        products += prod(extents[label] for label in joined)
-        elements += sum(moved(sizes[one]) for one in (first, second, -1))
+    for pair, (gone, kept) in zip(path, labels_along(terms, holders, path), strict=True):
+        sizes.append(prod(extents[label] for label in labels_of(kept)))
+        products += sizes[-1] * prod(extents[label] for label in labels_of(gone))
+        elements += sum(moved(sizes[one]) for one in (*pair, -1))
         size = max(size, sizes[-1])
         live += sizes[-1]
         peak = max(peak, live)
-        live -= sum(sizes[one] for one in (first, second) if one >= operands)
+        live -= sum(sizes[one] for one in pair if one >= operands)
     if cut:
         peak += prod(max(problem.extents[label], 1) for label in problem.output)
     return Measure(_log2(products * slices), _log2(elements * slices), _log2(size), _log2(peak))

@@ -4,12 +4,14 @@ Two conventions. *Linear*, as opt_einsum, NumPy and cotengra write paths: positi
 left; those contracted are removed and the result is appended. *Ids*, used inside: operands are 0 to n-1, the k-th
 contraction gives n+k, and no id is ever used twice. Entries of more than two are taken as pairs from left to right;
 entries of one are allowed and sum what they can.
+
+Sets of labels along a path are bits of ints.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import index as as_index
 from typing import Any
 
@@ -116,3 +118,69 @@ def path_entries(path: Any, operation: str = "einsum", found_by: str = "") -> Pa
         if not entry:
             raise PathError(f"{operation}: step {step} of the path names no operand", step=step)
     return tuple(result)
+
+
+def bits_of(labels: Iterable[int]) -> int:
+    """A set of labels, each of which may be given several times, as bits.
+
+    >>> bits_of((0, 2, 2))
+    5
+    """
+    bits = 0
+    for label in labels:
+        bits |= 1 << label
+    return bits
+
+
+def labels_of(bits: int) -> Iterator[int]:
+    """Numbers of the bits that are set.
+
+    >>> list(labels_of(5))
+    [0, 2]
+    """
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def holders_of(terms: Iterable[Iterable[int]], labels: int) -> list[int]:
+    """How many of the terms have each of so many labels.
+
+    >>> holders_of([(0, 0), (0, 2)], 3)
+    [2, 0, 1]
+    """
+    found = [0] * labels
+    for term in terms:
+        for label in {*term}:
+            found[label] += 1
+    return found
+
+
+def labels_along(
+    terms: Sequence[int], holders: Sequence[int], path: Iterable[Sequence[int]]
+) -> Iterator[tuple[int, int]]:
+    """What every entry of a path sums, as no other term and no output has it, and what it leaves.
+
+    Args:
+        terms: labels of the operands, as bits.
+        holders: how many of the operands have each label, and the output.
+        path: ids, one or two per entry.
+
+    >>> terms = (0, 1), (1, 2), (2, 3)
+    >>> [*labels_along([*map(bits_of, terms)], holders_of([*terms, (0, 3)], 4), [(0, 1), (3, 2)])]
+    [(2, 5), (4, 9)]
+    """
+    left, known = [*holders], [*terms]
+    alone = bits_of([label for label, count in enumerate(left) if count == 1])
+    for entry in path:
+        joined = known[entry[0]]
+        if len(entry) == 2:
+            other = known[entry[1]]
+            for label in labels_of(joined & other):
+                left[label] -= 1
+                if left[label] == 1:
+                    alone |= 1 << label
+            joined |= other
+        known.append(joined & ~alone)
+        yield joined & alone, known[-1]

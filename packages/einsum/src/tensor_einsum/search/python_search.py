@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Final
 
 from tensor_einsum.search.measure import Measure, measure
+from tensor_einsum.search.path import bits_of, holders_of, labels_along, labels_of
 from tensor_einsum.search.problem import (
     Budget,
     Found,
@@ -189,7 +190,7 @@ class _Search:
             large = [bits for bits, size in zip(results, sizes, strict=True) if size > min(limit, top - 1)]
             shared = {
                 label: sum(bits >> label & 1 for bits in large)
-                for label in _labels(results[sizes.index(top)] & ~cut)
+                for label in labels_of(results[sizes.index(top)] & ~cut)
                 if self.problem.extents[label] > 1
             }
             if not shared:
@@ -267,7 +268,7 @@ class _Search:
         holders: list[set[int]] = [set() for _ in self.problem.extents]
         alive = dict(enumerate(terms))
         for number, term in alive.items():
-            for label in _labels(term):
+            for label in labels_of(term):
                 holders[label].add(number)
         output = sum(1 << label for label in self.problem.output)
         in_two = sum(1 << label for label, group in enumerate(holders) if len(group) == 2) & ~output
@@ -298,16 +299,18 @@ class _Search:
             a, b = pair
             new = operands + len(path)
             kept = result(alive[a], alive[b])
-            for label in _labels(alive[a] | alive[b]):
+            for label in labels_of(alive[a] | alive[b]):
                 holders[label] -= {a, b}
                 if kept >> label & 1:
                     holders[label].add(new)
-            for label in _labels(alive[a] & alive[b] & kept & ~output):
+            for label in labels_of(alive[a] & alive[b] & kept & ~output):
                 in_two |= (len(holders[label]) == 2) << label
             del alive[a], alive[b]
             alive[new], sizes[new] = kept, self._log_size(kept)
             path.append((a, b))
-            for other in sorted({one for label in _labels(kept) for one in sorted(holders[label])[:_HOLDERS]} - {new}):
+            for other in sorted(
+                {one for label in labels_of(kept) for one in sorted(holders[label])[:_HOLDERS]} - {new}
+            ):
                 push(other, new)
         return tuple(path)
 
@@ -320,20 +323,9 @@ class _Search:
 
 def _terms(problem: Problem, path: Pairs) -> list[int]:
     """Labels of the operands and of every result as bits; what only one operand has is summed before."""
-    output = sum(1 << label for label in problem.output)
-    left = [output >> label & 1 for label in range(len(problem.extents))]
-    for term in problem.inputs:
-        for label in term:
-            left[label] += 1
-    terms = [sum(1 << label for label in term if left[label] > 1) for term in problem.inputs]
-    for first, second in path:
-        a, b = terms[first], terms[second]
-        gone = 0
-        for label in _labels(a & b):
-            left[label] -= 1
-            gone |= (left[label] == 1) << label
-        terms.append((a | b) & ~gone)
-    return terms
+    holders = holders_of((*problem.inputs, problem.output), len(problem.extents))
+    terms = [bits_of([label for label in term if holders[label] > 1]) for term in problem.inputs]
+    return [*terms, *[kept for _, kept in labels_along(terms, holders, path)]]
 
 
 def _sizes(problem: Problem, path: Pairs) -> list[float]:
@@ -352,14 +344,6 @@ def _masks(problem: Problem) -> list[tuple[float, int]]:
         if extent > 1:
             masks[extent] = masks.get(extent, 0) | 1 << label
     return [(log2(extent), mask) for extent, mask in sorted(masks.items())]
-
-
-def _labels(bits: int) -> Iterator[int]:
-    """Numbers of the bits that are set."""
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
 
 
 def _sum(a: float, b: float) -> float:

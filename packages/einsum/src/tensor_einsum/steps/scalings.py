@@ -19,7 +19,7 @@ from math import prod
 from typing import Final, NamedTuple
 
 from tensor_einsum.notation.network import Network
-from tensor_einsum.search.path import Path
+from tensor_einsum.search.path import Path, bits_of, holders_of, labels_along, labels_of
 from tensor_einsum.steps.steps import Step, in_best_orders, peak_bytes, plain_steps
 
 WORTH_A_LOOK: Final = 1 << 18
@@ -246,17 +246,7 @@ class _Tree:
 
 def _labels(network: Network, path: Path) -> list[frozenset[int]]:
     """Of operands and contractions by id: the labels that are left, as others or the result have them."""
-    left: dict[int, int] = {}
-    found = [frozenset(term) for term in network.terms]
-    for term in (*found, frozenset(network.output)):
-        for label in term:
-            left[label] = left.get(label, 0) + 1
-    for entry in path:
-        joined = found[entry[0]]
-        if len(entry) == 2:
-            other = found[entry[1]]
-            for label in joined & other:
-                left[label] -= 1
-            joined = joined | other
-        found.append(frozenset([label for label in joined if left[label] > 1]))
-    return found
+    terms = [frozenset(term) for term in network.terms]
+    holders = holders_of((*terms, network.output), len(network.extents))
+    along = labels_along([*map(bits_of, terms)], holders, path)
+    return [*terms, *[frozenset(labels_of(kept)) for _, kept in along]]

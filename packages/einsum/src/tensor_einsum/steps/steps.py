@@ -26,7 +26,7 @@ from tensor_core.shapes import Shape
 from tensor_einsum import native
 from tensor_einsum.notation.label_names import RESERVED, Texts
 from tensor_einsum.notation.network import Labels, Network
-from tensor_einsum.search.path import Path
+from tensor_einsum.search.path import Path, bits_of, holders_of, labels_along, labels_of
 from tensor_einsum.steps.layouts import chosen_orders, reordered
 
 _SMALLER: Final = (
@@ -139,10 +139,7 @@ class _Builder:
         self.steps: list[Step] = []
         self.terms: list[Labels] = list(network.terms)  # by id of the path
         self.slots: list[int] = list(range(len(network.inputs)))  # id of the path -> operand or step
-        self.label_counts = counts = [0] * len(network.names)  # terms left with this label, and the output
-        for term in (*network.terms, network.output):
-            for label in {*term}:
-                counts[label] += 1
+        self.label_counts = holders_of((*network.terms, network.output), len(network.names))  # of the terms left
         if network.terms != network.inputs:
             for operand, (term, kept) in enumerate(zip(network.inputs, network.terms, strict=True)):
                 if len(kept) < len(term):
@@ -186,37 +183,20 @@ class _Builder:
         free_a: list[int] = []
         free_b: list[int] = []
         batch: list[int] = []
-        summed = alone = False
-        size = depth = whole = 1  # of the result, of each sum, and of what one operand sums by itself
+        size = 1  # of the result
         for label in a:
             if counts[label]:
                 (batch if label in b else free_a).append(label)
                 size *= extents[label]
-            elif label in b:
-                summed = True
-                depth *= extents[label]
-            else:
-                alone = True
-                whole *= extents[label]
         for label in b:
-            if label not in a:
-                if counts[label]:
-                    free_b.append(label)
-                    size *= extents[label]
-                else:
-                    alone = True
-                    whole *= extents[label]
+            if counts[label] and label not in a:
+                free_b.append(label)
+                size *= extents[label]
         if output is None:
             output = consumers.arrange(len(self.terms), a, b, free_a, free_b, batch, size)
         for label in output:
             counts[label] += 1
-        space = size * depth
-        flops = 2 * space if summed else space
-        if alone:  # which each operand sums by itself
-            for term, other in ((a, b), (b, a)):
-                if not all(counts[label] or label in other for label in term):
-                    flops += prod(map(extents.__getitem__, term))
-        counted = whole * space * (2 if summed or alone else 1)
+        flops, counted = flops_of((a, b), output, extents)
         kind, slots = "contract", (self.slots[first], self.slots[second])
         if self.conjugated and (slots[0] in self.conjugated) is not (slots[1] in self.conjugated):
             kind = "conj_contract"
@@ -239,14 +219,11 @@ class _Builder:
 
     def _unary_einsum(self, one: int, output: Labels) -> None:
         term, counts, extents = self.terms[one], self.label_counts, self.network.extents
-        diagonal = prod(map(extents.__getitem__, {*term}))
-        summed = {*term} - {*output}
-        flops = diagonal if summed else 0
         for label in {*term}:
             counts[label] -= 1
         for label in {*output}:
             counts[label] += 1
-        counted = diagonal * (2 if summed else 1)
+        flops, counted = flops_of((term,), output, extents)
         self._append(output, self._emit("unary_einsum", (self.slots[one],), (term,), output, flops, counted))
 
     def _append(self, term: Labels, slot: int) -> None:
@@ -269,6 +246,23 @@ class _Builder:
         return prod(map(self.network.extents.__getitem__, term))
 
 
+def flops_of(inputs: Sequence[Labels], output: Labels, extents: Sequence[int]) -> tuple[int, int]:
+    """Operations of a step of one or two operands, as a plan counts them, and as opt_einsum does.
+
+    >>> flops_of(((0, 1), (1, 2)), (0, 2), (2, 3, 4)), flops_of(((0, 1), (0, 2)), (0,), (2, 3, 4))
+    ((48, 48), (16, 48))
+    """
+    terms, size = [{*term} for term in inputs], extents.__getitem__
+    every = set[int]().union(*terms)
+    summed = every.difference(output)
+    both = summed.intersection(*terms) if len(terms) > 1 else set[int]()
+    alone = [(term & summed) - both for term in terms]  # what each operand sums by itself
+    flops = sum([prod(map(size, term)) for term, gone in zip(terms, alone, strict=True) if gone])
+    if len(terms) > 1:
+        flops += prod(map(size, every.difference(*alone))) * (2 if both else 1)
+    return flops, prod(map(size, every)) * (2 if summed else 1)
+
+
 class Consumers:
     """Which contraction consumes each term, and which one sums each label; positions in the path.
 
@@ -286,20 +280,10 @@ class Consumers:
         self.extents = extents
         self.consumer: dict[int, int] = {}
         self.summed_by: dict[int, int] = {}
-        left = list(label_counts)
-        known = list(map(set, terms))
-        for position, entry in enumerate(path):
-            for one in entry:
-                self.consumer[one] = position
-            joined = known[entry[0]]
-            if len(entry) == 2:
-                other = known[entry[1]]
-                for label in joined & other:
-                    left[label] -= 1
-                joined = joined | other
-            gone = {label for label in joined if left[label] == 1}  # this term alone has it
-            self.summed_by.update(dict.fromkeys(gone, position))
-            known.append(joined - gone)
+        along = labels_along([*map(bits_of, terms)], label_counts, path)
+        for position, (entry, (gone, _)) in enumerate(zip(path, along, strict=True)):
+            self.consumer.update(dict.fromkeys(entry, position))
+            self.summed_by.update(dict.fromkeys(labels_of(gone), position))
 
     def arrange(
         self, one: int, a: Labels, b: Labels, free_a: list[int], free_b: list[int], batch: list[int], size: int
