@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from network_cases import networks
 from tensor_core.errors import OutOfMemoryError
-from tensor_einsum import MemoryLimitError, native, plan
+from tensor_einsum import MemoryLimitError, Plan, native, plan
 from tensor_einsum.slices import finder
 from tensor_einsum.slices.finder import find_cuts
 from tensor_einsum.slices.model import Model, Parts
@@ -136,6 +137,16 @@ def test_a_limit_above_one_that_is_kept_is_kept(
             assert error.smallest > limit
             kept.append(False)
     assert kept == sorted(kept) and kept[-1]
+
+
+def test_a_plan_tells_how_long_its_limit_took() -> None:
+    chain = "ij,jk,kl->il", *[(300, 300)] * 3
+    for limit, takes in ((None, False), (10**9, True), (1_500_000, True)):
+        record = plan(*chain, memory_limit=limit).search
+        assert record is not None
+        assert (record.limit_seconds > 0) is takes
+    sliced = plan(*chain, memory_limit=1_500_000)
+    assert Plan.from_json(sliced.to_json()) == pickle.loads(pickle.dumps(sliced)) == sliced
 
 
 @pytest.mark.parametrize("limit", [0, 1000, 10**15])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from math import prod
 from operator import attrgetter
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, Unpack, overload
 
 from tensor_core.dtypes import DType, TensorScalar
@@ -362,9 +363,12 @@ def cached_plan(
     else:
         from tensor_einsum.slices.limit import plan_within
 
+        begun = perf_counter()
         plan = plan_within(
             lambda other: make_plan(operation, source, shapes, dtypes, other, arithmetic), options, forms, operation
         )
+        if plan.search is not None:
+            _FILL["search"](plan, plan.search._replace(limit_seconds=perf_counter() - begun - plan.search.seconds))
     if not keeps or (plan._searched is not None and was_interrupted(plan._searched)):
         return plan
     return plans.insert(key, plan, _PLAN_BYTES + _STEP_BYTES * len(shapes) + 2 * len(plan.notation))

@@ -122,13 +122,15 @@ class SearchRecord(NamedTuple):
         tried: the methods in order.
         history: how the best tree became better.
         rotations: changes of trees tried.
-        seconds: how long it took; all else is the same in every run unless the budget is in seconds.
+        seconds: how long it took; all but times is the same in every run unless the budget is in seconds.
         log2_products, log2_size, log2_peak: of what was found: all slices together; the largest result of a
             contraction, and the most elements of results alive at once, both in one slice. The peak counts the whole
             result besides where there are slices.
         log2_seconds: the estimated time of contracting all slices.
         stopped: why the search ended; "exact": nothing better exists, "settled": nothing better came for long.
         would_pay: whether searching as long again is likely to save more time than it takes.
+        limit_seconds: how long it took, besides, to choose what keeps a memory limit: cuts, for which kernels are bound
+            to ask what they take, and searches for other limits. 0 without a limit.
     """
 
     engine: Literal["native", "python"]
@@ -142,6 +144,7 @@ class SearchRecord(NamedTuple):
     log2_seconds: float
     stopped: Reason
     would_pay: bool
+    limit_seconds: float = 0.0
 
 
 class Found(NamedTuple):

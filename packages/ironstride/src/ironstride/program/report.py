@@ -136,7 +136,8 @@ def search_text(record: tensor_einsum.SearchRecord) -> str:
     tried = ", ".join(f"{one.times:,} × {one.method}" if one.times > 1 else one.method for one in record.tried)
     more = "searching longer is likely to pay" if record.would_pay else "searching longer would not pay"
     ended = {"exact": "nothing better exists", "interrupted": f"interrupted; {more}"}.get(record.stopped, more)
-    return f"  search                {record.seconds:.3f} s, {tried}; {ended}"
+    limit = f" and {record.limit_seconds:.3f} s for the limit" if record.limit_seconds else ""
+    return f"  search                {record.seconds:.3f} s{limit}, {tried}; {ended}"
 
 
 def time_text(plan: tensor_einsum.Plan, seconds: Sequence[float]) -> str:
