@@ -10,10 +10,9 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
-from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import sizes, start_vector
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, quotient
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, padded, quotient
 from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matmul, mH

@@ -9,6 +9,7 @@ from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.interrupts import taken
+from tensor_linalg.iterative.looks import started
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -19,7 +20,6 @@ from tensor_linalg.iterative.operators import (
     parted,
     preconditioning,
     share,
-    started,
     times,
     unsolved,
 )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import tensor_runtime as tr
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.looks import Seen, better, seen
+from tensor_linalg.iterative.looks import Seen, better, seen, started
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -18,7 +18,6 @@ from tensor_linalg.iterative.operators import (
     over,
     parted,
     share,
-    started,
     times,
     unsolved,
 )
