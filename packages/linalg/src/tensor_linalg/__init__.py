@@ -51,15 +51,6 @@ from tensor_linalg.decompositions import (
     svd,
     svdvals,
 )
-from tensor_linalg.decompositions.eigh import (
-    MaskedEighResult,
-)
-from tensor_linalg.decompositions.qr import (
-    MaskedQRResult,
-)
-from tensor_linalg.decompositions.svd import (
-    MaskedSVDResult,
-)
 from tensor_linalg.functions import (
     SlogdetResult,
     block_diag,
@@ -158,10 +149,7 @@ __all__ = [
     "LUResult",
     "LinalgError",
     "LstsqResult",
-    "MaskedEighResult",
-    "MaskedQRResult",
     "MaskedResult",
-    "MaskedSVDResult",
     "NonFiniteError",
     "NotConvergedError",
     "NotPositiveDefiniteError",

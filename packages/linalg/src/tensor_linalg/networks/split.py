@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, overload
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as, floating_form
-from tensor_linalg.decompositions import SVDResult, eigh, lq, polar, qr, rq, svd
+from tensor_linalg.decompositions import eigh, lq, polar, qr, rq, svd
 from tensor_linalg.decompositions.eigh import DRIVERS as EIGH_DRIVERS
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.decompositions.svd import DRIVERS as SVD_DRIVERS
@@ -291,8 +291,7 @@ def _turned(
 def _svd(a: tr.Tensor, how: _How) -> _Factors:
     status: tr.Tensor | None = None
     if how.check == "mask":
-        *factors, status = svd(a, driver=how.driver, check="mask")
-        whole = SVDResult(*factors)
+        whole, status = svd(a, driver=how.driver, check="mask")
     else:
         whole = svd(a, driver=how.driver, check=bool(how.check))
     u, s, vh, discarded, _ = truncated(whole, how.truncation, status)
@@ -326,7 +325,7 @@ def _eigh(a: tr.Tensor, how: _How) -> _Factors:
     if finite is None:
         weights, vectors = eigh(gram, driver=how.driver, check=False)
     else:
-        weights, vectors, status = eigh(gram, driver=how.driver, check="mask")
+        (weights, vectors), status = eigh(gram, driver=how.driver, check="mask")
         status = tr.where(finite, status, tr.full((), 1, dtype=tr.I32, placement=status.placement))
         weights = without_failures(weights, status, 0.0)
         fine = tr.equal(status, 0)  # zeros in place of the others would have norm take another way for all
@@ -368,9 +367,7 @@ def _scale(a: tr.Tensor) -> tr.Tensor | None:
 def _triangular(decompose: Callable[..., Any], a: tr.Tensor, how: _How) -> _Factors:
     """By one of the decompositions into a triangle and an isometry."""
     found = decompose(a, positive=how.positive, check=how.check)
-    if how.check != "mask":
-        return _Factors(*found)
-    left, right, status = found if len(found) == 3 else (*found[0], found[1])
+    (left, right), status = found if how.check == "mask" else (found, None)
     return _Factors(left, right, status=status)
 
 
