@@ -10,14 +10,14 @@ from math import isfinite as finite
 from typing import Any
 
 from tensor_core.dtypes import F64, DType
-from tensor_core.errors import ArgumentError, DTypeError, PlacementError, shortened
-from tensor_core.foreign import number_of, python_number
+from tensor_core.errors import ArgumentError, DTypeError, PlacementError, TensorError, shortened
+from tensor_core.foreign import number_of, python_number, refuse_masked
 from tensor_core.promotion import promote
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.backends.meta import META_KIND
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.conversion import convert
-from tensor_runtime.errors import NonFiniteError, NotConvergedError, SingularMatrixError
+from tensor_runtime.errors import ForeignOperandError, NonFiniteError, NotConvergedError, SingularMatrixError
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import to_numpy
 from tensor_runtime.ops.gather_scatter import nonzero
@@ -56,6 +56,43 @@ def promoted(operation: str, *operands: Tensor) -> tuple[Tensor, ...]:
     """
     dtype = floating(operation, *operands)
     return tuple(x if x.dtype is dtype else convert(x, dtype) for x in operands)
+
+
+def require_tensor(operation: str, what: str, x: Any, /) -> None:
+    """Raise where an operand is no tensor, as every function of tensors does.
+
+    Raises:
+        ForeignOperandError: an array of another library, or anything else.
+
+    >>> require_tensor("cg", "b", floating)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.ForeignOperandError: cg: b is a function; accepted: a tensor; asarray() makes one of an array
+    """
+    if not isinstance(x, Tensor):
+        refuse_masked(operation, x)
+        raise ForeignOperandError(
+            f"{operation}: {what} is a {type(x).__name__}; accepted: a tensor; asarray() makes one of an array",
+            operation=operation,
+        )
+
+
+def no_tensor(operation: str, found: str, x: Any, rest: str, /) -> TensorError:
+    """The error about what is no tensor where something else might have been right: a function, or what one gives.
+
+    Args:
+        operation: the name that the error bears.
+        found: where it was, such as "the operator is".
+        x: what was there; an array of another library makes the error a ``ForeignOperandError``.
+        rest: what the error says behind it.
+
+    >>> no_tensor("cg", "the operator is", 3, "; accepted: a tensor")
+    ArgumentError('cg: the operator is a int; accepted: a tensor')
+    """
+    refuse_masked(operation, x)
+    lends = hasattr(x, "__array_interface__") or hasattr(x, "__array__") or hasattr(x, "__dlpack__")
+    foreign = lends and number_of(x) is None
+    kind: type[TensorError] = ForeignOperandError if foreign else ArgumentError
+    return kind(f"{operation}: {found} a {type(x).__name__}{rest}", operation=operation)
 
 
 def number(operation: str, what: str, value: Any, accepted: str = "a number from 0 on", least: float = 0.0) -> float:

@@ -15,7 +15,7 @@ from tensor_linalg.functions.determinants import slogdet
 from tensor_linalg.functions.exponentials import SMALL, cast_back, identities, prepared
 from tensor_linalg.functions.triangles import schur_root
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
-from tensor_linalg.operands import first, floating, require_finite, some, unit_of
+from tensor_linalg.operands import first, floating, no_tensor, require_finite, some, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.inverses import inv
@@ -209,7 +209,7 @@ def funm(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square; a function that gives another shape.
-        ArgumentError: a function that gives no tensor.
+        ArgumentError, ForeignOperandError: a function that gives no tensor; an array of another library.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
 
@@ -234,10 +234,8 @@ def funm(
         values, vectors = eigh(a, check=False)
     found = function(values)
     if not isinstance(found, Tensor):
-        raise ArgumentError(
-            f"funm: the function gave a {type(found).__name__}; accepted: a tensor, one element for each eigenvalue",
-            operation="funm",
-        )
+        rest = "; accepted: a tensor, one element for each eigenvalue"
+        raise no_tensor("funm", "the function gave", found, rest)
     if found.shape != values.shape:
         raise ShapeError(
             f"funm: the function gave shape {found.shape}; accepted: that of the eigenvalues, {values.shape}",

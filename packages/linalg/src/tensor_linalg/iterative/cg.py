@@ -74,7 +74,7 @@ def cg(
     >>> cg(a, tr.tensor([1.0, 2.0])).x.to_numpy().round(6).tolist()
     [0.090909, 0.636364]
     """
-    core, batch = parted("cg", a, b, batch_rank)
+    core, batch = parted("cg", a, b, batch_rank, "b")
     apply = LinearMap("cg", a, core, batch)
     precondition = preconditioning("cg", preconditioner, core, batch)
     maps = names(apply, precondition)

@@ -33,8 +33,8 @@ _ORDERS: Final[dict[str, Callable[[complex], tuple[float, float]]]] = {
 
 def eigs(
     a: Operator,
-    x0: tr.Tensor | None = None,
     /,
+    x0: tr.Tensor | None = None,
     *,
     k: int = 1,
     which: str = "LM",

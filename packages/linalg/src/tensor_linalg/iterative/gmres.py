@@ -66,7 +66,7 @@ def gmres(
     >>> gmres(a, tr.tensor([3.0, 1.0])).x.to_numpy().round(6).tolist()
     [1.0, 1.0]
     """
-    core, batch = parted("gmres", a, b, batch_rank)
+    core, batch = parted("gmres", a, b, batch_rank, "b")
     apply = LinearMap("gmres", a, core, batch)
     precondition = preconditioning("gmres", preconditioner, core, batch)
     maps = names(apply, precondition)

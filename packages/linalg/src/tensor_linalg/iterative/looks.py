@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import tensor_runtime as tr
 from tensor_core.errors import ShapeError
 from tensor_linalg.iterative.operators import LinearMap, flat, raising
+from tensor_linalg.operands import require_tensor
 
 
 class Started(NamedTuple):
@@ -59,13 +60,14 @@ def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
     (2,)
     """
     wanted = (*apply.domain, *apply.batch)
-    if not isinstance(x0, tr.Tensor) or x0.shape != wanted:
-        found = f"of shape {x0.shape}" if isinstance(x0, tr.Tensor) else f"a {type(x0).__name__}"
+    require_tensor(apply.operation, "x0", x0)
+    if x0.shape != wanted:
         raise ShapeError(
-            f"{apply.operation}: x0 is {found}; accepted: a tensor of shape {wanted}",
+            f"{apply.operation}: x0 is of shape {x0.shape}; accepted: a tensor of shape {wanted}",
             operation=apply.operation,
         )
-    return x0
+    found: tr.Tensor = x0
+    return found
 
 
 class Seen(NamedTuple):

@@ -58,7 +58,7 @@ def minres(
     >>> minres(a, tr.tensor([3.0, 3.0])).x.to_numpy().round(6).tolist()
     [1.0, 1.0]
     """
-    core, batch = parted("minres", a, b, batch_rank)
+    core, batch = parted("minres", a, b, batch_rank, "b")
     apply = LinearMap("minres", a, core, batch)
     shift = number("minres", "shift", shift, "a finite real number", -inf)
     stop = Stop("minres", tol, maxiter, callback, b.dtype, 0.5)

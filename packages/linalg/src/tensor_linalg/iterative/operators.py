@@ -21,7 +21,7 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_linalg.iterative.interrupts import called
 from tensor_linalg.iterative.refusals import OPERATOR, require_operator, wrong_image
-from tensor_linalg.operands import first
+from tensor_linalg.operands import first, no_tensor, require_tensor
 from tensor_linalg.products import vecdot
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.errors import NonFiniteError
@@ -223,21 +223,22 @@ def flat_shape(core: Shape, batch: Shape, /) -> Shape:
     return (prod(core), prod(batch)) if batch else (prod(core),)
 
 
-def parted(operation: str, a: Any, b: Any, batch_rank: Any, what: str = "b", /) -> tuple[Shape, Shape]:
+def parted(operation: str, a: Any, b: Any, batch_rank: Any, what: str, /) -> tuple[Shape, Shape]:
     """The shape of one right-hand side, and of the trailing axes that count them.
 
     Of a matrix [N, N] all axes of ``b`` but as many as the matrix's halves have are batch axes.
 
     Raises:
-        DTypeError: ``b`` is no floating or complex tensor.
+        ForeignOperandError: ``b``, which errors call ``what``, is no tensor.
+        DTypeError: it is an integer or Bool tensor.
         ArgumentError: more batch axes than there are.
 
-    >>> parted("cg", tr.eye(3), tr.zeros((3, 5)), 0)
+    >>> parted("cg", tr.eye(3), tr.zeros((3, 5)), 0, "b")
     ((3,), (5,))
     """
-    if not isinstance(b, tr.Tensor) or b.dtype not in FLOATING:
-        found = b.dtype if isinstance(b, tr.Tensor) else type(b).__name__
-        raise DTypeError(f"{operation}: {what} is {found}; accepted: C32, C64, F32, F64", operation=operation)
+    require_tensor(operation, what, b)
+    if b.dtype not in FLOATING:
+        raise DTypeError(f"{operation}: {what} is {b.dtype}; accepted: C32, C64, F32, F64", operation=operation)
     count = whole(operation, "batch_rank", batch_rank)
     if isinstance(a, tr.Tensor) and count == 0:
         count = max(b.rank - a.rank // 2, 0)
@@ -259,11 +260,8 @@ def adjoint_of(operation: str, a: Any, adjoint: Any, /) -> Any:
     if isinstance(adjoint, tr.Tensor) or callable(adjoint):
         return adjoint
     if adjoint is not None:
-        raise ArgumentError(
-            f"{operation}: adjoint is a {type(adjoint).__name__}; accepted: a function from tensor to tensor, a tensor "
-            "that holds a matrix, or None",
-            operation=operation,
-        )
+        accepted = "; accepted: a function from tensor to tensor, a tensor that holds a matrix, or None"
+        raise no_tensor(operation, "adjoint is", adjoint, accepted)
     if not isinstance(a, tr.Tensor):
         raise ArgumentError(
             f"{operation}: a is a function without its adjoint; accepted: adjoint=, the function of its adjoint",

@@ -55,8 +55,8 @@ class SingularResult(NamedTuple):
 
 def svds(
     a: Operator,
-    x0: tr.Tensor | None = None,
     /,
+    x0: tr.Tensor | None = None,
     *,
     adjoint: Operator | None = None,
     k: int = 1,

@@ -17,7 +17,7 @@ from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, wi
 from tensor_linalg.networks.matricize import index_in_tensor, matricization
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
-from tensor_linalg.operands import holds, require_finite
+from tensor_linalg.operands import holds, require_finite, require_tensor
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
@@ -206,8 +206,7 @@ def split(
         how = _asked(*asked) if isinstance(gauge, tr.Tensor) else _asked_before(*asked)
     except TypeError:  # an option that has no hash
         how = _asked(*asked)
-    if not isinstance(tensor, tr.Tensor):
-        raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor", operation="split")
+    require_tensor("split", "tensor", tensor)
     order, shape, rows, columns, batch = matricization("split", tensor.shape, left_axes, right_axes, batch_axes)
     matrix = tensor if order is None else tr.permute_axes(tensor, order)
     matrix = matrix if matrix.shape == shape else matrix.reshape(shape)
