@@ -17,7 +17,14 @@ from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.backends.meta import META_KIND
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.conversion import convert
-from tensor_runtime.errors import ForeignOperandError, NonFiniteError, NotConvergedError, SingularMatrixError
+from tensor_runtime.errors import (
+    ForeignOperandError,
+    NotConvergedError,
+    SingularMatrixError,
+    matrix_at,
+    non_finite,
+    of_matrix,
+)
 from tensor_runtime.form import Shape
 from tensor_runtime.ops.creation import to_numpy
 from tensor_runtime.ops.gather_scatter import nonzero
@@ -245,15 +252,7 @@ def require_finite(operation: str, operand: str, x: Tensor, core_rank: int = 2) 
     if not holds(any(wrong)):
         return
     index = first(wrong)
-    element, batch = index[:core_rank], index[core_rank:]
-    raise NonFiniteError(
-        f"{operation}: operand {operand} holds {x[index].item()!r} at element {element}{place(batch)}; "
-        "accepted: finite values only (check=False skips this check)",
-        operation=operation,
-        operand=operand,
-        batch_index=batch,
-        element_index=element,
-    )
+    raise non_finite(operation, operand, index[:core_rank], index[core_rank:], repr(x[index].item()))
 
 
 def require_range(operation: str, found: Tensor, what: str, remedy: str) -> None:
@@ -278,7 +277,7 @@ def require_range(operation: str, found: Tensor, what: str, remedy: str) -> None
         return
     batch = first(beyond)
     raise NotConvergedError(
-        f"{operation}: {what}{place(batch)} are beyond the range of {found.dtype}; {remedy}",
+        f"{operation}: {what}{of_matrix(batch)} are beyond the range of {found.dtype}; {remedy}",
         operation=operation,
         batch_index=batch,
         element_index=None,
@@ -303,11 +302,11 @@ def require_regular(operation: str, bad: Tensor, found: str, instead: str) -> No
     Traceback (most recent call last):
     tensor_runtime.errors.SingularMatrixError: cho_solve: the matrix at batch index (1,) has a zero on its diagonal; ...
     """
-    if not holds(any(bad) if bad.rank else bad):
+    if not some(bad):
         return
     batch = first(bad)
     raise SingularMatrixError(
-        f"{operation}: the matrix{f' at batch index {batch}' if batch else ''} {found}; {instead}",
+        f"{operation}: {matrix_at(batch)} {found}; {instead}",
         operation=operation,
         batch_index=batch,
         element_index=None,
@@ -325,12 +324,3 @@ def first(chosen: Tensor, /) -> tuple[int, ...]:
         return ()
     listed = zip(*(download(one).to_nested() for one in nonzero(chosen)), strict=True)
     return min(listed, key=lambda index: index[::-1])
-
-
-def place(batch: Shape, /) -> str:
-    """Where a matrix is, as the tail of a noun phrase; empty without batch axes.
-
-    >>> place((17, 0))
-    ' of the matrix at batch index (17, 0)'
-    """
-    return f" of the matrix at batch index {batch}" if batch else ""

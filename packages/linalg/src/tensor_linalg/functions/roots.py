@@ -26,7 +26,7 @@ from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
+from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, matrix_at
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
 from tensor_runtime.ops.comparison import greater, less, less_equal, not_equal
@@ -264,7 +264,7 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
             batch = first(bad)
             kind = "definite" if unit is None else "semidefinite"
             text = (
-                f"{operation}: the matrix{f' at batch index {batch}' if batch else ''} has the eigenvalue "
+                f"{operation}: {matrix_at(batch)} has the eigenvalue "
                 f"{smallest[batch].item():.3g}; accepted: positive {kind} matrices with hermitian=True"
             )
             raise NotPositiveDefiniteError(text, operation=operation, batch_index=batch, element_index=None)
@@ -365,8 +365,7 @@ def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
 
 def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
     batch = first(bad)
-    which = f" at batch index {batch}" if batch else ""
-    text = f"{operation}: the iteration for the square root of the matrix{which} has no limit; {remedy}"
+    text = f"{operation}: the iteration for the square root of {matrix_at(batch)} has no limit; {remedy}"
     if remedy is _REMEDY_COMPLEX:
-        text = f"{operation}: the matrix{which} has no square root that can be found; {remedy}"
+        text = f"{operation}: {matrix_at(batch)} has no square root that can be found; {remedy}"
     return NotConvergedError(text, operation=operation, batch_index=batch, element_index=None)
