@@ -78,7 +78,7 @@ from tensor_linalg.functions import (
     vector_norm,
 )
 from tensor_linalg.iterative import (
-    EigenResult,
+    EigenSearchResult,
     ExponentialResult,
     Progress,
     SingularResult,
@@ -138,7 +138,7 @@ from tensor_runtime.errors import (
 __all__ = [
     "CompleteLUResult",
     "EigResult",
-    "EigenResult",
+    "EigenSearchResult",
     "EighResult",
     "ExponentialResult",
     "HessenbergResult",

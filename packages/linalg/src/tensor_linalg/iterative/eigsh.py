@@ -16,7 +16,7 @@ from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
 from tensor_linalg.iterative.operators import LinearMap, Operator, Shape, flat, parted, raising
 from tensor_linalg.iterative.refusals import OPERATOR, require_operator
-from tensor_linalg.iterative.results import Callback, EigenResult, Stop
+from tensor_linalg.iterative.results import Callback, EigenSearchResult, Stop
 from tensor_linalg.operands import number, require_regular, seed_of
 from tensor_linalg.solving.factored import lu_solve
 from tensor_runtime.dispatch.arguments import choice, flag, whole
@@ -53,7 +53,7 @@ def eigsh(
     batch_rank: int = 0,
     seed: int = 0,
     callback: Callback | None = None,
-) -> EigenResult:
+) -> EigenSearchResult:
     """Some eigenvalues and eigenvectors of a Hermitian map that is known by its products.
 
     Lanczos with full reorthogonalisation in a basis of fixed size: when it is full, the best approximations stay and
@@ -138,7 +138,7 @@ def hermitian_pairs(
     sigma: float | None = None,
     name: str = OPERATOR,
     /,
-) -> EigenResult:
+) -> EigenSearchResult:
     """What ``eigsh`` computes of arguments that were looked at; errors bear the name of who asks, and ``name`` the map.
 
     >>> stop = Stop("demo", None, 9, None, tr.F64, 0.75)
@@ -244,7 +244,7 @@ def _inverse(a: Operator, solve: Operator | None, sigma: float, shape: tuple[int
 
 def _result(
     lanczos: Lanczos, k: int, shape: tuple[int, ...], sigma: float | None, converged: bool, interrupted: bool
-) -> EigenResult:
+) -> EigenSearchResult:
     values, residuals, vectors = lanczos.pairs(k)
     if sigma is not None:
         values = [sigma + 1 / value if value else inf for value in values]
@@ -252,7 +252,7 @@ def _result(
     if order != list(range(len(values))):
         vectors = tr.stack([vectors[:, position] for position in order], axis=1)
     component = vectors.dtype.component
-    return EigenResult(
+    return EigenSearchResult(
         from_numbers([values[position] for position in order], vectors, component),
         vectors.reshape((*shape, len(order))),
         converged,
