@@ -147,3 +147,13 @@ def test_every_kernel_of_the_cpu_belongs_to_a_spec_or_is_stated_where_it_is_boun
 
     missing = KERNELS - {spec.kernel for spec in specs} - stated().keys()
     assert not missing, f"state(...) the facts of {sorted(missing)} beside what binds them"
+
+
+def test_every_kernel_of_linear_algebra_has_its_spec_where_the_family_says() -> None:
+    family = import_module("tensor_linalg.family").FAMILY
+    specs = import_module(family["specs"])
+
+    declared = {spec.kernel for spec in vars(specs).values() if isinstance(spec, OpSpec)}
+    assert declared >= {*family["kernels"]}
+    exported = {name for name, spec in vars(specs).items() if isinstance(spec, OpSpec)}
+    assert exported == {*specs.__all__}

@@ -10,7 +10,7 @@ import pytest
 from tensor_core import C32, C64, F32, F64, I64, DType
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.kernel_table import bind_numpy
-from tensor_cpu.kernels.linalg import checks, factorization, structured
+from tensor_cpu.kernels.linalg import batched_simd, checks, factorization, structured
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system import blas, lapack, threads
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
@@ -213,6 +213,17 @@ def test_some_eigenvalues_are_those_of_all_and_their_vectors_are_orthonormal(
     assert np.abs(inner - np.eye(count)).max() < eps
     residual = vectors @ full - values[..., None] * vectors  # transposed arrays: vᵀ Aᵀ
     assert np.abs(residual).max() < eps
+
+
+@pytest.mark.parametrize("size", [32, 33, 64, 65])
+def test_some_pairs_are_found_first_of_all_just_where_lanes_do_not_find_all(size: int) -> None:
+    for count in range(1, 7):
+        form, values, vectors = (form_of(F64, (*shape, count), CPU) for shape in ((size, size), (2,), (size, 2)))
+        whole = (form_of(F64, (size, count), CPU), form)
+        lanes = batched_simd.bind("eigh", (form,), whole, True)
+        kernel = factorization.bind_eigh_range((form,), (values, vectors), 0, 1, True)
+
+        assert (kernel is None) is (lanes is not None), count
 
 
 def test_repeated_eigenvalues_have_orthonormal_vectors() -> None:

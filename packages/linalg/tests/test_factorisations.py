@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ import scipy.linalg as sl
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_runtime.backends.bindings import binding_cache
 
 Array = np.ndarray[Any, np.dtype[Any]]
 EACH_DTYPE = pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
@@ -335,3 +338,16 @@ def test_schur_goes_on_where_lapack_does_not_end(seed: int) -> None:
     assert np.array_equal(np.triu(t), t)
     assert np.abs(z @ z.conj().T - np.eye(14)).max() < 1e-13
     assert np.abs(z @ (t / largest) @ z.conj().T - a / largest).max() < 1e-13
+
+
+def test_what_is_known_of_systems_is_let_go_with_the_bindings() -> None:
+    factors, b = tl.lu_factor(tr.eye(3)), tr.ones((3, 37))
+    form = weakref.ref(b._form)
+    tl.lu_solve(factors, b)
+    del b
+    gc.collect()
+    assert form() is not None
+
+    binding_cache.clear()
+    gc.collect()
+    assert form() is None

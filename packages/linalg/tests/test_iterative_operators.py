@@ -1,4 +1,4 @@
-"""Operators that iterative methods are given: in one memory, between what spaces, how large, and which are refused."""
+"""Operators that iterative methods are given: between what spaces, how large, and which are refused."""
 
 from __future__ import annotations
 
@@ -11,58 +11,13 @@ import pytest
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_runtime.errors import ForeignOperandError
 
-N = 12
 Map = Callable[[tr.Tensor], tr.Tensor]
 
 
-def definite(dtype: str) -> tr.Tensor:
-    g = tr.normal((N, N), seed=3, dtype=dtype)
-    return tl.matmul(g, tl.mH(g)) * (1 / N) + tr.eye(N)
-
-
-def in_one_buffer(a: tr.Tensor, batch: tuple[int, ...]) -> Map:
-    """The product with a matrix, which is written to the same memory each time."""
-    buffer = tr.mutable_view(tr.zeros((a.shape[0], *batch), dtype=a.dtype))
-
-    def product(x: tr.Tensor) -> tr.Tensor:
-        buffer[...] = tr.dot_general(a, x, contracting=((1,), (0,)))
-        return buffer
-
-    return product
-
-
-def fresh(a: tr.Tensor, batch: tuple[int, ...]) -> Map:
+def product(a: tr.Tensor) -> Map:
     return lambda x: tr.dot_general(a, x, contracting=((1,), (0,)))
-
-
-METHODS: dict[str, Callable[..., Any]] = {
-    "cg": lambda a, inverse, b, **o: tl.cg(a, b, preconditioner=inverse, maxiter=3, **o),
-    "minres": lambda a, inverse, b, **o: tl.minres(a, b, maxiter=6, **o),
-    "gmres": lambda a, inverse, b, **o: tl.gmres(a, b, preconditioner=inverse, restart=3, maxiter=6, **o),
-    "lsmr": lambda a, inverse, b, **o: tl.lsmr(a, b, adjoint=a, maxiter=6, **o),
-    "eigsh": lambda a, inverse, b, **o: tl.eigsh(a, b, k=3, basis=9, **o),
-    "eigsh near": lambda a, inverse, b, **o: tl.eigsh(a, b, k=3, basis=9, sigma=0.0, solve=inverse, **o),
-    "eigs": lambda a, inverse, b, **o: tl.eigs(a, b, k=3, basis=9, **o),
-    "svds": lambda a, inverse, b, **o: tl.svds(a, b, adjoint=a, k=3, basis=9, **o),
-    "expm_multiply": lambda a, inverse, b, **o: tl.expm_multiply(a, b, **o),
-}
-
-
-@pytest.mark.parametrize("batch", [(), (2,)])
-@pytest.mark.parametrize("name", METHODS)
-def test_a_map_may_give_every_image_in_the_same_memory(name: str, batch: tuple[int, ...]) -> None:
-    a, b = definite("C64"), tr.normal((N, *batch), seed=1, dtype="C64")
-    inverse = tl.inv(a + tr.eye(N) * 0.1)
-    wanted = METHODS[name](fresh(a, batch), fresh(inverse, batch), b, batch_rank=len(batch))
-
-    found = METHODS[name](in_one_buffer(a, batch), in_one_buffer(inverse, batch), b, batch_rank=len(batch))
-
-    for one, other in zip(found, wanted, strict=True):
-        if isinstance(one, tr.Tensor):
-            np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), rtol=1e-8, atol=1e-11)
-        else:
-            assert one == other
 
 
 @pytest.mark.parametrize("which", ["LM", "SM"])
@@ -76,10 +31,10 @@ def test_singular_triplets_are_those_of_the_smaller_space(shape: tuple[int, int]
         wanted = values[:k] if which == "LM" else values[-k:]
         results = [tl.svds(a, k=k, which=which)]
         for batch in ((), (1,), (4,))[: 2 if shape[1] < 4 else 3]:
-            x0, back = tr.normal((shape[1], *batch), seed=1), fresh(turned, batch)
+            x0, back = tr.normal((shape[1], *batch), seed=1), product(turned)
             options: dict[str, Any] = {"k": k, "which": which, "batch_rank": len(batch)}
-            results.append(tl.svds(fresh(a, batch), x0, adjoint=back, **options))
-            results.append(tl.svds(fresh(a, batch), x0 * 0.0, adjoint=back, **options))
+            results.append(tl.svds(product(a), x0, adjoint=back, **options))
+            results.append(tl.svds(product(a), x0 * 0.0, adjoint=back, **options))
         for found in results:
             u, s, vh = (part.to_numpy() for part in (found.u, found.s, found.vh))
             assert found.converged
@@ -223,7 +178,7 @@ def test_a_column_of_a_preconditioner_that_is_not_finite_is_told_by_its_name(met
 @pytest.mark.parametrize("name", REFUSING)
 def test_what_is_no_map_is_told_to_become_a_tensor_before_an_adjoint_is_asked_for(name: str, wrong: Any) -> None:
     kinds = f"{name}: the operator is a {type(wrong).__name__}; accepted: a function .*, or a tensor .* asarray"
-    with pytest.raises(ArgumentError, match=kinds):
+    with pytest.raises(ForeignOperandError if isinstance(wrong, np.ndarray) else ArgumentError, match=kinds):
         getattr(tl, name)(wrong, tr.ones(6))
 
 

@@ -329,7 +329,7 @@ def test_eigenvalues_of_a_pair_that_are_beyond_the_range_are_an_error(size: int)
     assert vars(caught.value)["batch_index"] == (1,)
     found = tl.eigh(stack, b, check="mask")
     assert found.status.tolist() == [0, 2, 0]
-    assert found.eigenvalues[0].tolist() == pytest.approx([1e300, float("nan"), 1e300], nan_ok=True)
+    assert found.result.eigenvalues[0].tolist() == pytest.approx([1e300, float("nan"), 1e300], nan_ok=True)
 
 
 def test_random_products_beyond_the_range_are_told_as_such() -> None:

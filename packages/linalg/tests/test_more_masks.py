@@ -154,7 +154,7 @@ def test_a_batch_that_fails_wholly_takes_a_few_calls_and_no_error_for_each() -> 
         return tl.inv(x, check=False)
 
     a = tr.zeros((2, 2, 5000))
-    found = masked_result("inv", run, a, status=lambda x: execute_unary(INV_STATUS, x))
+    found = masked_result("inv", run, a, status_of=lambda x: execute_unary(INV_STATUS, x))
     assert found.status.to_numpy().tolist() == [2] * 5000
     assert len(calls) <= 6
 
@@ -162,7 +162,7 @@ def test_a_batch_that_fails_wholly_takes_a_few_calls_and_no_error_for_each() -> 
 def test_a_status_that_misses_a_matrix_is_mended_by_trying() -> None:
     a = tr.asarray(np.stack([np.eye(2), np.zeros((2, 2)), np.zeros((2, 2))], -1))
     none = tr.zeros(3, dtype="I32")
-    found = masked_result("inv", lambda x: tl.inv(x, check=False), a, status=lambda x: none)
+    found = masked_result("inv", lambda x: tl.inv(x, check=False), a, status_of=lambda x: none)
     assert found.status.to_numpy().tolist() == [0, 2, 2]
 
 
@@ -291,13 +291,13 @@ def test_generalized_eigenproblems_and_subsets_take_a_mask() -> None:
     a[2, 1, 4] = np.nan
     found = tl.eigh(tr.asarray(a), tr.asarray(b), subset_by_index=(1, 2), check="mask")
     assert found.status.to_numpy().tolist() == [0, 0, 2, 0, 1]
-    assert np.isnan(found.eigenvectors.to_numpy()[..., [2, 4]]).all()
-    assert np.allclose(found.eigenvalues.to_numpy()[:, :2], good.eigenvalues.to_numpy()[:, :2], rtol=1e-13)
+    assert np.isnan(found.result.eigenvectors.to_numpy()[..., [2, 4]]).all()
+    assert np.allclose(found.result.eigenvalues.to_numpy()[:, :2], good.eigenvalues.to_numpy()[:, :2], rtol=1e-13)
     shared = tl.eigh(tr.eye(3), tr.asarray(b), check="mask")
     assert shared.status.to_numpy().tolist() == [0, 0, 2, 0, 0]
     subset = tl.eigh(tr.asarray(a), subset_by_index=(0, 0), check="mask")
     assert subset.status.to_numpy().tolist() == [0, 0, 0, 0, 1]
-    assert subset.eigenvectors.shape == (3, 1, 5)
+    assert subset.result.eigenvectors.shape == (3, 1, 5)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

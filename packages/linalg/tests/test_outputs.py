@@ -232,7 +232,7 @@ def test_a_truncated_decomposition_goes_to_targets_of_its_rank_and_to_no_others(
 def test_targets_of_eigh_share_nothing_with_the_second_matrix(check: Any) -> None:
     buffer = tr.asarray(np.array([[1.0, 0.0, 7.0], [0.0, 1.0, 8.0]]))
     b, target = buffer[:, :2], tr.mutable_view(buffer)[:, 1:]
-    out: Any = (None, target, None) if check == "mask" else (None, target)
+    out: Any = ((None, target), None) if check == "mask" else (None, target)
     with pytest.raises(OverlappingViewError, match=r"^eigh: "):
         tl.eigh(tr.asarray(A[:2, :2]), b, check=check, out=out)
     assert np.array_equal(buffer.to_numpy(), [[1.0, 0.0, 7.0], [0.0, 1.0, 8.0]])

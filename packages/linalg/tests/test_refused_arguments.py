@@ -20,7 +20,7 @@ from tensor_core.errors import (
 )
 from tensor_linalg.decompositions.lu import LUFactors
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.errors import NonFiniteError
+from tensor_runtime.errors import ForeignOperandError, NonFiniteError
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 _A = tr.tensor([[4.0, 1.0], [1.0, 3.0]])
@@ -52,7 +52,7 @@ def test_a_wrong_check_is_answered_with_what_the_function_accepts(name: str) -> 
     }
     given = operands.get(name, (_A,))
     options: dict[str, Any] = {"seed": 0} if name.startswith("randomized") else {}
-    if name in ("orth", "null_space", "tensorsolve", "tensorinv"):  # what does not work on batches
+    if name in ("orth", "null_space"):  # whose shapes are values
         for wrong in ("maks", "mask"):
             with pytest.raises(ArgumentError, match=rf"^{name}: check is '{wrong}'; accepted: True and False$"):
                 function(*given, check=wrong)
@@ -118,7 +118,7 @@ def test_what_is_no_function_is_refused_before_anything_is_computed(wrong: Any) 
     with pytest.raises(ArgumentError, match="function is a"):
         tl.funm(_A, wrong)
     if wrong is not None and wrong is not _A:
-        with pytest.raises(ArgumentError, match="adjoint is a"):
+        with pytest.raises(ForeignOperandError if wrong is _ARRAY else ArgumentError, match="adjoint is a"):
             tl.lsmr(_A, _B, adjoint=wrong)
 
 
@@ -205,7 +205,7 @@ def test_a_list_as_right_hand_side_is_refused_on_either_side() -> None:
             tl.triangular_solve(_A, right, side=side)
 
 
-@pytest.mark.parametrize("function", [tl.matrix_rank, tl.pinv])
+@pytest.mark.parametrize("function", [tl.matrix_rank, tl.pinv, tl.qr_pivoted, tl.orth, tl.null_space])
 @pytest.mark.parametrize("rtol", [-1.0, float("nan"), float("inf")])
 def test_tolerances_in_a_tensor_are_looked_at(function: Callable[..., Any], rtol: float) -> None:
     with pytest.raises(ArgumentError, match="negative or not finite"):
@@ -224,14 +224,17 @@ def test_tolerances_in_a_tensor_are_those_that_numbers_are(batch: tuple[int, ...
         kept = np.diag([1.0 / x if k < counted else 0.0 for k, x in enumerate(np.diag(one))])
         for value in (rtol, tolerance):
             assert (tl.matrix_rank(a, rtol=value).to_numpy() == counted).all()
+            assert (tl.matrix_rank(a, rtol=value, check="mask").result.to_numpy() == counted).all()
+            assert (tl.qr_pivoted(a, rtol=value).rank.to_numpy() == counted).all()
+            assert (tl.qr_pivoted(a, rtol=value, check="mask").result.rank.to_numpy() == counted).all()
             fit = tl.lstsq(a, b, rtol=value)
             assert (fit.rank.to_numpy() == counted).all()
             for k in np.ndindex(batch):
                 np.testing.assert_allclose(tl.pinv(a, rtol=value).to_numpy()[:, :, *k], kept, atol=1e-5)
                 np.testing.assert_allclose(fit.solution.to_numpy()[:, 0, *k], np.diag(kept), atol=1e-5)
             if not batch:
-                assert tl.orth(a, rtol=value).shape == (4, counted)  # type: ignore[arg-type]
-                assert tl.null_space(a, rtol=value).shape == (4, 4 - counted)  # type: ignore[arg-type]
+                assert tl.orth(a, rtol=value).shape == (4, counted)
+                assert tl.null_space(a, rtol=value).shape == (4, 4 - counted)
         with pytest.raises(ArgumentError, match="negative or not finite"):
             tl.matrix_rank(a, rtol=tr.full(batch, -1e-300))
 

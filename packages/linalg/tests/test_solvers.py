@@ -340,6 +340,22 @@ def test_tensor_equations_name_themselves_and_elements_of_the_tensor_given() -> 
         tl.tensorinv(tr.zeros((2, 3, 6)))
 
 
+def test_systems_of_several_axes_have_a_status_too() -> None:
+    a, b = tr.reshape_view(tr.eye(6) * 2.0, (2, 3, 6)), tr.ones((2, 3))
+    fine, inverse = tl.tensorsolve(a, b, check="mask"), tl.tensorinv(a, check="mask")
+    assert (fine.status.item(), fine.result.tolist()) == (0, tl.tensorsolve(a, b).tolist())
+    assert (inverse.status.item(), inverse.result.tolist()) == (0, tl.tensorinv(a).tolist())
+
+    for matrix, side, status in ((a * float("nan"), b, 1), (a, b * float("inf"), 1), (a * 0.0, b, 2)):
+        found = tl.tensorsolve(matrix, side, check="mask")
+        assert (found.status.item(), found.result.shape) == (status, (6,))
+        assert np.isnan(found.result.to_numpy()).all()
+    found = tl.tensorinv(a * 0.0, check="mask")
+    assert (found.status.item(), found.result.shape) == (2, (6, 2, 3))
+    with pytest.raises(ArgumentError, match="tensorinv: condition=True and check='mask'"):
+        tl.tensorinv(a, check="mask", condition=True)  # type: ignore[call-overload]
+
+
 @pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64"])
 @pytest.mark.parametrize("size", [1, 8, 17, 70])
 @pytest.mark.parametrize("columns", [1, 2, 3])

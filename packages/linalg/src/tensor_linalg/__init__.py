@@ -51,15 +51,6 @@ from tensor_linalg.decompositions import (
     svd,
     svdvals,
 )
-from tensor_linalg.decompositions.eigh import (
-    MaskedEighResult,
-)
-from tensor_linalg.decompositions.qr import (
-    MaskedQRResult,
-)
-from tensor_linalg.decompositions.svd import (
-    MaskedSVDResult,
-)
 from tensor_linalg.functions import (
     SlogdetResult,
     block_diag,
@@ -87,7 +78,7 @@ from tensor_linalg.functions import (
     vector_norm,
 )
 from tensor_linalg.iterative import (
-    EigenResult,
+    EigenSearchResult,
     ExponentialResult,
     Progress,
     SingularResult,
@@ -147,7 +138,7 @@ from tensor_runtime.errors import (
 __all__ = [
     "CompleteLUResult",
     "EigResult",
-    "EigenResult",
+    "EigenSearchResult",
     "EighResult",
     "ExponentialResult",
     "HessenbergResult",
@@ -158,10 +149,7 @@ __all__ = [
     "LUResult",
     "LinalgError",
     "LstsqResult",
-    "MaskedEighResult",
-    "MaskedQRResult",
     "MaskedResult",
-    "MaskedSVDResult",
     "NonFiniteError",
     "NotConvergedError",
     "NotPositiveDefiniteError",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tensor_core.shapes import Shape
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
-from tensor_runtime.errors import LinalgError, NonFiniteError
+from tensor_runtime.errors import LinalgError, NonFiniteError, non_finite
 from tensor_runtime.form import Form
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
@@ -101,19 +101,10 @@ def renamed(
     index, batch = facts.get("element_index"), facts.get("batch_index", ())
     if isinstance(error, NonFiniteError) and index is not None:
         if (own := facts.get("operand", "a")) != "a":
-            return _not_finite(operation, own, index, batch)
-        return _not_finite(operation, operand, index if element is None else element(*index), batch)
+            return non_finite(operation, own, index, batch)
+        return non_finite(operation, operand, index if element is None else element(*index), batch)
     told = f"{operation}:" if operand == "a" else f"{operation}: of operand {operand},"
     message = str(error).replace(f"{facts.get('operation')}:", told, 1)
     if instead[0]:
         message = message.replace(*instead)
     return type(error)(message, **{**facts, "operation": operation})
-
-
-def _not_finite(operation: str, operand: str, index: Index, batch: Index) -> NonFiniteError:
-    where = f" of the matrix at batch index {batch}" if batch else ""
-    message = (
-        f"{operation}: operand {operand} holds NaN or an infinity at element {index}{where}; "
-        "accepted: finite values only (check=False skips this check, and the answer may then be nonsense)"
-    )
-    return NonFiniteError(message, operation=operation, operand=operand, batch_index=batch, element_index=index)

@@ -86,8 +86,8 @@ def masked_result(
     b: Tensor | None = None,
     /,
     *,
-    status: Status | None = None,
-    harmless: Tensor | None = None,
+    status_of: Status | None = None,
+    instead: Tensor | None = None,
     beside: Tensor | None = None,
     out: Any = None,
 ) -> MaskedResult[Any]:
@@ -96,7 +96,7 @@ def masked_result(
     Args:
         operation: its name.
         run: as :func:`masked` takes it, but that it may give a tensor.
-        a, b, status, harmless, beside: see there.
+        a, b, status_of, instead, beside: see there.
         out: None, or a :class:`MaskedResult` of targets.
 
     >>> import tensor_runtime as tr
@@ -111,7 +111,7 @@ def masked_result(
         kinds.append(type(found))
         return found if isinstance(found, tuple) else (found,)
 
-    found, codes = masked(several, operation, a, b, status, harmless, beside=beside)
+    found, codes = masked(several, operation, a, b, status_of, instead, beside=beside)
     result = kinds[-1]._make(found) if issubclass(kinds[-1], tuple) else found[0]
     return delivered(operation, MaskedResult(result, codes), out, a, b)
 
@@ -120,7 +120,7 @@ def screened_result(
     operation: str,
     run: Callable[..., Any],
     operands: Sequence[Tensor],
-    harmless: Sequence[Tensor],
+    instead: Sequence[Tensor],
     /,
     *,
     failed: Tensor | None = None,
@@ -130,9 +130,9 @@ def screened_result(
 
     Args:
         operation: its name.
-        run: from the operands, with harmless ones in the place of what is not finite, to a tensor or a named tuple.
+        run: from the operands, with others in the place of what is not finite, to a tensor or a named tuple.
         operands: each [M, N, B...], or [M]; batch shapes are equal or broadcast.
-        harmless: what takes the place of a bad matrix of each.
+        instead: for each what takes the place of a bad matrix.
         failed: Bool [B...], where status 2 is due; None for nowhere.
         out: None, or a :class:`MaskedResult` of targets.
 
@@ -141,7 +141,7 @@ def screened_result(
     1
     """
     finite = [_finite(x) for x in operands]
-    result = run(*(_replaced(x, ok, one) for x, ok, one in zip(operands, finite, harmless, strict=True)))
+    result = run(*(_replaced(x, ok, one) for x, ok, one in zip(operands, finite, instead, strict=True)))
     codes = [full((), code, dtype=I32, placement=operands[0].placement) for code in (0, 1, 2)]
     status = where(
         reduce(logical_and, finite), codes[0] if failed is None else where(failed, codes[2], codes[0]), codes[1]

@@ -10,15 +10,22 @@ from math import isfinite as finite
 from typing import Any
 
 from tensor_core.dtypes import F64, DType
-from tensor_core.errors import ArgumentError, DTypeError, PlacementError, shortened
-from tensor_core.foreign import number_of, python_number
+from tensor_core.errors import ArgumentError, DTypeError, PlacementError, TensorError, shortened
+from tensor_core.foreign import number_of, python_number, refuse_masked
 from tensor_core.promotion import promote
 from tensor_core.shapes import Shape
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_runtime.backends.meta import META_KIND
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.conversion import convert
-from tensor_runtime.errors import NonFiniteError, NotConvergedError, SingularMatrixError
+from tensor_runtime.errors import (
+    ForeignOperandError,
+    NotConvergedError,
+    SingularMatrixError,
+    matrix_at,
+    non_finite,
+    of_matrix,
+)
 from tensor_runtime.ops.creation import to_numpy
 from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.logic import logical_not
@@ -56,6 +63,43 @@ def promoted(operation: str, *operands: Tensor) -> tuple[Tensor, ...]:
     """
     dtype = floating(operation, *operands)
     return tuple(x if x.dtype is dtype else convert(x, dtype) for x in operands)
+
+
+def require_tensor(operation: str, what: str, x: Any, /) -> None:
+    """Raise where an operand is no tensor, as every function of tensors does.
+
+    Raises:
+        ForeignOperandError: an array of another library, or anything else.
+
+    >>> require_tensor("cg", "b", floating)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.ForeignOperandError: cg: b is a function; accepted: a tensor; asarray() makes one of an array
+    """
+    if not isinstance(x, Tensor):
+        refuse_masked(operation, x)
+        raise ForeignOperandError(
+            f"{operation}: {what} is a {type(x).__name__}; accepted: a tensor; asarray() makes one of an array",
+            operation=operation,
+        )
+
+
+def no_tensor(operation: str, found: str, x: Any, rest: str, /) -> TensorError:
+    """The error about what is no tensor where something else might have been right: a function, or what one gives.
+
+    Args:
+        operation: the name that the error bears.
+        found: where it was, such as "the operator is".
+        x: what was there; an array of another library makes the error a ``ForeignOperandError``.
+        rest: what the error says behind it.
+
+    >>> no_tensor("cg", "the operator is", 3, "; accepted: a tensor")
+    ArgumentError('cg: the operator is a int; accepted: a tensor')
+    """
+    refuse_masked(operation, x)
+    lends = hasattr(x, "__array_interface__") or hasattr(x, "__array__") or hasattr(x, "__dlpack__")
+    foreign = lends and number_of(x) is None
+    kind: type[TensorError] = ForeignOperandError if foreign else ArgumentError
+    return kind(f"{operation}: {found} a {type(x).__name__}{rest}", operation=operation)
 
 
 def number(operation: str, what: str, value: Any, accepted: str = "a number from 0 on", least: float = 0.0) -> float:
@@ -208,15 +252,7 @@ def require_finite(operation: str, operand: str, x: Tensor, core_rank: int = 2) 
     if not holds(any(wrong)):
         return
     index = first(wrong)
-    element, batch = index[:core_rank], index[core_rank:]
-    raise NonFiniteError(
-        f"{operation}: operand {operand} holds {x[index].item()!r} at element {element}{place(batch)}; "
-        "accepted: finite values only (check=False skips this check)",
-        operation=operation,
-        operand=operand,
-        batch_index=batch,
-        element_index=element,
-    )
+    raise non_finite(operation, operand, index[:core_rank], index[core_rank:], repr(x[index].item()))
 
 
 def require_range(operation: str, found: Tensor, what: str, remedy: str) -> None:
@@ -241,7 +277,7 @@ def require_range(operation: str, found: Tensor, what: str, remedy: str) -> None
         return
     batch = first(beyond)
     raise NotConvergedError(
-        f"{operation}: {what}{place(batch)} are beyond the range of {found.dtype}; {remedy}",
+        f"{operation}: {what}{of_matrix(batch)} are beyond the range of {found.dtype}; {remedy}",
         operation=operation,
         batch_index=batch,
         element_index=None,
@@ -266,11 +302,11 @@ def require_regular(operation: str, bad: Tensor, found: str, instead: str) -> No
     Traceback (most recent call last):
     tensor_runtime.errors.SingularMatrixError: cho_solve: the matrix at batch index (1,) has a zero on its diagonal; ...
     """
-    if not holds(any(bad) if bad.rank else bad):
+    if not some(bad):
         return
     batch = first(bad)
     raise SingularMatrixError(
-        f"{operation}: the matrix{f' at batch index {batch}' if batch else ''} {found}; {instead}",
+        f"{operation}: {matrix_at(batch)} {found}; {instead}",
         operation=operation,
         batch_index=batch,
         element_index=None,
@@ -288,12 +324,3 @@ def first(chosen: Tensor, /) -> tuple[int, ...]:
         return ()
     listed = zip(*(download(one).to_nested() for one in nonzero(chosen)), strict=True)
     return min(listed, key=lambda index: index[::-1])
-
-
-def place(batch: Shape, /) -> str:
-    """Where a matrix is, as the tail of a noun phrase; empty without batch axes.
-
-    >>> place((17, 0))
-    ' of the matrix at batch index (17, 0)'
-    """
-    return f" of the matrix at batch index {batch}" if batch else ""

@@ -85,7 +85,7 @@ OUTER: Final = ContractionSpec("outer", _TrailingProduct((0,), (2,), (0, 2), "[M
 
 
 @product_dtype
-def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
+def matmul(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     """Products of matrices, batch axes last.
 
     ``tensor_runtime.matmul`` and ``@`` keep NumPy's leading batch axes.
@@ -110,7 +110,7 @@ def matmul(a: Tensor, b: Tensor, /, out: Out = None) -> Tensor:
 
 
 @product_dtype
-def matvec(a: Tensor, x: Tensor, /, out: Out = None) -> Tensor:
+def matvec(a: Tensor, x: Tensor, /, *, out: Out = None) -> Tensor:
     """Products of matrices and vectors, batch axes last.
 
     Args:
@@ -134,7 +134,7 @@ def matvec(a: Tensor, x: Tensor, /, out: Out = None) -> Tensor:
 
 
 @product_dtype
-def vecdot(x: Tensor, y: Tensor, /, out: Out = None) -> Tensor:
+def vecdot(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
     """Inner products of vectors, sum of conj(x) y over the first axis, batch axes last.
 
     Args:
@@ -160,7 +160,7 @@ def vecdot(x: Tensor, y: Tensor, /, out: Out = None) -> Tensor:
 
 
 @product_dtype
-def outer(x: Tensor, y: Tensor, /, out: Out = None) -> Tensor:
+def outer(x: Tensor, y: Tensor, /, *, out: Out = None) -> Tensor:
     """Outer products of vectors, x yᵀ without conjugation, batch axes last.
 
     Args:

@@ -52,6 +52,49 @@ class NotConvergedError(LinalgError):
     """An iterative LAPACK routine did not converge."""
 
 
+def matrix_at(batch: tuple[int, ...], /) -> str:
+    """What errors call a matrix of a batch; without batch axes it is the only one.
+
+    >>> matrix_at((17, 0)), matrix_at(())
+    ('the matrix at batch index (17, 0)', 'the matrix')
+    """
+    return f"the matrix at batch index {batch}" if batch else "the matrix"
+
+
+def of_matrix(batch: tuple[int, ...], /) -> str:
+    """The same as the tail of a noun phrase; empty without batch axes.
+
+    >>> of_matrix((17, 0)), of_matrix(())
+    (' of the matrix at batch index (17, 0)', '')
+    """
+    return f" of {matrix_at(batch)}" if batch else ""
+
+
+def non_finite(
+    operation: str, operand: str, element: tuple[int, ...], batch: tuple[int, ...], found: str = "NaN or an infinity", /
+) -> NonFiniteError:
+    """The error about an element that is not finite, of every family and backend.
+
+    Args:
+        operation: the name that the error bears.
+        operand: the parameter that it is passed as.
+        element: the index of the element in its matrix.
+        batch: that of the matrix.
+        found: the element, where it is known.
+
+    >>> print(non_finite("svd", "a", (0, 1), (3,), "nan"))  # doctest: +ELLIPSIS
+    svd: operand a holds nan at element (0, 1) of the matrix at batch index (3,); accepted: finite values only ...
+    """
+    return NonFiniteError(
+        f"{operation}: operand {operand} holds {found} at element {element}{of_matrix(batch)}; accepted: finite values "
+        "only (check=False skips this check; the call may then hang, or answer nonsense)",
+        operation=operation,
+        operand=operand,
+        batch_index=batch,
+        element_index=element,
+    )
+
+
 class ForeignOperandError(DTypeError):
     """An operand is neither a tensor nor a Python number; operators turn this into ``NotImplemented``."""
 

@@ -76,7 +76,7 @@ def cholesky(
             "cholesky",
             lambda x: cholesky(x, upper=upper, check=False),
             a,
-            status=lambda x: execute_unary(CHOLESKY_STATUS, turned(x) if turned else x),
+            status_of=lambda x: execute_unary(CHOLESKY_STATUS, turned(x) if turned else x),
             out=out,
         )
     checked = checks("cholesky", check)

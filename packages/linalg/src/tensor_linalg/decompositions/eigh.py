@@ -54,20 +54,6 @@ class EighResult(NamedTuple, Generic[FactorT, SizesT]):
         return fields_html(self)
 
 
-class MaskedEighResult(NamedTuple):
-    """Eigenvalues and eigenvectors, NaN where the status is not 0: 0 fine, 1 not finite, 2 not converged."""
-
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-    status: Tensor
-
-    def __repr__(self) -> str:
-        return fields_text(self)
-
-    def _repr_html_(self) -> str:
-        return fields_html(self)
-
-
 @overload
 def eigh(
     a: TypedTensor[SingleT],
@@ -120,8 +106,9 @@ def eigh(
     driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: Literal["mask"],
-    out: MaskedEighResult | None = None,
-) -> MaskedEighResult: ...
+    overwrite: bool = False,
+    out: MaskedResult[EighResult] | None = None,
+) -> MaskedResult[EighResult]: ...
 def eigh(
     a: Tensor,
     /,
@@ -133,8 +120,8 @@ def eigh(
     gauge: str | Tensor = RAW,
     check: Check = True,
     overwrite: bool = False,
-    out: EighResult | MaskedEighResult | None = None,
-) -> EighResult | MaskedEighResult:
+    out: Any = None,
+) -> EighResult | MaskedResult[EighResult]:
     """Eigenvalues and eigenvectors of Hermitian (real: symmetric) matrices, A = V diag(w) Vᴴ.
 
     With ``b``, the generalized problem A V = B V diag(w) with a positive definite B, and Vᴴ B V = 1.
@@ -157,11 +144,12 @@ def eigh(
             the first of those within a thousandth of that, real and positive; a tensor of the eigenvectors' shape makes
             each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
-            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results: 2
-            where ``b`` is not positive definite. It takes no ``subset_by_value``.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...], 2 where ``b`` is not positive definite. It takes no
+            ``subset_by_value``.
         overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
             and its memory may be a result's, so that a large matrix needs none beside it. Only all pairs of ``a`` alone
-            by "auto" take it, where ``check`` is no "mask"; other calls accept the same operands, and leave them.
+            by "auto" take it; other calls accept the same operands, and leave them. Beside "mask" it is dropped.
         out: where the results are written, an ``EighResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -198,9 +186,10 @@ def eigh(
     wanted = _Wanted(subset_by_index, subset_by_value, choice("eigh", "driver", driver, DRIVERS))
     if wanted.is_subset and driver != _AUTO:
         raise ArgumentError(f"eigh: driver is {driver!r} beside a subset; accepted: 'auto'", operation="eigh")
-    given = given_up("eigh", a)[0] if flag("eigh", "overwrite", overwrite) else None
-    if isinstance(check, str) and check == "mask":
+    gives_up = flag("eigh", "overwrite", overwrite)
+    if asks_for_mask(check):  # beside which overwrite is a hint, which is dropped
         return delivered("eigh", _masked(a, b, wanted, gauge), out, a, b)
+    given = given_up("eigh", a)[0] if gives_up else None
     checked = checks("eigh", check)
     if given is not None and b is None and not wanted.is_subset and driver == _AUTO:
         values, vectors = execute_parts(EIGH_OVERWRITING, given, checked)
@@ -227,7 +216,7 @@ class _Wanted(NamedTuple):
         return self.by_index is not None or self.by_value is not None
 
 
-def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedEighResult:
+def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedResult[EighResult]:
     if wanted.by_value is not None:
         raise ArgumentError('eigh: check="mask" with subset_by_value; accepted: subset_by_index', operation="eigh")
 
@@ -245,7 +234,8 @@ def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedEi
         both = with_batch(a, 2, batch), with_batch(b, 2, batch)  # each matrix with its own, as both are to blame
         found, status = masked(run, "eigh", *both, instead_of_b=definite)
     values, vectors = found
-    return MaskedEighResult(values, vectors if is_raw(gauge) else turned("eigh", vectors, gauge)[0], status)
+    vectors = vectors if is_raw(gauge) else turned("eigh", vectors, gauge)[0]
+    return MaskedResult(EighResult(values, vectors), status)
 
 
 def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool, in_range: bool) -> tuple[Tensor, ...]:

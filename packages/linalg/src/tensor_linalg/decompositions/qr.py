@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import TensorScalar
 from tensor_linalg.composed import matrices
 from tensor_linalg.decompositions.gauges import with_positive_diagonal
-from tensor_linalg.masking import Check, checks, masked
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR, QR_COMPLETE
 from tensor_linalg.specs.overwriting import QR_OVERWRITING
-from tensor_linalg.specs.shapes import matrix_axes
 from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_parts
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
 T = TypeVar("T", bound=TensorScalar)
 MODES = ("thin", "complete")
@@ -26,20 +25,6 @@ class QRResult(NamedTuple, Generic[FactorT]):
 
     q: FactorT
     r: FactorT
-
-    def __repr__(self) -> str:
-        return fields_text(self)
-
-    def _repr_html_(self) -> str:
-        return fields_html(self)
-
-
-class MaskedQRResult(NamedTuple):
-    """Factors of A = q r, NaN where the status is not 0: 0 fine, 1 not finite."""
-
-    q: Tensor
-    r: Tensor
-    status: Tensor
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -78,8 +63,9 @@ def qr(
     mode: str = "thin",
     positive: bool = False,
     check: Literal["mask"],
-    out: MaskedQRResult | None = None,
-) -> MaskedQRResult: ...
+    overwrite: bool = False,
+    out: MaskedResult[QRResult] | None = None,
+) -> MaskedResult[QRResult]: ...
 def qr(
     a: Tensor,
     /,
@@ -88,8 +74,8 @@ def qr(
     positive: bool = False,
     check: Check = True,
     overwrite: bool = False,
-    out: QRResult | MaskedQRResult | None = None,
-) -> QRResult | MaskedQRResult:
+    out: Any = None,
+) -> QRResult | MaskedResult[QRResult]:
     """QR decomposition, A = q r, by Householder reflections.
 
     Args:
@@ -98,9 +84,10 @@ def qr(
         positive: whether the diagonal of r is made real and not negative, which makes the factors of a matrix of full
             rank unique and continuous; else it has any sign or phase.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
-            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
-            and its memory may be a result's, so that a large matrix needs none beside it.
+            and its memory may be a result's, so that a large matrix needs none beside it. Beside "mask" it is dropped.
         out: where the results are written, a ``QRResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -126,11 +113,9 @@ def qr(
     """
     if check is True and mode is MODES[0] and positive is False and out is None and overwrite is False:
         return execute_parts(QR, a, True, QRResult)
-    if isinstance(check, str) and check == "mask":
+    if asks_for_mask(check):
         flag("qr", "overwrite", overwrite)  # a hint, which is dropped
-        matrix_axes("qr", unwrap("qr", a)[0].shape)
-        found, status = masked(lambda x: qr(x, mode=mode, positive=positive, check=False), "qr", a)
-        return delivered("qr", MaskedQRResult._make((*found, status)), out, a)
+        return masked_result("qr", lambda x: qr(x, mode=mode, positive=positive, check=False), a, out=out)
     spec = QR
     if mode is not MODES[0] and choice("qr", "mode", mode, MODES) == "complete":
         rows, columns, _ = matrices("qr", a)

@@ -9,11 +9,12 @@ from tensor_core.errors import DTypeError, ShapeError
 from tensor_linalg.composed import floating_form, matrices
 from tensor_linalg.decompositions.qr import QRResult
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, screened_result
-from tensor_linalg.operands import number, require_finite, unit_of
+from tensor_linalg.operands import require_finite, unit_of
 from tensor_linalg.products import matvec, mH
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
 from tensor_linalg.targets import delivered
+from tensor_linalg.tolerances import relative_tolerance, tolerances
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
@@ -49,18 +50,23 @@ class PivotedQRResult(NamedTuple, Generic[FactorT]):
 
 @overload
 def qr_pivoted(
-    a: TypedTensor[T], /, *, rtol: float | None = None, check: bool = True, out: None = None
+    a: TypedTensor[T], /, *, rtol: float | Tensor | None = None, check: bool = True, out: None = None
 ) -> PivotedQRResult[TypedTensor[T]]: ...
 @overload
 def qr_pivoted(
-    a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: PivotedQRResult | None = None
+    a: Tensor, /, *, rtol: float | Tensor | None = None, check: bool = True, out: PivotedQRResult | None = None
 ) -> PivotedQRResult: ...
 @overload
 def qr_pivoted(
-    a: Tensor, /, *, rtol: float | None = None, check: Literal["mask"], out: MaskedResult[PivotedQRResult] | None = None
+    a: Tensor,
+    /,
+    *,
+    rtol: float | Tensor | None = None,
+    check: Literal["mask"],
+    out: MaskedResult[PivotedQRResult] | None = None,
 ) -> MaskedResult[PivotedQRResult]: ...
 def qr_pivoted(
-    a: Tensor, /, *, rtol: float | None = None, check: Check = True, out: Any = None
+    a: Tensor, /, *, rtol: float | Tensor | None = None, check: Check = True, out: Any = None
 ) -> PivotedQRResult | MaskedResult[PivotedQRResult]:
     """Thin QR decomposition with column pivoting, A[:, permutation] = q r, which tells the rank.
 
@@ -71,8 +77,8 @@ def qr_pivoted(
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
-        rtol: diagonal elements of r below this part of the first one count as 0; None for max(M, N) rounding units of
-            the dtype.
+        rtol: diagonal elements of r below this part of the first one count as 0: a number, or a tensor [B...]. None is
+            max(M, N) rounding units of the dtype.
         check: raise when an element is not finite.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
             none, and a ``status`` of each, I32 [B...].
@@ -83,9 +89,9 @@ def qr_pivoted(
         and rank [B...] of I64; K is the smaller of M and N. Owned, compact; as accurate as :func:`qr`.
 
     Raises:
-        DTypeError: an integer or Bool tensor; convert it first.
-        ShapeError: fewer than two axes.
-        ArgumentError: ``rtol`` is no number that is 0 or more.
+        DTypeError: an integer or Bool tensor; convert it first. A complex or Bool ``rtol``.
+        ShapeError: fewer than two axes, or an ``rtol`` of another shape.
+        ArgumentError: an ``rtol`` that is negative or not finite.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
@@ -97,12 +103,15 @@ def qr_pivoted(
     ([1, 0], 1)
     """
     if check is not True and asks_for_mask(check):
-        return masked_result("qr_pivoted", lambda x: qr_pivoted(x, rtol=rtol, check=False), a, out=out)
+
+        def pivoted(x: Tensor, tolerance: Tensor | None = None) -> PivotedQRResult:
+            return qr_pivoted(x, rtol=rtol if tolerance is None else tolerance[0, 0], check=False)
+
+        return masked_result("qr_pivoted", pivoted, a, beside=tolerances("qr_pivoted", a, rtol), out=out)
     rows, columns, batch = matrices("qr_pivoted", a)
-    if rtol is None:
-        part = max(rows, columns) * unit_of(a.dtype)
-    else:
-        part = number("qr_pivoted", "rtol", rtol, "None, or a number from 0 on")
+    part = relative_tolerance("qr_pivoted", batch, a.dtype, (rows, columns), rtol)
+    if isinstance(part, Tensor):
+        part = expand_dims(part, -1)
     q, r, permutation = execute_parts(QR_PIVOTED, a, check is True or checks("qr_pivoted", check))
     if min(rows, columns) == 0:
         found = PivotedQRResult(q, r, permutation, zeros(batch, dtype=I64, placement=a.placement))

@@ -7,12 +7,11 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import C32, C64, F32, F64, TensorScalar
 from tensor_linalg.composed import failing_as, matrices
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR, SVD, SVD_FULL, SVDVALS
 from tensor_linalg.specs.overwriting import SVD_OVERWRITING
-from tensor_linalg.specs.shapes import matrix_axes
 from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_parts, execute_with_params
@@ -21,7 +20,7 @@ from tensor_runtime.ops.arithmetic import add, conj, multiply
 from tensor_runtime.ops.creation import eye, ones
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
 T = TypeVar("T", bound=TensorScalar)
 SingleT = TypeVar("SingleT", F32, C32)
@@ -37,21 +36,6 @@ class SVDResult(NamedTuple, Generic[FactorT, SizesT]):
     u: FactorT
     s: SizesT
     vh: FactorT
-
-    def __repr__(self) -> str:
-        return fields_text(self)
-
-    def _repr_html_(self) -> str:
-        return fields_html(self)
-
-
-class MaskedSVDResult(NamedTuple):
-    """Factors of A = u diag(s) vh, NaN where the status is not 0: 0 fine, 1 not finite, 2 not converged."""
-
-    u: Tensor
-    s: Tensor
-    vh: Tensor
-    status: Tensor
 
     def __repr__(self) -> str:
         return fields_text(self)
@@ -105,8 +89,9 @@ def svd(
     driver: str = _AUTO,
     gauge: str | Tensor = RAW,
     check: Literal["mask"],
-    out: MaskedSVDResult | None = None,
-) -> MaskedSVDResult: ...
+    overwrite: bool = False,
+    out: MaskedResult[SVDResult] | None = None,
+) -> MaskedResult[SVDResult]: ...
 def svd(
     a: Tensor,
     /,
@@ -116,8 +101,8 @@ def svd(
     gauge: str | Tensor = RAW,
     check: Check = True,
     overwrite: bool = False,
-    out: SVDResult | MaskedSVDResult | None = None,
-) -> SVDResult | MaskedSVDResult:
+    out: Any = None,
+) -> SVDResult | MaskedResult[SVDResult]:
     """Singular value decomposition, A = u diag(s) vh, thin unless ``full``.
 
     Args:
@@ -131,11 +116,12 @@ def svd(
             largest, or the first of those within a thousandth of that, real and positive; a tensor of the shape of u
             makes each inner product with its column real and not negative, which follows a slow change.
         check: raise when an element is not finite. Without it LAPACK may never return from an infinity.
-            "mask" raises for no matrix of a batch, and gives a ``status`` of each, I32 [B...], beside the results.
+            "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
+            none, and a ``status`` of each, I32 [B...].
         overwrite: give up the operand, an owned tensor or a mutable view: its elements are unspecified afterwards,
             and its memory may be a result's, so that a large matrix needs none beside it. Only thin factors by "auto",
-            and square ones of square matrices, take it, where ``check`` is no "mask"; other calls accept the same
-            operands, and leave them.
+            and square ones of square matrices, take it; other calls accept the same operands, and leave them. Beside
+            "mask" it is dropped.
         out: where the results are written, an ``SVDResult`` of tensors; see ``tensor_linalg.targets``.
 
     Returns:
@@ -165,9 +151,10 @@ def svd(
         full is False and driver is _AUTO and gauge is RAW and check is True and out is None and overwrite is False
     ):  # 0.3 µs less
         return execute_parts(SVD, a, _AS_USUAL, SVDResult)
-    given = given_up("svd", a)[0] if flag("svd", "overwrite", overwrite) else None
-    if isinstance(check, str) and check == "mask":
-        return delivered("svd", _masked(a, full, driver, gauge), out, a)
+    gives_up = flag("svd", "overwrite", overwrite)
+    if asks_for_mask(check):  # beside which overwrite is a hint, which is dropped
+        return _masked(a, full, driver, gauge, out)
+    given = given_up("svd", a)[0] if gives_up else None
     checked = checks("svd", check)
     if driver is not _AUTO:
         choice("svd", "driver", driver, DRIVERS)
@@ -189,12 +176,11 @@ def svd(
     return delivered("svd", SVDResult(u, s, vh), out, a)
 
 
-def _masked(a: Tensor, full: bool, driver: str, gauge: str | Tensor) -> MaskedSVDResult:
-    matrix_axes("svd", unwrap("svd", a)[0].shape)
-    (u, s, vh), status = masked(lambda x: svd(x, full=full, driver=driver, check=False), "svd", a)
+def _masked(a: Tensor, full: bool, driver: str, gauge: str | Tensor, out: Any) -> MaskedResult[SVDResult]:
+    (u, s, vh), status = masked_result("svd", lambda x: svd(x, full=full, driver=driver, check=False), a)
     if not is_raw(gauge):
         u, vh = _turned(u, vh, gauge)
-    return MaskedSVDResult(u, s, vh, status)
+    return delivered("svd", MaskedResult(SVDResult(u, s, vh), status), out, a)
 
 
 def _turned(u: Tensor, vh: Tensor, gauge: str | Tensor) -> tuple[Tensor, Tensor]:

@@ -146,7 +146,7 @@ def matrix_norm(
 
 def _matrix_norm(operation: str, a: Tensor, axes: tuple[int, int, Shape], ord: Order, check: Check, out: Any) -> Any:
     rows, columns, batch = axes
-    order = _order(operation, ord)
+    order = _order(operation, "ord", ord)
     if check is not True and asks_for_mask(check):
         if order in _OF_SINGULAR_VALUES:
             floating(operation, a)
@@ -299,7 +299,7 @@ def cond(
     operation = "cond"
     check = checks(operation, check)
     rows, columns, _ = matrix_axes(operation, unwrap(operation, a)[0].shape)
-    order = 2.0 if p is None else _order(operation, p)
+    order = 2.0 if p is None else _order(operation, "p", p)
     floating(operation, a)
     if order not in (2, -2):
         square_axes(operation, a.shape)
@@ -366,12 +366,13 @@ def _order_of_vectors(operation: str, value: object) -> float:
     )
 
 
-def _order(operation: str, value: object) -> Order:
+def _order(operation: str, what: str, value: object) -> Order:
     if isinstance(value, str) and value in ("fro", "nuc"):
         return value
     number = plain(value)
     if isinstance(number, (int, float)) and not isinstance(number, bool) and number in (1, -1, 2, -2, inf, -inf):
         return float(number)
     raise ArgumentError(
-        f"{operation}: ord is {shortened(value)}; accepted: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf", operation=operation
+        f"{operation}: {what} is {shortened(value)}; accepted: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf",
+        operation=operation,
     )

@@ -11,9 +11,9 @@ from tensor_linalg.decompositions import eigvalsh, svd, svdvals
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
-from tensor_linalg.solving.least_squares import counted, tolerances
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
+from tensor_linalg.tolerances import counted, tolerances
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import abs
@@ -93,13 +93,14 @@ def matrix_rank(
     return placed(operation, sum(counted(operation, sizes, (rows, columns), rtol), 0), out, a)
 
 
-def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: Out = None) -> Tensor:
+def orth(a: Tensor, /, *, rtol: float | Tensor | None = None, check: bool = True, out: Out = None) -> Tensor:
     """Orthonormal basis of the range of one matrix.
 
     Args:
         a: shape [M, N], without batch axes, as ranks differ from matrix to matrix; F32, F64, C32 or C64.
-        rtol: as for :func:`matrix_rank`.
-        check: raise when an element is not finite.
+        rtol: as for :func:`matrix_rank`; a tensor has the shape [].
+        check: raise when an element is not finite. "mask" is refused: a matrix that fails has no rank, by which the
+            result would have a shape.
         out: where the result is written, of the rank that is found, which may be known beforehand; see
             ``tensor_runtime.add``.
 
@@ -126,13 +127,14 @@ def orth(a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: Ou
     return placed("orth", copy(u[:, :rank]), out, a)
 
 
-def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True, out: Out = None) -> Tensor:
+def null_space(a: Tensor, /, *, rtol: float | Tensor | None = None, check: bool = True, out: Out = None) -> Tensor:
     """Orthonormal basis of the vectors that one matrix takes to zero.
 
     Args:
         a: shape [M, N], without batch axes, as ranks differ from matrix to matrix; F32, F64, C32 or C64.
-        rtol: as for :func:`matrix_rank`.
-        check: raise when an element is not finite.
+        rtol: as for :func:`matrix_rank`; a tensor has the shape [].
+        check: raise when an element is not finite. "mask" is refused: a matrix that fails has no rank, by which the
+            result would have a shape.
         out: where the result is written, of the rank that is found, which may be known beforehand; see
             ``tensor_runtime.add``.
 
@@ -160,7 +162,7 @@ def null_space(a: Tensor, /, *, rtol: float | None = None, check: bool = True, o
     return placed("null_space", copy(mH(vh[rank:])), out, a)
 
 
-def _prepare(operation: str, a: Tensor, check: bool, rtol: float | None) -> None:
+def _prepare(operation: str, a: Tensor, check: bool, rtol: float | Tensor | None) -> None:
     if unwrap(operation, a)[0].rank != 2:
         raise ShapeError(
             f"{operation}: operand of shape {a.shape}; accepted: one matrix [M, N], without batch axes",

@@ -15,7 +15,7 @@ from tensor_linalg.functions.determinants import slogdet
 from tensor_linalg.functions.exponentials import SMALL, cast_back, identities, prepared
 from tensor_linalg.functions.triangles import schur_root
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
-from tensor_linalg.operands import first, floating, require_finite, some, unit_of
+from tensor_linalg.operands import first, floating, no_tensor, require_finite, some, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.inverses import inv
@@ -26,7 +26,7 @@ from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError
+from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, matrix_at
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
 from tensor_runtime.ops.comparison import greater, less, less_equal, not_equal
@@ -209,7 +209,7 @@ def funm(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square; a function that gives another shape.
-        ArgumentError: a function that gives no tensor.
+        ArgumentError, ForeignOperandError: a function that gives no tensor; an array of another library.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: LAPACK's iteration failed for the matrix at ``batch_index``.
 
@@ -234,10 +234,8 @@ def funm(
         values, vectors = eigh(a, check=False)
     found = function(values)
     if not isinstance(found, Tensor):
-        raise ArgumentError(
-            f"funm: the function gave a {type(found).__name__}; accepted: a tensor, one element for each eigenvalue",
-            operation="funm",
-        )
+        rest = "; accepted: a tensor, one element for each eigenvalue"
+        raise no_tensor("funm", "the function gave", found, rest)
     if found.shape != values.shape:
         raise ShapeError(
             f"funm: the function gave shape {found.shape}; accepted: that of the eigenvalues, {values.shape}",
@@ -266,7 +264,7 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
             batch = first(bad)
             kind = "definite" if unit is None else "semidefinite"
             text = (
-                f"{operation}: the matrix{f' at batch index {batch}' if batch else ''} has the eigenvalue "
+                f"{operation}: {matrix_at(batch)} has the eigenvalue "
                 f"{smallest[batch].item():.3g}; accepted: positive {kind} matrices with hermitian=True"
             )
             raise NotPositiveDefiniteError(text, operation=operation, batch_index=batch, element_index=None)
@@ -367,8 +365,7 @@ def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
 
 def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
     batch = first(bad)
-    which = f" at batch index {batch}" if batch else ""
-    text = f"{operation}: the iteration for the square root of the matrix{which} has no limit; {remedy}"
+    text = f"{operation}: the iteration for the square root of {matrix_at(batch)} has no limit; {remedy}"
     if remedy is _REMEDY_COMPLEX:
-        text = f"{operation}: the matrix{which} has no square root that can be found; {remedy}"
+        text = f"{operation}: {matrix_at(batch)} has no square root that can be found; {remedy}"
     return NotConvergedError(text, operation=operation, batch_index=batch, element_index=None)

@@ -30,11 +30,11 @@ from tensor_linalg.iterative.expm_multiply import ExponentialResult, expm_multip
 from tensor_linalg.iterative.gmres import gmres
 from tensor_linalg.iterative.lsmr import lsmr
 from tensor_linalg.iterative.minres import minres
-from tensor_linalg.iterative.results import EigenResult, Progress, SolverResult
+from tensor_linalg.iterative.results import EigenSearchResult, Progress, SolverResult
 from tensor_linalg.iterative.svds import SingularResult, svds
 
 __all__ = [
-    "EigenResult",
+    "EigenSearchResult",
     "ExponentialResult",
     "Progress",
     "SingularResult",

@@ -11,6 +11,7 @@ import tensor_runtime as tr
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Extension
 from tensor_linalg.iterative.lanczos import Lanczos
+from tensor_linalg.iterative.operators import padded
 
 
 class BlockLanczos(Lanczos):
@@ -58,26 +59,8 @@ class BlockLanczos(Lanczos):
         self._write_h[j:stop, start:stop] = tr.conj(turned) if h.dtype.kind == "complex" else turned
         self._last, self._held, self._count, self._found = last, held, stop, None
 
-    def _images(self, vectors: tr.Tensor) -> tr.Tensor:
-        blocks = range(0, vectors.shape[1], self._width)
-        images = [self.apply(padded(vectors[:, at : at + self._width], self._width)) for at in blocks]
-        return tr.concatenate(images, axis=1)[:, : vectors.shape[1]]
-
     def _residuals(self, coefficients: tr.Tensor) -> list[float]:
         return leaving(self._last.outside, coefficients[-self._held :])
-
-
-def padded(block: tr.Tensor, width: int, /) -> tr.Tensor:
-    """Vectors [n, q] with columns of zeros behind them, up to so many.
-
-    >>> padded(tr.ones((2, 1)), 3).to_numpy().tolist()
-    [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
-    """
-    n, held = block.shape
-    if held == width:
-        return block
-    nothing = tr.zeros((n, width - held), dtype=block.dtype, placement=block.placement)
-    return tr.concatenate([block, nothing], axis=1)
 
 
 def leaving(outside: list[list[complex]], coefficients: tr.Tensor, /) -> list[float]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import tensor_runtime as tr
 from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.looks import Seen, better, seen
+from tensor_linalg.iterative.looks import Seen, better, seen, started
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -19,7 +19,6 @@ from tensor_linalg.iterative.operators import (
     preconditioning,
     require_numbers,
     share,
-    started,
     times,
     unsolved,
 )
@@ -75,7 +74,7 @@ def cg(
     >>> cg(a, tr.tensor([1.0, 2.0])).x.to_numpy().round(6).tolist()
     [0.090909, 0.636364]
     """
-    core, batch = parted("cg", a, b, batch_rank)
+    core, batch = parted("cg", a, b, batch_rank, "b")
     apply = LinearMap("cg", a, core, batch)
     precondition = preconditioning("cg", preconditioner, core, batch)
     maps = names(apply, precondition)
@@ -130,10 +129,10 @@ def _iterated(
     steps, done, interrupted = 0, False, False
     told_scale, maps = tr.multiply(scale, drop), names(apply, precondition)
     try:
-        z = r if precondition is None else precondition(r)
+        z = r if precondition is None else precondition.kept(r)
         z_lift = None if precondition is None else levelled(z, r)
         z = times(z, z_lift)
-        p = z if precondition is None else tr.copy(z)  # the next may be in the same memory
+        p = z
         rz = inner(r, z)
         while True:
             residuals = tr.norm(r, axis=0)

@@ -10,11 +10,10 @@ import tensor_runtime as tr
 from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
-from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import sizes, start_vector
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, quotient
-from tensor_linalg.iterative.results import Callback, EigenResult, Progress, Stop
+from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, padded, quotient
+from tensor_linalg.iterative.results import Callback, EigenSearchResult, Progress, Stop
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_runtime.dispatch.arguments import choice
@@ -34,8 +33,8 @@ _ORDERS: Final[dict[str, Callable[[complex], tuple[float, float]]]] = {
 
 def eigs(
     a: Operator,
-    x0: tr.Tensor | None = None,
     /,
+    x0: tr.Tensor | None = None,
     *,
     k: int = 1,
     which: str = "LM",
@@ -45,7 +44,7 @@ def eigs(
     batch_rank: int = 0,
     seed: int = 0,
     callback: Callback | None = None,
-) -> EigenResult:
+) -> EigenSearchResult:
     """Some eigenvalues and right eigenvectors of any square map that is known by its products.
 
     The Arnoldi process in a basis of fixed size: when it is full, the span of the best approximations stays, and the
@@ -103,7 +102,7 @@ def eigs(
         interrupted = taken(apply.products)
         arnoldi.settle()
     values, residuals, vectors = arnoldi.pairs(k)
-    return EigenResult(
+    return EigenSearchResult(
         from_numbers(values, vectors, vectors.dtype),
         vectors.reshape((*start.core, len(values))),
         converged,

@@ -108,7 +108,7 @@ def expm_multiply(
     >>> expm_multiply(a, tr.tensor([1.0, 0.0]), 0.5).x.to_numpy().round(9).tolist()
     [0.877582562, -0.479425539]
     """
-    core, batch = parted("expm_multiply", a, v, batch_rank)
+    core, batch = parted("expm_multiply", a, v, batch_rank, "v")
     apply = LinearMap("expm_multiply", a, core, batch)
     t = _time(t)
     size = whole("expm_multiply", "basis", basis)

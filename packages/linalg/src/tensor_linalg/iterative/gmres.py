@@ -9,6 +9,7 @@ from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.interrupts import taken
+from tensor_linalg.iterative.looks import started
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -19,7 +20,6 @@ from tensor_linalg.iterative.operators import (
     parted,
     preconditioning,
     share,
-    started,
     times,
     unsolved,
 )
@@ -66,7 +66,7 @@ def gmres(
     >>> gmres(a, tr.tensor([3.0, 1.0])).x.to_numpy().round(6).tolist()
     [1.0, 1.0]
     """
-    core, batch = parted("gmres", a, b, batch_rank)
+    core, batch = parted("gmres", a, b, batch_rank, "b")
     apply = LinearMap("gmres", a, core, batch)
     precondition = preconditioning("gmres", preconditioner, core, batch)
     maps = names(apply, precondition)

@@ -294,7 +294,7 @@ class Lanczos:
         # Where values dwarf others, so may rounding in the map's matrix: one product each takes it off the vectors.
         again = self._known(ritz, len(ritz.values)) < len(ritz.values)
         if again and self.apply.products + -(-k // self._width) <= self._stop.maxiter:
-            vectors = self._images(vectors)
+            vectors = tr.concatenate([*self.apply.images(vectors)], axis=1)
         locked = [*self._locked, *zip(ritz.values[:k], ritz.residuals[:k], strict=True)]
 
         def change() -> None:
@@ -308,10 +308,6 @@ class Lanczos:
             self._rewrite([])
 
         self._changes.make(change)
-
-    def _images(self, vectors: tr.Tensor) -> tr.Tensor:
-        """What the map makes of vectors [n, k]."""
-        return tr.stack([self.apply(vectors[:, position]) for position in range(vectors.shape[1])], axis=1)
 
     def _drop_worst(self) -> None:
         """Give up the locked pair that is wanted least."""

@@ -1,10 +1,73 @@
-"""The residuals that an x has, beside those that a recurrence tells: where they differ, an iteration starts again."""
+"""Where an iteration starts, and starts again, as the residuals that an x has are not those that a recurrence tells."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensor_runtime as tr
+from tensor_core.errors import ShapeError
+from tensor_linalg.iterative.operators import LinearMap, flat, raising
+from tensor_linalg.operands import require_tensor
+
+
+class Started(NamedTuple):
+    """What an iteration starts with: all of it times a power of two where the right-hand side is tiny."""
+
+    right: tr.Tensor
+    x: tr.Tensor
+    residual: tr.Tensor
+    drop: tr.Tensor
+    """What takes the power of two off again, for each column."""
+
+
+def started(
+    apply: LinearMap, b: tr.Tensor, x0: tr.Tensor | None, /, precondition: LinearMap | None = None, shift: float = 0.0
+) -> Started:
+    """Where an iteration starts, and the residual there, all of the dtype that products have.
+
+    Args:
+        apply: the map.
+        b: the right-hand side as the caller sees it.
+        x0: the start as the caller sees it, or None.
+        precondition: a map that is applied besides.
+        shift: so many times x are taken from the image of x.
+
+    >>> found = started(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,)), None)
+    >>> found.x.to_numpy().tolist(), found.residual.to_numpy().tolist()
+    ([0.0, 0.0], [1.0, 1.0])
+    """
+    maps = (apply, precondition)
+    dtype = tr.promote(b.dtype, *(one.dtype for one in maps if one is not None and one.dtype is not None))
+    right = flat(tr.convert(b, dtype), apply.domain, apply.batch)
+    length = tr.norm(right, axis=0)
+    lift = raising(length)
+    drop = tr.divide(1.0, lift)
+    right = tr.multiply(right, lift)
+    if x0 is None:
+        return Started(right, tr.zeros(right.shape, dtype=right.dtype, placement=right.placement), right, drop)
+    x = flat(same_shape(apply, x0), apply.domain, apply.batch)
+    # To a share of a norm that is 0 no iteration comes, but the solution is known.
+    x = tr.multiply(tr.where(length == 0.0, 0.0, tr.convert(x, tr.promote(x.dtype, right.dtype))), lift)
+    image = apply(x)
+    r = tr.subtract(right, tr.subtract(image, tr.multiply(x, shift)) if shift else image)
+    return Started(right, tr.convert(x, r.dtype), r, drop)
+
+
+def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
+    """A start of the shape that the map takes.
+
+    >>> same_shape(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,))).shape
+    (2,)
+    """
+    wanted = (*apply.domain, *apply.batch)
+    require_tensor(apply.operation, "x0", x0)
+    if x0.shape != wanted:
+        raise ShapeError(
+            f"{apply.operation}: x0 is of shape {x0.shape}; accepted: a tensor of shape {wanted}",
+            operation=apply.operation,
+        )
+    found: tr.Tensor = x0
+    return found
 
 
 class Seen(NamedTuple):

@@ -67,7 +67,7 @@ def lsmr(
     >>> lsmr(a, tr.tensor([1.0, 3.0, 5.0])).x.to_numpy().round(6).tolist()
     [1.0, 2.0]
     """
-    core, batch = parted("lsmr", a, b, batch_rank)
+    core, batch = parted("lsmr", a, b, batch_rank, "b")
     require_operator("lsmr", a)
     # Axes that a matrix leaves over are the batch; a number is no matrix.
     if isinstance(a, tr.Tensor) and (a.rank != 2 * len(core) or (a.rank == 0 and len(batch) != batch_rank)):

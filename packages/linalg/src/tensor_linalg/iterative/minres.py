@@ -8,7 +8,7 @@ from typing import NamedTuple
 import tensor_runtime as tr
 from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.looks import Seen, better, seen
+from tensor_linalg.iterative.looks import Seen, better, seen, started
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -18,7 +18,6 @@ from tensor_linalg.iterative.operators import (
     over,
     parted,
     share,
-    started,
     times,
     unsolved,
 )
@@ -59,7 +58,7 @@ def minres(
     >>> minres(a, tr.tensor([3.0, 3.0])).x.to_numpy().round(6).tolist()
     [1.0, 1.0]
     """
-    core, batch = parted("minres", a, b, batch_rank)
+    core, batch = parted("minres", a, b, batch_rank, "b")
     apply = LinearMap("minres", a, core, batch)
     shift = number("minres", "shift", shift, "a finite real number", -inf)
     stop = Stop("minres", tol, maxiter, callback, b.dtype, 0.5)

@@ -3,6 +3,10 @@
 A map is a function from a tensor of any shape to one of the same shape (or of another stated one), or a tensor
 ``[*range, *domain]``. Inside, a vector is flat, [n] in column-major order, or [n, C] for C independent columns, which
 are the trailing batch axes of what the caller sees; neither way is an element copied where results are compact.
+
+An image belongs to the function that gave it, which may write its next one into the same memory, and so may the
+caller's other functions. So an image is used up before any of them is called again; one that is to last longer is
+copied where it is made, as :meth:`LinearMap.kept` and :meth:`LinearMap.images` do.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import isfinite, prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
@@ -18,7 +22,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import called
 from tensor_linalg.iterative.refusals import OPERATOR, require_operator, wrong_image
-from tensor_linalg.operands import first
+from tensor_linalg.operands import first, no_tensor, require_tensor
 from tensor_linalg.products import vecdot
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.errors import NonFiniteError
@@ -56,12 +60,29 @@ class LinearMap:
         self._apply = self._of_matrix(a) if isinstance(a, tr.Tensor) else self._of_function(a)
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
-        """The image of a flat vector, or of each column."""
+        """The image of a flat vector, or of each column; good until a function of the caller's is called again."""
         y = self._apply(x)
         self.products += 1
         if self.dtype is None:
             self.dtype = y.dtype
         return y
+
+    def kept(self, x: tr.Tensor, /) -> tr.Tensor:
+        """The same, good for ever."""
+        return tr.copy(self(x))
+
+    def images(self, vectors: tr.Tensor, /) -> Iterator[tr.Tensor]:
+        """Those of vectors [n, k], columns [m, p] at a time; p is the width of a block, and 1 without batch axes.
+
+        >>> identity = LinearMap("demo", lambda x: x, (2,), (2,))
+        >>> [block.to_numpy().tolist() for block in identity.images(tr.ones((2, 3)))]
+        [[[1.0, 1.0], [1.0, 1.0]], [[1.0], [1.0]]]
+        """
+        width = prod(self.batch)
+        for at in range(0, vectors.shape[1], width):
+            block = vectors[:, at : at + width]
+            image = self.kept(padded(block, width) if self.batch else block[:, 0])
+            yield image[:, : block.shape[1]] if self.batch else tr.expand_dims(image, 1)
 
     def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
         if a.shape != (*self.target, *self.domain) or a.dtype not in FLOATING:
@@ -85,6 +106,19 @@ class LinearMap:
             return y.reshape(flattened)
 
         return applied
+
+
+def padded(block: tr.Tensor, width: int, /) -> tr.Tensor:
+    """Vectors [n, q] with columns of zeros behind them, up to so many.
+
+    >>> padded(tr.ones((2, 1)), 3).to_numpy().tolist()
+    [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    n, held = block.shape
+    if held == width:
+        return block
+    nothing = tr.zeros((n, width - held), dtype=block.dtype, placement=block.placement)
+    return tr.concatenate([block, nothing], axis=1)
 
 
 @contextmanager
@@ -189,21 +223,22 @@ def flat_shape(core: Shape, batch: Shape, /) -> Shape:
     return (prod(core), prod(batch)) if batch else (prod(core),)
 
 
-def parted(operation: str, a: Any, b: Any, batch_rank: Any, what: str = "b", /) -> tuple[Shape, Shape]:
+def parted(operation: str, a: Any, b: Any, batch_rank: Any, what: str, /) -> tuple[Shape, Shape]:
     """The shape of one right-hand side, and of the trailing axes that count them.
 
     Of a matrix [N, N] all axes of ``b`` but as many as the matrix's halves have are batch axes.
 
     Raises:
-        DTypeError: ``b`` is no floating or complex tensor.
+        ForeignOperandError: ``b``, which errors call ``what``, is no tensor.
+        DTypeError: it is an integer or Bool tensor.
         ArgumentError: more batch axes than there are.
 
-    >>> parted("cg", tr.eye(3), tr.zeros((3, 5)), 0)
+    >>> parted("cg", tr.eye(3), tr.zeros((3, 5)), 0, "b")
     ((3,), (5,))
     """
-    if not isinstance(b, tr.Tensor) or b.dtype not in FLOATING:
-        found = b.dtype if isinstance(b, tr.Tensor) else type(b).__name__
-        raise DTypeError(f"{operation}: {what} is {found}; accepted: C32, C64, F32, F64", operation=operation)
+    require_tensor(operation, what, b)
+    if b.dtype not in FLOATING:
+        raise DTypeError(f"{operation}: {what} is {b.dtype}; accepted: C32, C64, F32, F64", operation=operation)
     count = whole(operation, "batch_rank", batch_rank)
     if isinstance(a, tr.Tensor) and count == 0:
         count = max(b.rank - a.rank // 2, 0)
@@ -225,11 +260,8 @@ def adjoint_of(operation: str, a: Any, adjoint: Any, /) -> Any:
     if isinstance(adjoint, tr.Tensor) or callable(adjoint):
         return adjoint
     if adjoint is not None:
-        raise ArgumentError(
-            f"{operation}: adjoint is a {type(adjoint).__name__}; accepted: a function from tensor to tensor, a tensor "
-            "that holds a matrix, or None",
-            operation=operation,
-        )
+        accepted = "; accepted: a function from tensor to tensor, a tensor that holds a matrix, or None"
+        raise no_tensor(operation, "adjoint is", adjoint, accepted)
     if not isinstance(a, tr.Tensor):
         raise ArgumentError(
             f"{operation}: a is a function without its adjoint; accepted: adjoint=, the function of its adjoint",
@@ -238,65 +270,6 @@ def adjoint_of(operation: str, a: Any, adjoint: Any, /) -> Any:
     half = a.rank // 2
     turned = tr.permute_axes(a, (*range(half, a.rank), *range(half)))
     return tr.conj(turned) if a.dtype.kind == "complex" else turned
-
-
-class Started(NamedTuple):
-    """What an iteration starts with: all of it times a power of two where the right-hand side is tiny."""
-
-    right: tr.Tensor
-    x: tr.Tensor
-    residual: tr.Tensor
-    drop: tr.Tensor
-    """What takes the power of two off again, for each column."""
-
-
-def started(
-    apply: LinearMap, b: tr.Tensor, x0: tr.Tensor | None, /, precondition: LinearMap | None = None, shift: float = 0.0
-) -> Started:
-    """Where an iteration starts, and the residual there, all of the dtype that products have.
-
-    Args:
-        apply: the map.
-        b: the right-hand side as the caller sees it.
-        x0: the start as the caller sees it, or None.
-        precondition: a map that is applied besides.
-        shift: so many times x are taken from the image of x.
-
-    >>> found = started(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,)), None)
-    >>> found.x.to_numpy().tolist(), found.residual.to_numpy().tolist()
-    ([0.0, 0.0], [1.0, 1.0])
-    """
-    maps = (apply, precondition)
-    dtype = tr.promote(b.dtype, *(one.dtype for one in maps if one is not None and one.dtype is not None))
-    right = flat(tr.convert(b, dtype), apply.domain, apply.batch)
-    length = tr.norm(right, axis=0)
-    lift = raising(length)
-    drop = tr.divide(1.0, lift)
-    right = tr.multiply(right, lift)
-    if x0 is None:
-        return Started(right, tr.zeros(right.shape, dtype=right.dtype, placement=right.placement), right, drop)
-    x = flat(same_shape(apply, x0), apply.domain, apply.batch)
-    # To a share of a norm that is 0 no iteration comes, but the solution is known.
-    x = tr.multiply(tr.where(length == 0.0, 0.0, tr.convert(x, tr.promote(x.dtype, right.dtype))), lift)
-    image = apply(x)
-    r = tr.subtract(right, tr.subtract(image, tr.multiply(x, shift)) if shift else image)
-    return Started(right, tr.convert(x, r.dtype), r, drop)
-
-
-def same_shape(apply: LinearMap, x0: Any, /) -> tr.Tensor:
-    """A start of the shape that the map takes.
-
-    >>> same_shape(LinearMap("demo", tr.eye(2), (2,), ()), tr.ones((2,))).shape
-    (2,)
-    """
-    wanted = (*apply.domain, *apply.batch)
-    if not isinstance(x0, tr.Tensor) or x0.shape != wanted:
-        found = f"of shape {x0.shape}" if isinstance(x0, tr.Tensor) else f"a {type(x0).__name__}"
-        raise ShapeError(
-            f"{apply.operation}: x0 is {found}; accepted: a tensor of shape {wanted}",
-            operation=apply.operation,
-        )
-    return x0
 
 
 def over(x: tr.Tensor, divisor: tr.Tensor, otherwise: float = 0.0, /, there: tr.Tensor | None = None) -> tr.Tensor:

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError, TensorError
+from tensor_core.errors import DTypeError, ShapeError, TensorError
 from tensor_core.shapes import Shape
+from tensor_linalg.operands import no_tensor
 
 OPERATOR: Final = "the operator"
 """What the map is called that a method is about."""
@@ -17,16 +18,16 @@ def require_operator(operation: str, a: Any, name: str = OPERATOR, /) -> None:
     """Raise where a map is neither a tensor nor a function.
 
     Raises:
-        ArgumentError: such as an array or nested lists.
+        ForeignOperandError: an array of another library.
+        ArgumentError: anything else, such as nested lists.
 
     >>> require_operator("demo", tr.eye(2))
     """
     if not isinstance(a, tr.Tensor) and not callable(a):
-        raise ArgumentError(
-            f"{operation}: {name} is a {type(a).__name__}; accepted: a function from tensor to tensor, or a "
-            "tensor that holds a matrix, which asarray() makes of an array",
-            operation=operation,
+        accepted = (
+            "a function from tensor to tensor, or a tensor that holds a matrix, which asarray() makes of an array"
         )
+        raise no_tensor(operation, f"{name} is", a, f"; accepted: {accepted}")
 
 
 def wrong_image(operation: str, name: str, y: Any, given: Shape, wanted: str, /) -> TensorError:
@@ -35,12 +36,8 @@ def wrong_image(operation: str, name: str, y: Any, given: Shape, wanted: str, /)
     >>> print(wrong_image("demo", OPERATOR, None, (2,), " of shape (2,)"))
     demo: the operator gave a NoneType for a tensor of shape (2,); accepted: a floating or complex tensor of shape (2,)
     """
-    kind: type[TensorError] = ArgumentError
-    found = f"a {type(y).__name__}"
-    if isinstance(y, tr.Tensor):
-        kind, found = ShapeError if y.dtype in FLOATING else DTypeError, f"{y.dtype} of shape {y.shape}"
-    return kind(
-        f"{operation}: {name} gave {found} for a tensor of shape {given}; accepted: a floating or complex "
-        f"tensor{wanted}",
-        operation=operation,
-    )
+    rest = f" for a tensor of shape {given}; accepted: a floating or complex tensor{wanted}"
+    if not isinstance(y, tr.Tensor):
+        return no_tensor(operation, f"{name} gave", y, rest)
+    kind = ShapeError if y.dtype in FLOATING else DTypeError
+    return kind(f"{operation}: {name} gave {y.dtype} of shape {y.shape}{rest}", operation=operation)

@@ -42,7 +42,7 @@ class SolverResult(NamedTuple):
         return fields_html(self)
 
 
-class EigenResult(NamedTuple):
+class EigenSearchResult(NamedTuple):
     """Eigenvalues and eigenvectors, the best found, and how good they are."""
 
     eigenvalues: tr.Tensor

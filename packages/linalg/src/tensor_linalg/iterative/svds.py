@@ -11,10 +11,17 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.decompositions.svd import svd
-from tensor_linalg.iterative.block_lanczos import padded
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
 from tensor_linalg.iterative.interrupts import called, taken
-from tensor_linalg.iterative.operators import Operator, adjoint_of, finite_images, flat, levelled, times
+from tensor_linalg.iterative.operators import (
+    LinearMap,
+    Operator,
+    adjoint_of,
+    finite_images,
+    flat,
+    levelled,
+    times,
+)
 from tensor_linalg.iterative.refusals import require_operator, wrong_image
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
@@ -48,8 +55,8 @@ class SingularResult(NamedTuple):
 
 def svds(
     a: Operator,
-    x0: tr.Tensor | None = None,
     /,
+    x0: tr.Tensor | None = None,
     *,
     adjoint: Operator | None = None,
     k: int = 1,
@@ -123,7 +130,8 @@ def svds(
     count, interrupted = found.eigenvalues.size, found.interrupted
     vectors = vectors.reshape((prod(start.core), count))
     wanted_first = vectors if which == "SM" else vectors[:, ::-1]
-    images, interrupted_now = _images(turn if turned else forth, wanted_first, start)
+    apply = LinearMap("svds", turn if turned else forth, start.core, start.batch, normal.target)
+    images, interrupted_now = _images(apply, wanted_first)
     if interrupted_now:
         interrupted, done = True, min(count, len(images) * prod(start.batch))
         kept = slice(0, done) if which == "SM" else slice(count - done, count)
@@ -147,15 +155,12 @@ def svds(
     )
 
 
-def _images(forth: Callable[[tr.Tensor], tr.Tensor], vectors: tr.Tensor, start: Start) -> tuple[list[tr.Tensor], bool]:
-    """What the map makes of vectors [n, k], block [m, p] after block; and whether Ctrl-C came before the end."""
+def _images(apply: LinearMap, vectors: tr.Tensor) -> tuple[list[tr.Tensor], bool]:
+    """What the map makes of vectors [n, k], columns [m, p] at a time; and whether Ctrl-C came before the end."""
     images: list[tr.Tensor] = []
-    width = prod(start.batch)
     try:
-        for first in range(0, vectors.shape[1], width):
-            block = padded(vectors[:, first : first + width], width)
-            y = forth(block.reshape((*start.core, *start.batch)))
-            images.append(tr.copy(y).reshape((y.size // width, width)))  # the next may be in the same memory
+        for image in apply.images(vectors):
+            images.append(image)  # noqa: PERF402  # those before Ctrl-C are used
     except KeyboardInterrupt:
         return images, taken()
     return images, False

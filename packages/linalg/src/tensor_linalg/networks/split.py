@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, overload
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.composed import failing_as, floating_form
-from tensor_linalg.decompositions import SVDResult, eigh, lq, polar, qr, rq, svd
+from tensor_linalg.decompositions import eigh, lq, polar, qr, rq, svd
 from tensor_linalg.decompositions.eigh import DRIVERS as EIGH_DRIVERS
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.decompositions.svd import DRIVERS as SVD_DRIVERS
@@ -17,7 +17,7 @@ from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, wi
 from tensor_linalg.networks.matricize import index_in_tensor, matricization
 from tensor_linalg.networks.svd_truncated import truncated
 from tensor_linalg.networks.truncation import Truncation, kept, truncation
-from tensor_linalg.operands import holds, require_finite
+from tensor_linalg.operands import holds, require_finite, require_tensor
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
@@ -206,8 +206,7 @@ def split(
         how = _asked(*asked) if isinstance(gauge, tr.Tensor) else _asked_before(*asked)
     except TypeError:  # an option that has no hash
         how = _asked(*asked)
-    if not isinstance(tensor, tr.Tensor):
-        raise ArgumentError(f"split: found a {type(tensor).__name__}; accepted: a tensor", operation="split")
+    require_tensor("split", "tensor", tensor)
     order, shape, rows, columns, batch = matricization("split", tensor.shape, left_axes, right_axes, batch_axes)
     matrix = tensor if order is None else tr.permute_axes(tensor, order)
     matrix = matrix if matrix.shape == shape else matrix.reshape(shape)
@@ -291,8 +290,7 @@ def _turned(
 def _svd(a: tr.Tensor, how: _How) -> _Factors:
     status: tr.Tensor | None = None
     if how.check == "mask":
-        *factors, status = svd(a, driver=how.driver, check="mask")
-        whole = SVDResult(*factors)
+        whole, status = svd(a, driver=how.driver, check="mask")
     else:
         whole = svd(a, driver=how.driver, check=bool(how.check))
     u, s, vh, discarded, _ = truncated(whole, how.truncation, status)
@@ -326,7 +324,7 @@ def _eigh(a: tr.Tensor, how: _How) -> _Factors:
     if finite is None:
         weights, vectors = eigh(gram, driver=how.driver, check=False)
     else:
-        weights, vectors, status = eigh(gram, driver=how.driver, check="mask")
+        (weights, vectors), status = eigh(gram, driver=how.driver, check="mask")
         status = tr.where(finite, status, tr.full((), 1, dtype=tr.I32, placement=status.placement))
         weights = without_failures(weights, status, 0.0)
         fine = tr.equal(status, 0)  # zeros in place of the others would have norm take another way for all
@@ -368,9 +366,7 @@ def _scale(a: tr.Tensor) -> tr.Tensor | None:
 def _triangular(decompose: Callable[..., Any], a: tr.Tensor, how: _How) -> _Factors:
     """By one of the decompositions into a triangle and an isometry."""
     found = decompose(a, positive=how.positive, check=how.check)
-    if how.check != "mask":
-        return _Factors(*found)
-    left, right, status = found if len(found) == 3 else (*found[0], found[1])
+    (left, right), status = found if how.check == "mask" else (found, None)
     return _Factors(left, right, status=status)
 
 

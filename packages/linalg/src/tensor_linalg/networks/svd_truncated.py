@@ -146,8 +146,8 @@ def svd_truncated(
     if not isinstance(gauge, tr.Tensor):
         choice("svd_truncated", "gauge", gauge, (RAW, "canonical"), "a tensor")
     if mask:
-        *factors, status = svd(a, driver=driver, check="mask")
-        found = _turned(truncated(SVDResult(*factors), how, status), gauge)
+        whole, status = svd(a, driver=driver, check="mask")
+        found = _turned(truncated(whole, how, status), gauge)
         return _delivered_with_status(found, status, out, a)
     with failing_as("svd_truncated"):
         found = truncated(svd(a, driver=driver, check=checked), how)

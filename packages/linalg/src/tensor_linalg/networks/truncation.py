@@ -1,7 +1,8 @@
 """How many singular values stay: a cutoff, a largest rank, and multiplets that are not torn apart.
 
 Of one matrix the values are read to the host and summed there, which for the few hundred that there are takes less time
-than calls would; of a batch everything is computed where it lies, and one number is read.
+than calls would; of a batch everything is computed where it lies, and one number is read. What a value weighs, which
+losses are too large, and where a rank tears nothing apart are one rule for numbers and for tensors of them.
 """
 
 from __future__ import annotations
@@ -144,23 +145,35 @@ def _rank_of_one(t: list[float], scale: float, limit: int, gap: float, how: Trun
     return rank
 
 
-def _apart(value: float, next_value: float, gap: float) -> bool:
+def _apart(value: Any, next_value: Any, gap: float) -> Any:
     """Whether a rank between them tears nothing apart; values that are rounding alone are no multiplet."""
-    return value - next_value > gap or next_value <= gap
+    return (value - next_value > gap) | (next_value <= gap)
+
+
+def _adds_up(cutoff: float, how: Truncation) -> bool:
+    """Whether what is lost is the sum of all that goes, not the largest of it; squares may vanish for a cutoff of 0."""
+    return how.norm != inf and cutoff != 0
+
+
+def _weight(value: Any, how: Truncation) -> Any:
+    """What a value adds to what is lost."""
+    return value * value if how.norm == 2 else value
+
+
+def _bound(whole_weight: Any, scale: Any, cutoff: float, how: Truncation) -> Any:
+    """What may be lost of values over ``scale``, of which all weigh so much."""
+    if how.relative:
+        return whole_weight * cutoff
+    return cutoff / scale if how.norm != 2 else cutoff / scale / scale
 
 
 def _needed_of_one(t: list[float], scale: float, cutoff: float, how: Truncation) -> int:
     """How many values the cutoff alone keeps, at least one."""
-    if how.norm == inf or not cutoff:  # squares may vanish
-        lost = t
-    else:
-        weights = [x * x for x in t] if how.norm == 2 else t
-        lost = [*accumulate(reversed(weights))][::-1]  # what is lost if this value and all smaller ones go
-    if how.relative:
-        bound = cutoff * lost[0]
-    else:
-        bound = cutoff / scale if how.norm != 2 else cutoff / scale / scale
-    return max(1, sum(weight > bound for weight in lost))
+    lost = t
+    if _adds_up(cutoff, how):
+        lost = [*accumulate(_weight(value, how) for value in reversed(t))][::-1]  # if this and all smaller ones go
+    bound = _bound(lost[0], scale, cutoff, how)
+    return max(1, sum(bool(weight > bound) for weight in lost))
 
 
 def _common_rank(s: tr.Tensor, how: Truncation) -> int:
@@ -176,7 +189,7 @@ def _common_rank(s: tr.Tensor, how: Truncation) -> int:
         return limit if needed is None else min(limit, _largest(needed))
     ranks = tr.arange(1, most, placement=s.placement).reshape((most - 1, *(1,) * (s.rank - 1)))
     gap = _GAP * unit_of(s.dtype)
-    fair = (tr.subtract(t[:-1], t[1:]) > gap) | (t[1:] <= gap)  # as _apart
+    fair = _apart(t[:-1], t[1:], gap)
     if needed is not None:
         limit = min(limit, _largest(tr.min(tr.where(fair & (ranks >= needed), ranks, most), axis=0)))
     if how.multiplets == "drop" and limit == how.max_rank and limit < most:
@@ -187,22 +200,18 @@ def _common_rank(s: tr.Tensor, how: Truncation) -> int:
 
 def _scaled(s: tr.Tensor) -> tr.Tensor:
     """Singular values over the largest of their matrix, so that no square overflows."""
-    return tr.divide(s, tr.where(s[:1] > 0, s[:1], 1.0))
+    return tr.divide(s, _scale(s))
+
+
+def _scale(s: tr.Tensor) -> tr.Tensor:
+    return tr.where(s[:1] > 0, s[:1], 1.0)
 
 
 def _needed(s: tr.Tensor, t: tr.Tensor, cutoff: float, how: Truncation) -> tr.Tensor:
     """How many values each matrix keeps by the cutoff alone, at least one: [B...]."""
-    if how.norm == inf or not cutoff:
-        lost = t
-    else:
-        weights = tr.multiply(t, t) if how.norm == 2 else t
-        lost = tr.cumsum(weights[::-1], axis=0)[::-1]
-    if how.relative:
-        bound = tr.multiply(lost[:1], cutoff)
-    else:
-        scale = tr.where(s[:1] > 0, s[:1], 1.0)
-        bound = tr.divide(cutoff, scale) if how.norm != 2 else tr.divide(tr.divide(cutoff, scale), scale)
-    return tr.maximum(tr.sum(lost > bound, axis=0), 1)
+    lost = tr.cumsum(_weight(t[::-1], how), axis=0)[::-1] if _adds_up(cutoff, how) else t
+    above: tr.Tensor = lost > _bound(lost[:1], _scale(s), cutoff, how)
+    return tr.maximum(tr.sum(above, axis=0), 1)
 
 
 def _discarded(s: tr.Tensor, rank: int, relative: bool) -> tr.Tensor:

@@ -13,8 +13,9 @@ from typing import Final
 from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ArgumentError
 from tensor_core.shapes import Shape
-from tensor_linalg.operands import first, holds, unit_of
+from tensor_linalg.operands import first, some, unit_of
 from tensor_runtime.dispatch.conversion import cast, convert
+from tensor_runtime.errors import matrix_at
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, sign
 from tensor_runtime.ops.comparison import equal, greater, less_equal
 from tensor_runtime.ops.creation import full
@@ -22,7 +23,7 @@ from tensor_runtime.ops.division import remainder
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.logic import logical_and, logical_not
 from tensor_runtime.ops.ranges import arange
-from tensor_runtime.ops.reduction import any, max, sum
+from tensor_runtime.ops.reduction import max, sum
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.ops.statistics import argmax
@@ -71,12 +72,11 @@ def warn_if_ill_conditioned(operation: str, norm: Tensor, norm_of_inverse: Tenso
     condition = multiply(norm, norm_of_inverse)
     limit = 1 / unit_of(condition.dtype)
     bad = logical_not(less_equal(condition, limit))
-    if not holds(any(bad)):
+    if not some(bad):
         return
     batch = first(bad)
-    where_it_is = f" at batch index {batch}" if batch else ""
     warnings.warn(
-        f"{operation}: the matrix{where_it_is} has a condition number of about {condition[batch].item():.1e} in the "
+        f"{operation}: {matrix_at(batch)} has a condition number of about {condition[batch].item():.1e} in the "
         f"1-norm; beyond {limit:.1e} the result may have no correct digit; lstsq() and pinv() leave out small singular "
         "values",
         IllConditionedWarning,

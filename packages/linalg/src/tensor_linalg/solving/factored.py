@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final, Literal, overload
 
 from tensor_core.dtypes import DType
@@ -24,6 +23,8 @@ from tensor_linalg.solving.condition import (
 from tensor_linalg.solving.triangular import replaced, taken
 from tensor_linalg.specs.solving import solve_shape
 from tensor_linalg.targets import placed
+from tensor_runtime.backends.bindings import binding_cache
+from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import convert
@@ -46,6 +47,8 @@ _FEW: Final = 64
 """Rows that are looked at in less time on the host than calls take."""
 _STRIP: Final = 64
 """Columns whose rows are put in another order together."""
+_Solution = tuple[Shape, DType, frozenset[int] | None]
+_solutions: Final[CacheTable[_Solution]] = CacheTable(binding_cache)
 
 
 @overload
@@ -181,9 +184,16 @@ def lu_solve(
     return x if out is None else placed("lu_solve", x, out, packed, permutation, b)
 
 
-@lru_cache(256)
-def _solution_of(packed: Form, b: Form, permutation: Form) -> tuple[Shape, DType, frozenset[int] | None]:
+def _solution_of(packed: Form, b: Form, permutation: Form) -> _Solution:
     """Shape and dtype of what such factors and right-hand sides give, and the rows, if they are few and on the host."""
+    key = packed, b, permutation
+    try:
+        return _solutions.found[key]  # type: ignore[no-any-return]
+    except KeyError:
+        return _solutions.insert(key, _solution(*key))
+
+
+def _solution(packed: Form, b: Form, permutation: Form) -> _Solution:
     shape = solve_shape("lu_solve", packed.shape, b.shape, True)
     if permutation.shape != packed.shape[1:]:
         raise ShapeError(

@@ -81,7 +81,7 @@ def inv(
         refuse_with_mask("inv", condition)
         square_axes("inv", unwrap("inv", a)[0].shape)
         status = partial(execute_unary, INV_STATUS)
-        return masked_result("inv", lambda each: inv(each, check=False), a, status=status, out=out)
+        return masked_result("inv", lambda each: inv(each, check=False), a, status_of=status, out=out)
     checked = checks("inv", check)
     if flag("inv", "overwrite", overwrite):
         (a,) = given_up("inv", a)

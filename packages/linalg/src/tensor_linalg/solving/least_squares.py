@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
-from tensor_core.dtypes import I64, DType, TensorScalar
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError
-from tensor_core.shapes import Shape, broadcast_shapes
+from tensor_core.dtypes import I64, TensorScalar
+from tensor_core.shapes import broadcast_shapes
 from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.solving import LstsqParams
 from tensor_linalg.decompositions import eigh, qr, svd
@@ -15,14 +14,10 @@ from tensor_linalg.decompositions.eigh import DRIVERS as HERMITIAN_DRIVERS
 from tensor_linalg.decompositions.svd import DRIVERS
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked, masked_result
 from tensor_linalg.operands import (
-    floating,
-    holds,
     lent,
-    number,
     promoted,
     require_finite,
     require_regular,
-    unit_of,
     with_batch,
 )
 from tensor_linalg.products import matmul, mH
@@ -31,20 +26,18 @@ from tensor_linalg.solving.triangular import substituted
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_linalg.specs.solving import LSTSQ, require_sides
 from tensor_linalg.targets import delivered, placed
+from tensor_linalg.tolerances import counted, relative_tolerance, tolerances
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
-from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
-from tensor_runtime.ops.comparison import equal, greater, greater_equal
+from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full, zeros
 from tensor_runtime.ops.diagonals import extract_diagonal
-from tensor_runtime.ops.logic import logical_and, logical_not
 from tensor_runtime.ops.reduction import any, max, sum
-from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import expand_dims, squeeze
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
 T = TypeVar("T", bound=TensorScalar)
 
@@ -249,7 +242,7 @@ def lstsq(
     sides = expand_dims(b, 1) if vector else b
     values: Tensor | None
     if not by_qr and 0 not in (rows, columns):
-        tolerance = _relative_tolerance(operation, batch, a.dtype, (rows, columns), rtol)
+        tolerance = relative_tolerance(operation, batch, a.dtype, (rows, columns), rtol)
         if isinstance(tolerance, Tensor) and not tolerance.rank and (one := lent(tolerance)) is not None:
             tolerance = float(one)
         if isinstance(tolerance, Tensor):
@@ -300,19 +293,6 @@ def _residuals(a: Tensor, solution: Tensor, b: Tensor) -> Tensor:
     return sum(multiply(missed, missed), 0)
 
 
-def tolerances(operation: str, a: Tensor, rtol: Any, /) -> Tensor | None:
-    """Tolerances of each matrix as what runs on parts of a batch takes them, [1, 1, B...]; None for one number.
-
-    >>> import tensor_runtime as tr
-    >>> tolerances("pinv", tr.ones((2, 2, 3)), tr.full(3, 1e-8)).shape, tolerances("pinv", tr.ones((2, 2)), None)
-    ((1, 1, 3), None)
-    """
-    if not isinstance(rtol, Tensor):
-        return None
-    floating(operation, a)
-    return expand_dims(_tolerance_of_each(operation, matrix_axes(operation, a.shape)[2], a.dtype, rtol), (0, 1))
-
-
 def _lstsq_masked(a: Tensor, b: Tensor, driver: str, rtol: Any, out: Any) -> MaskedResult[LstsqResult]:
     """Every matrix is decomposed as often as without the mask: what is of ``a`` alone has its batch axes."""
     operation, given = "lstsq", (a, b)
@@ -351,43 +331,3 @@ def _by_qr(operation: str, a: Tensor, b: Tensor) -> Tensor:
     if tall:
         return substituted(operation, r, matmul(mH(q), b), False, False, False, False, False)
     return matmul(q, substituted(operation, r, b, False, True, True, False, False))
-
-
-def counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float | Tensor | None) -> Tensor:
-    """Which singular values [K, B...] count: those above ``rtol`` times the largest, Bool.
-
-    >>> import tensor_runtime as tr
-    >>> counted("pinv", tr.tensor([1.0, 1e-20]), (2, 2), None).to_numpy().tolist()
-    [True, False]
-    """
-    tolerance = _relative_tolerance(operation, sizes.shape[1:], sizes.dtype, sides, rtol)
-    return greater(sizes, multiply(max(sizes, 0), tolerance))
-
-
-def _relative_tolerance(
-    operation: str, batch: Shape, dtype: DType, sides: tuple[int, int], rtol: float | Tensor | None
-) -> float | Tensor:
-    """The tolerance given, or the larger side times the rounding unit of the dtype."""
-    if rtol is None:
-        return sorted(sides)[1] * unit_of(dtype)
-    if isinstance(rtol, Tensor):
-        return _tolerance_of_each(operation, batch, dtype, rtol)
-    return number(operation, "rtol", rtol, "None, a number from 0 on, or a tensor")
-
-
-def _tolerance_of_each(operation: str, batch: Shape, dtype: DType, rtol: Tensor) -> Tensor:
-    unwrap(operation, rtol)
-    if rtol.shape not in ((), batch):
-        raise ShapeError(
-            f"{operation}: rtol of shape {rtol.shape}; accepted: a number, or one for each matrix, shape {batch}",
-            operation=operation,
-            shape=rtol.shape,
-        )
-    if rtol.dtype.kind not in ("float", "int"):
-        raise DTypeError(f"{operation}: rtol is {rtol.dtype.name}; accepted: F32, F64, I32, I64", operation=operation)
-    if holds(any(logical_not(logical_and(greater_equal(rtol, 0), isfinite(rtol))))):
-        raise ArgumentError(
-            f"{operation}: rtol holds a number that is negative or not finite; accepted: numbers from 0 on",
-            operation=operation,
-        )
-    return cast(rtol, dtype.component)

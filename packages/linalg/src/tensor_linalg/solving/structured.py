@@ -121,7 +121,7 @@ def solve_banded(
             lambda x, y: solve_banded((lower, upper), x, y, check=False),
             ab,
             b,
-            harmless=_row_of_ones(upper, ab),
+            instead=_row_of_ones(upper, ab),
             out=out,
         )
     params = BandedParams(lower, upper, checks(operation, check))
@@ -295,7 +295,7 @@ def solve_toeplitz(
             lambda x, y: execute_pair(SOLVE_TOEPLITZ, squeeze(x, 1), y, True),  # which refuses what is singular
             expand_dims(diagonals, 1),
             b,
-            harmless=eye(2 * size - 1, dtype=b.dtype, placement=b.placement)[:, size - 1 : size],
+            instead=eye(2 * size - 1, dtype=b.dtype, placement=b.placement)[:, size - 1 : size],
         )
         return delivered(operation, found, out, *given)
     try:

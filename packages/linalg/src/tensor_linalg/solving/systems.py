@@ -97,7 +97,7 @@ def solve(
         a, b = promoted("solve", a, b)
         solve_shape("solve", a.shape, b.shape, False)
         status = partial(execute_binary, SOLVE_STATUS)
-        return masked_result("solve", lambda *each: solve(*each, check=False), a, b, status=status, out=out)
+        return masked_result("solve", lambda *each: solve(*each, check=False), a, b, status_of=status, out=out)
     checked = checks("solve", check)
     if flag("solve", "overwrite", overwrite):
         a, b = given_up("solve", a, b)

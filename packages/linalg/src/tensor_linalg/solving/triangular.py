@@ -321,7 +321,7 @@ def _masked(
     def status(x: Tensor, y: Tensor) -> Tensor:
         return multiply(cast(any(equal(extract_diagonal(x), 0.0), -1), I32), 0 if unit_diagonal else 2)
 
-    return masked_result(operation, run, _read(a, lower, unit_diagonal), b, status=status, out=out)
+    return masked_result(operation, run, _read(a, lower, unit_diagonal), b, status_of=status, out=out)
 
 
 def substituted(

@@ -7,6 +7,7 @@ from tensor_linalg.specs.decompositions import (
     CHOLESKY,
     EIG,
     EIGH,
+    EIGH_RANGE,
     EIGVALS,
     EIGVALSH,
     HESSENBERG,
@@ -32,7 +33,7 @@ from tensor_linalg.specs.overwriting import (
     SVD_OVERWRITING,
     TRIANGULAR_SOLVE_OVERWRITING,
 )
-from tensor_linalg.specs.solving import INV, LSTSQ, SOLVE, SOLVE_BANDED, TRIANGULAR_SOLVE_CHECKED
+from tensor_linalg.specs.solving import INV, LSTSQ, SOLVE, SOLVE_BANDED, SOLVE_TOEPLITZ, TRIANGULAR_SOLVE_CHECKED
 from tensor_linalg.specs.status import CHOLESKY_STATUS, INV_STATUS, SOLVE_STATUS
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "EIG",
     "EIGH",
     "EIGH_OVERWRITING",
+    "EIGH_RANGE",
     "EIGVALS",
     "EIGVALSH",
     "EXPM",
@@ -66,6 +68,7 @@ __all__ = [
     "SOLVE_OVERWRITING",
     "SOLVE_BANDED",
     "SOLVE_STATUS",
+    "SOLVE_TOEPLITZ",
     "SVD",
     "SVD_OVERWRITING",
     "SVDVALS",

@@ -12,7 +12,7 @@ from tensor_core.dtypes import I64, DType
 from tensor_core.shapes import Shape
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
-from tensor_linalg.specs.shapes import matrix_axes, square_axes
+from tensor_linalg.specs.shapes import matrix_axes, square_axes, square_shape
 from tensor_runtime.ops.complex_parts import paired
 
 
@@ -143,16 +143,6 @@ def eigvalsh_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
     return eigh_shapes(operation, shape, check)[0]
 
 
-def cholesky_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
-    """``[N, N, B...]``.
-
-    >>> cholesky_shape("cholesky", (3, 3, 10), True)
-    (3, 3, 10)
-    """
-    square_axes(operation, shape)
-    return shape
-
-
 def _with_singular_values(dtype: DType, /) -> tuple[DType, DType, DType]:
     return dtype, dtype.component, dtype
 
@@ -234,5 +224,5 @@ EIGH_RANGE: Final = LinalgSpec(
     "eigh", kernel="eigh_range", result_dtype=_with_eigenvalues, result_shape=eigh_range_shapes
 )
 EIGVALSH: Final = LinalgSpec("eigvalsh", result_dtype=_component, result_shape=eigvalsh_shape)
-CHOLESKY: Final = LinalgSpec("cholesky", result_shape=cholesky_shape)
+CHOLESKY: Final = LinalgSpec("cholesky", result_shape=square_shape)
 """The params of most is ``check``: whether the elements are first checked to be finite."""

@@ -7,16 +7,7 @@ from typing import Final
 from tensor_core.dtypes import I32, DType
 from tensor_core.shapes import Shape
 from tensor_linalg.specs.linalg_spec import LinalgSpec
-from tensor_linalg.specs.shapes import square_axes
-
-
-def det_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
-    """``[B...]``.
-
-    >>> det_shape("det", (3, 3, 10), True)
-    (10,)
-    """
-    return square_axes(operation, shape)[1]
+from tensor_linalg.specs.shapes import number_shape, square_axes, square_shape
 
 
 def slogdet_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
@@ -27,16 +18,6 @@ def slogdet_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape,
     """
     batch = square_axes(operation, shape)[1]
     return batch, batch
-
-
-def same_square_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
-    """``[N, N, B...]``.
-
-    >>> same_square_shape("expm", (3, 3, 10), True)
-    (3, 3, 10)
-    """
-    square_axes(operation, shape)
-    return shape
 
 
 def with_status_shapes(operation: str, shape: Shape, check: bool, /) -> tuple[Shape, Shape]:
@@ -56,14 +37,14 @@ def _with_status(dtype: DType, /) -> tuple[DType, DType]:
     return dtype, I32
 
 
-DET: Final = LinalgSpec("det", total=True, result_shape=det_shape)
+DET: Final = LinalgSpec("det", total=True, result_shape=number_shape)
 SLOGDET: Final = LinalgSpec(
     "slogdet",
     total=True,
     result_dtype=_with_logarithms,
     result_shape=slogdet_shapes,
 )
-EXPM: Final = LinalgSpec("expm", total=True, result_shape=same_square_shape)
+EXPM: Final = LinalgSpec("expm", total=True, result_shape=square_shape)
 SQRTM_ITERATED: Final = LinalgSpec(
     "sqrtm",
     kernel="sqrtm_iterated",

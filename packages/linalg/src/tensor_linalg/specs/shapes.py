@@ -46,6 +46,25 @@ def square_axes(operation: str, shape: Shape, /) -> tuple[int, Shape]:
     return rows, batch
 
 
+def square_shape(operation: str, shape: Shape, params: object = None, /) -> Shape:
+    """The shape rule of what gives square matrices for square ones, ``[N, N, B...]``.
+
+    >>> square_shape("expm", (3, 3, 10))
+    (3, 3, 10)
+    """
+    square_axes(operation, shape)
+    return shape
+
+
+def number_shape(operation: str, shape: Shape, params: object = None, /) -> Shape:
+    """The shape rule of what gives a number for each square matrix, ``[B...]``.
+
+    >>> number_shape("det", (3, 3, 10))
+    (10,)
+    """
+    return square_axes(operation, shape)[1]
+
+
 def broadcast_batches(operation: str, of_a: Shape, of_b: Shape, a: str = "a", /) -> Shape:
     """The common batch shape of two operands, ``b`` and one that an error calls ``a``.
 

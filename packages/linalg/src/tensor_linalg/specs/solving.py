@@ -9,18 +9,8 @@ from tensor_core.errors import ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
-from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
+from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes, square_shape
 from tensor_runtime.contracts.linalg import TriangularSolveParams
-
-
-def inv_shape(operation: str, shape: Shape, check: bool, /) -> Shape:
-    """``[N, N, B...]``.
-
-    >>> inv_shape("inv", (3, 3, 10), True)
-    (3, 3, 10)
-    """
-    square_axes(operation, shape)
-    return shape
 
 
 def solve_shape(operation: str, a: Shape, b: Shape, check: bool, named: str = "a", /) -> Shape:
@@ -121,7 +111,7 @@ def _with_fit(dtype: DType, /) -> tuple[DType, DType, DType, DType]:
 
 
 SOLVE: Final = LinalgSpec("solve", result_shape=solve_shape)
-INV: Final = LinalgSpec("inv", result_shape=inv_shape)
+INV: Final = LinalgSpec("inv", result_shape=square_shape)
 """The params of each is ``check``: whether the elements are first checked to be finite."""
 LSTSQ: Final = LinalgSpec("lstsq", result_dtype=_with_fit, result_shape=lstsq_shapes)
 SOLVE_BANDED: Final = LinalgSpec("solve_banded", result_shape=banded_shape)

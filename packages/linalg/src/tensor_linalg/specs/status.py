@@ -7,17 +7,8 @@ from typing import Final
 from tensor_core.dtypes import I32, DType
 from tensor_core.shapes import Shape
 from tensor_linalg.specs.linalg_spec import LinalgSpec
-from tensor_linalg.specs.shapes import broadcast_batches, square_axes
+from tensor_linalg.specs.shapes import broadcast_batches, number_shape
 from tensor_linalg.specs.solving import solve_shape
-
-
-def status_shape(operation: str, shape: Shape, /) -> Shape:
-    """``[B...]``.
-
-    >>> status_shape("cholesky", (3, 3, 10))
-    (10,)
-    """
-    return square_axes(operation, shape)[1]
 
 
 def solve_status_shape(operation: str, a: Shape, b: Shape, /) -> Shape:
@@ -39,11 +30,11 @@ CHOLESKY_STATUS: Final = LinalgSpec(
     kernel="cholesky_status",
     takes_all=True,
     result_dtype=_status,
-    result_shape=status_shape,
+    result_shape=number_shape,
     takes_params=False,
 )
 INV_STATUS: Final = LinalgSpec(
-    "inv", kernel="inv_status", takes_all=True, result_dtype=_status, result_shape=status_shape, takes_params=False
+    "inv", kernel="inv_status", takes_all=True, result_dtype=_status, result_shape=number_shape, takes_params=False
 )
 SOLVE_STATUS: Final = LinalgSpec(
     "solve",

@@ -21,7 +21,7 @@ from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.linalg import drivers, least_squares
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import minute_powers, not_positive_definite, scaled, side_powers
+from tensor_cpu.kernels.linalg.checks import minute_powers, not_positive_definite, nothing_behind, scaled, side_powers
 from tensor_cpu.kernels.linalg.lapack import LARGEST_IN_LANES
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
@@ -103,7 +103,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     if name in _ELIMINATIONS:
         if count == 1 and is_cut(rows, right):
             return None
-    elif name not in _ALONE and count < fewest(name, max(rows, columns)):
+    elif name not in _ALONE and not fills_lanes(name, max(rows, columns), count):
         return None
     bind_lanes = partial(
         LIBRARY.bind_batched_simd,
@@ -129,7 +129,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     if not check and batch:
         behind = sparing(behind, bind_lanes)
     kernel = bind_lanes(fallback=behind)
-    return kernel if all(form.is_compact for form in forms) else _compacting(kernel)
+    return kernel if all(form.is_compact for form in forms) else compacting(kernel)
 
 
 def fewest(name: str, side: int) -> int:
@@ -139,6 +139,15 @@ def fewest(name: str, side: int) -> int:
     (1, 3, 5)
     """
     return 1 if side <= _SMALL else _FEWEST[name][side > 32]
+
+
+def fills_lanes(name: str, side: int, count: int, /) -> bool:
+    """Whether so many matrices, with so many rows or columns, are decomposed in lanes.
+
+    >>> fills_lanes("eigh", 64, 3), fills_lanes("eigh", 64, 4), fills_lanes("eigh", 65, 4)
+    (False, True, False)
+    """
+    return side <= LARGEST[name] and count >= fewest(name, side)
 
 
 def sparing(behind: Kernel, bind_lanes: Callable[..., Kernel], /) -> Kernel:
@@ -368,17 +377,17 @@ def refusing(name: str, form: Form, count: int) -> Callable[[Any], bool]:
     """
     sides = form.shape[0], form.shape[0]
     one = (sides if count == 1 else (count, *sides), form.dtype.name)
-    kernel = LIBRARY.bind_batched_simd(name, form.dtype.name, sides, 0, count, (one,), True, _nothing)
+    kernel = LIBRARY.bind_batched_simd(name, form.dtype.name, sides, 0, count, (one,), True, nothing_behind)
     return lambda stack: kernel(stack) is None
 
 
-def _nothing(*arrays: Any) -> None:
-    return None
+def compacting(kernel: Kernel, first: int = 0, /) -> Kernel:
+    """The same for operands of which those from ``first`` on are views.
 
-
-def _compacting(kernel: Kernel) -> Kernel:
-    """The same for operands that are views."""
-    return lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
+    >>> compacting(lambda *arrays: [array.strides for array in arrays], 1)(np.eye(2).T, np.eye(2)[:, :1])
+    [(8, 16), (8, 8)]
+    """
+    return lambda *arrays: kernel(*arrays[:first], *map(np.ascontiguousarray, arrays[first:]))
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

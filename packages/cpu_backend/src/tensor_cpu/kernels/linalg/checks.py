@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS
-from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError
+from tensor_runtime.errors import NotPositiveDefiniteError, non_finite, of_matrix
 
 Array = NDArray[Any]
 Index = tuple[int, ...]
@@ -66,23 +66,15 @@ def require_finite(operation: str, operand: str, transposed: Array, core_rank: i
     position = np.unravel_index(int(finite.argmin()), finite.shape)
     index = tuple(int(i) for i in reversed(position))
     element, batch = index[:core_rank], index[core_rank:]
-    raise NonFiniteError(
-        f"{operation}: operand {operand} holds {transposed[position].item()!r} at element {element}{place(batch)}; "
-        "accepted: finite values only (check=False skips this check, and LAPACK may then hang or answer nonsense)",
-        operation=operation,
-        operand=operand,
-        batch_index=batch,
-        element_index=element,
-    )
+    raise non_finite(operation, operand, element, batch, repr(transposed[position].item()))
 
 
-def place(batch: Index) -> str:
-    """Where a matrix is, as the tail of a noun phrase; empty without batch axes.
+def nothing_behind(*arrays: object) -> None:
+    """The fallback of native loops whose caller has a way of its own for what they refuse, which None tells it.
 
-    >>> place((17, 0))
-    ' of the matrix at batch index (17, 0)'
+    >>> nothing_behind(np.ones(1)) is None
+    True
     """
-    return f" of the matrix at batch index {batch}" if batch else ""
 
 
 def first_failure(run: Callable[[Array], object], transposed: Array) -> tuple[Index, Array]:
@@ -146,7 +138,7 @@ def not_positive_definite(order: int, batch: tuple[int, ...], /) -> NotPositiveD
     cholesky: the leading 2x2 block is not positive definite; accepted: Hermitian ...
     """
     return NotPositiveDefiniteError(
-        f"cholesky: the leading {order}x{order} block{place(batch)} is not positive definite; "
+        f"cholesky: the leading {order}x{order} block{of_matrix(batch)} is not positive definite; "
         "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
         operation="cholesky",
         batch_index=batch,

@@ -31,6 +31,8 @@ TAKES: Final = "matrices with elements, of one floating dtype"
 _WIDE: Final[Mapping[DType, DType]] = {F32: F64, C32: C64}
 _LARGEST_WIDE: Final = 32
 """Rows or columns of the largest matrices that are computed in double precision whatever their dtype."""
+_FOUND_ALONE: Final = 32
+"""Rows of the smallest matrices of which some pairs are found sooner than all."""
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel | None:
@@ -147,7 +149,7 @@ def bind_system(
     kernel: Kernel = bind_computed(computed.name)
     if computed is not wide:
         kernel = _widening(kernel, bind_computed(wide.name), tuple(range(-min(2, result.rank), 0)))
-    return _compacting(kernel) if one and not sides.is_compact else kernel
+    return batched_simd.compacting(kernel, 1) if one and not sides.is_compact else kernel
 
 
 def _widening(kernel: Kernel, wide: Kernel, core: tuple[int, ...]) -> Kernel:
@@ -164,13 +166,6 @@ def _widening(kernel: Kernel, wide: Kernel, core: tuple[int, ...]) -> Kernel:
         return found
 
     return widened
-
-
-def _compacting(kernel: Kernel) -> Kernel:
-    def compacted(diagonals: Array, sides: Array) -> Any:
-        return kernel(diagonals, np.ascontiguousarray(sides))
-
-    return compacted
 
 
 def _computed(dtype: DType, side: int) -> DType:
@@ -253,7 +248,8 @@ def bind_eigh_range(
     >>> bind_eigh_range((form,), (values, vectors), 63, 63, True)(np.diag(np.arange(64.0)))[0].round(12).tolist()
     [63.0]
     """
-    if not factors.are_found_alone(operands[0], last - first + 1):
+    size, count, wanted = operands[0].shape[0], prod(operands[0].shape[2:]), last - first + 1
+    if size < _FOUND_ALONE or 2 * wanted > size or batched_simd.fills_lanes("eigh", size, count):
         return None
     behind = factors.bind_eigh_range(operands, result, first, last, check)
     return factoring("eigh_range", operands[0], result, (first + 1, last + 1), check, behind)

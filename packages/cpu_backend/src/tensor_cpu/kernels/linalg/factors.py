@@ -331,27 +331,6 @@ def _wide(form: Form) -> Any:
     return np.result_type(NUMPY_DTYPES[form.dtype], np.float64)
 
 
-_LARGEST_IN_LANES: Final = 64
-_FEWEST_IN_LANES: Final = 3
-"""Rows and number of matrices within which eigh() computes in vector lanes, and all pairs are found first."""
-_SMALLEST: Final = 32
-"""Rows of the smallest matrices of which some pairs are found sooner than all."""
-
-
-def are_found_alone(form: Form, wanted: int) -> bool:
-    """Whether so many pairs of each matrix are found sooner than all of them.
-
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.placement import CPU
-    >>> are_found_alone(form_of(F64, (300, 300), CPU), 3), are_found_alone(form_of(F64, (8, 8), CPU), 3)
-    (True, False)
-    """
-    size, count = form.shape[0], prod(form.shape[2:])
-    if size < _SMALLEST or (size <= _LARGEST_IN_LANES and count >= _FEWEST_IN_LANES):
-        return False
-    return 2 * wanted <= size
-
-
 def bind_eigh_range(operands: tuple[Form], result: tuple[Form, Form], first: int, last: int, check: bool, /) -> Kernel:
     """The kernel that finds all pairs, and keeps those that are wanted.
 

@@ -16,7 +16,7 @@ from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import reaches_the_limit
+from tensor_cpu.kernels.linalg.checks import nothing_behind, reaches_the_limit
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY
@@ -144,13 +144,9 @@ def refusing(name: str, form: Form) -> Callable[[Any], bool]:
         b_strides=(0, 0),
         results=(((side, side), form.dtype.name),),
         check=False,
-        fallback=_nothing,
+        fallback=nothing_behind,
     )
     return lambda matrix: kernel(matrix) is None
-
-
-def _nothing(*arrays: object) -> None:
-    return None
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

@@ -27,7 +27,6 @@ from tensor_cpu.kernels.linalg.checks import (
     first_bad_minor,
     first_failure,
     not_positive_definite,
-    place,
     require_finite,
     require_indexable,
     safe_det,
@@ -40,7 +39,7 @@ from tensor_cpu.kernels.linalg.checks import (
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.errors import LinalgError, NotConvergedError, SingularMatrixError
+from tensor_runtime.errors import LinalgError, NotConvergedError, SingularMatrixError, matrix_at, of_matrix
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -227,7 +226,7 @@ def not_converged(operation: str, batch: tuple[int, ...], /) -> NotConvergedErro
     svd: the iteration of the matrix at batch index (3,) did not converge; it may for the matrix times a power of two
     """
     return NotConvergedError(
-        f"{operation}: the iteration{place(batch)} did not converge; it may for the matrix times a power of two",
+        f"{operation}: the iteration{of_matrix(batch)} did not converge; it may for the matrix times a power of two",
         operation=operation,
         batch_index=batch,
         element_index=None,
@@ -241,7 +240,7 @@ def _explain_iteration(operation: str, compute: Callable[[Array], object], a: Ar
 def _explain_qr(a: Array) -> LinalgError:
     batch, _ = first_failure(qr, a)
     return LinalgError(
-        f"qr: LAPACK refused the input{place(batch)}", operation="qr", batch_index=batch, element_index=None
+        f"qr: LAPACK refused the input{of_matrix(batch)}", operation="qr", batch_index=batch, element_index=None
     )
 
 
@@ -277,10 +276,9 @@ def exactly_singular(operation: str, batch: tuple[int, ...], /) -> SingularMatri
     >>> print(exactly_singular("solve", (3,)))
     solve: the matrix at batch index (3,) is exactly singular; lstsq() gives the least-squares solution
     """
-    where = f"the matrix at batch index {batch}" if batch else "the matrix"
     instead = "lstsq() gives the least-squares solution" if operation == "solve" else "pinv() gives the pseudo-inverse"
     return SingularMatrixError(
-        f"{operation}: {where} is exactly singular; {instead}",
+        f"{operation}: {matrix_at(batch)} is exactly singular; {instead}",
         operation=operation,
         batch_index=batch,
         element_index=None,

@@ -18,7 +18,7 @@ from tensor_cpu.kernels.linalg.checks import powers_of, require_finite, require_
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
-from tensor_runtime.errors import SingularMatrixError
+from tensor_runtime.errors import SingularMatrixError, matrix_at
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -64,7 +64,7 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
         *_, x, info = gbsv(lower, upper, work.T, side.T, overwrite_ab=1, overwrite_b=1)
         if info > 0:
             raise SingularMatrixError(
-                f"solve_banded: the matrix{f' at batch index {place}' if place else ''} is exactly singular; "
+                f"solve_banded: {matrix_at(place)} is exactly singular; "
                 "lstsq() of the whole matrix gives the least-squares solution",
                 operation="solve_banded",
                 batch_index=place,
@@ -200,7 +200,7 @@ def _singular(found: Array, batch: tuple[int, ...]) -> SingularMatrixError:
     first = np.unravel_index(int(found.argmax()), found.shape)
     index = tuple(int(i) for i in reversed(first))[found.ndim - len(batch) :]
     return SingularMatrixError(
-        f"solve_toeplitz: the matrix{f' at batch index {index}' if batch else ''} has a leading block that is exactly "
+        f"solve_toeplitz: {matrix_at(index)} has a leading block that is exactly "
         "singular; solve() takes the matrix itself",
         operation="solve_toeplitz",
         batch_index=index,

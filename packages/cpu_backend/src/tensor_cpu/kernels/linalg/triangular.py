@@ -15,11 +15,11 @@ import numpy as np
 
 from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.linalg.checks import place, require_finite, require_indexable
+from tensor_cpu.kernels.linalg.checks import require_finite, require_indexable
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.contracts.linalg import TriangularSolveParams
-from tensor_runtime.errors import NonFiniteError, SingularMatrixError
+from tensor_runtime.errors import NonFiniteError, SingularMatrixError, matrix_at
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
@@ -214,8 +214,7 @@ def _require_finite_triangle(a: Array, params: TriangularSolveParams) -> None:
 
 def _zero_on_diagonal(batch: tuple[int, ...]) -> SingularMatrixError:
     return SingularMatrixError(
-        f"triangular_solve: the matrix{place(batch).removeprefix(' of the matrix')} has a zero on its diagonal; pinv() "
-        "and lstsq() solve without",
+        f"triangular_solve: {matrix_at(batch)} has a zero on its diagonal; pinv() and lstsq() solve without",
         operation="triangular_solve",
         batch_index=batch,
         element_index=None,

@@ -13,12 +13,12 @@ from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.linalg import drivers
 from tensor_gpu.kernels.linalg.drivers import driver_of
 from tensor_gpu.kernels.linalg.elimination import Elimination
-from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, not_converged, place, reader
+from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, not_converged, reader
 from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.programs.householder import householder_program
 from tensor_gpu.programs.linalg import permutation_of_pivots, triangle
 from tensor_gpu.programs.matrices import cholesky_program, threads_of
-from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError
+from tensor_runtime.errors import LinalgError, NotPositiveDefiniteError, of_matrix
 from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel
 
@@ -68,7 +68,7 @@ def bind_cholesky(executor: Executor, operands: tuple[Any, ...], result: Form, p
 
 def _not_positive_definite(batch: tuple[int, ...], order: int) -> LinalgError:
     return NotPositiveDefiniteError(
-        f"cholesky: the leading {order}x{order} block{place(batch)} is not positive definite; "
+        f"cholesky: the leading {order}x{order} block{of_matrix(batch)} is not positive definite; "
         "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
         operation="cholesky",
         batch_index=batch,

@@ -15,7 +15,7 @@ from tensor_gpu.kernels.linalg.stacks import Routines, compact_of, matrices_of, 
 from tensor_gpu.kernels.planning import Binder
 from tensor_gpu.kernels.walks import broadcast_strides
 from tensor_gpu.programs.linalg import determinant, identities
-from tensor_runtime.errors import LinalgError, SingularMatrixError
+from tensor_runtime.errors import LinalgError, SingularMatrixError, matrix_at
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
@@ -115,10 +115,9 @@ def bind_inv(executor: Executor, operands: tuple[Any, ...], result: Form, params
 
 
 def _singular(operation: str, batch: tuple[int, ...], info: int) -> LinalgError:
-    where = f"the matrix at batch index {batch}" if batch else "the matrix"
     instead = "lstsq() gives the least-squares solution" if operation == "solve" else "pinv() gives the pseudo-inverse"
     return SingularMatrixError(
-        f"{operation}: {where} is exactly singular; {instead}",
+        f"{operation}: {matrix_at(batch)} is exactly singular; {instead}",
         operation=operation,
         batch_index=batch,
         element_index=None,

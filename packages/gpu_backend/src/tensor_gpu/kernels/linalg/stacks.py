@@ -17,7 +17,7 @@ from tensor_gpu.device.arrays import DeviceArray
 from tensor_gpu.device.executor import Executor
 from tensor_gpu.kernels.elementwise import bind_step
 from tensor_gpu.programs.linalg import first_failed, not_finite
-from tensor_runtime.errors import LinalgError, NonFiniteError, NotConvergedError
+from tensor_runtime.errors import LinalgError, NonFiniteError, NotConvergedError, non_finite, of_matrix
 from tensor_runtime.form import Form, form_of
 
 Explain = Callable[[tuple[int, ...], int], LinalgError]
@@ -53,7 +53,7 @@ def reader(
     >>> x = bench.put([[1.0, float("nan")]])
     >>> reader(bench.executor, "svd", "a", x.form, x.form.dtype, True)(x.array)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    tensor_runtime.errors.NonFiniteError: svd: operand a holds an element that is not finite at (0, 1); accepted: ...
+    tensor_runtime.errors.NonFiniteError: svd: operand a holds NaN or an infinity at element (0, 1); accepted: ...
     """
     copied = compact_of(form, dtype)
     copy = bind_step(executor, "convert", (form,), copied, ("error",))
@@ -76,24 +76,7 @@ def reader(
 
 
 def _not_finite(operation: str, operand: str, index: tuple[int, ...], core_rank: int) -> NonFiniteError:
-    element, batch = index[:core_rank], index[core_rank:]
-    return NonFiniteError(
-        f"{operation}: operand {operand} holds an element that is not finite at {element}{place(batch)}; "
-        "accepted: finite values only (check=False skips this check, and the library may then answer nonsense)",
-        operation=operation,
-        operand=operand,
-        batch_index=batch,
-        element_index=element,
-    )
-
-
-def place(batch: tuple[int, ...], /) -> str:
-    """Where a matrix is, as the tail of a noun phrase; empty without batch axes.
-
-    >>> place((17, 0))
-    ' of the matrix at batch index (17, 0)'
-    """
-    return f" of the matrix at batch index {batch}" if batch else ""
+    return non_finite(operation, operand, index[:core_rank], index[core_rank:])
 
 
 def matrices_of(array: DeviceArray, rows: int, columns: int, /) -> Stack:
@@ -128,7 +111,7 @@ def not_converged(operation: str, batch: tuple[int, ...], info: int, /) -> Linal
     svd: the iteration of the matrix at batch index (3,) did not converge; it may for the matrix times a power of two
     """
     return NotConvergedError(
-        f"{operation}: the iteration{place(batch)} did not converge; it may for the matrix times a power of two",
+        f"{operation}: the iteration{of_matrix(batch)} did not converge; it may for the matrix times a power of two",
         operation=operation,
         batch_index=batch,
         element_index=None,

@@ -19,7 +19,7 @@ from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import factors, triangular
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import not_positive_definite, require_finite
+from tensor_cpu.kernels.linalg.checks import not_positive_definite, nothing_behind, require_finite
 from tensor_cpu.kernels.linalg.triangular_simd import FEW_SIDES
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
@@ -125,13 +125,9 @@ def _bound(
         b_strides=(rows, 1) if right else (0, 0),
         results=tuple((core, form.dtype.name) for core, form in zip(cores, results, strict=True)),
         check=False,
-        fallback=_nothing,
+        fallback=nothing_behind,
         overwrite=True,
     )
-
-
-def _nothing(*arrays: object) -> None:
-    return None
 
 
 def _is_moderate(array: Array, limits: tuple[float, float] | None) -> bool:
