@@ -113,13 +113,7 @@ gpu-report:
 	$(REPORT_PYTHON) tools/gpu_report.py $(REPORT)
 
 check: $(VENV)/.dev
-	$(VENV)/bin/ruff format --check $(CODE)
-	$(VENV)/bin/ruff check $(CODE)
-	$(VENV)/bin/mypy packages/*/src tools tests examples benchmarks clients conftest.py
-	$(VENV)/bin/lint-imports
-	$(VENV)/bin/lint-imports --config packages/tensor_core/pyproject.toml
-	$(VENV)/bin/python tools/check_docstrings.py
-	$(VENV)/bin/python tools/check_c.py
+	$(VENV)/bin/python tools/all_checks.py $(CODE)
 
 format: $(VENV)/.dev
 	$(VENV)/bin/ruff check --fix $(CODE)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import all_checks
 import all_suites
 import native_suites
 from suite_queue import Job, Suite, run_all
@@ -71,6 +72,24 @@ def test_a_failure_stops_no_other_suite_and_is_named_at_the_end(
     said = capsys.readouterr().out
     assert "the compiler of kernels is gone" in said and "\n7\n" in said
     assert said.splitlines()[-2:] == ["FAILED with status 3: bad", "FAILED with status 1: unbuilt"]
+
+
+def test_whatever_a_check_finds_makes_the_status_and_all_others_are_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ruff")
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text('"""Nothing."""\n\nimport os\n', encoding="utf-8")
+    jobs = {
+        suite.what: suite for suite in (job() for job in all_checks.checks([str(wrong)])) if isinstance(suite, Suite)
+    }
+    assert jobs.keys() >= {"types", "C sources", "import contracts", "docstrings", "format", "lint"}
+    assert all(Path(suite.command[0]).exists() for suite in jobs.values())
+
+    assert run_all([partial(Suite, *jobs[name]) for name in ("lint", "format")], tmp_path / "logs") == 1
+
+    said = capsys.readouterr().out
+    assert "F401" in said and "1 file already formatted" in said and said.endswith("FAILED with status 1: lint\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,6 +1,8 @@
 """Every test, two suites at a time: ``make test``.
 
-Packages and the tests of the workspace are suites of their own, beside those of ``native_suites.py``.
+Packages and the tests of the workspace are suites of their own, beside those of ``native_suites.py``. The CPU backend
+and the workspace are tested with as many threads of NumPy's BLAS as there are processors, whatever stands above the
+backend with one.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from native_suites import native_jobs
+from native_suites import ORACLE, POLLING, native_jobs
 from suite_queue import LOGS, ROOT, Job, Suite, run_all
 
 # Packages with suites of their own, the slowest first; the others share one.
@@ -39,7 +41,11 @@ def jobs(folder: Path) -> list[Job]:
 
 def suite(what: str, *arguments: Path | str) -> Job:
     """Pytest on what the arguments name."""
-    return partial(Suite, what, list(map(str, arguments)))
+    threaded = (ROOT / "packages" / "cpu_backend", ROOT / "tests")
+    environment = (
+        POLLING if any(Path(one).is_relative_to(folder) for one in arguments for folder in threaded) else ORACLE
+    )
+    return partial(Suite, what, list(map(str, arguments)), environment)
 
 
 def main() -> int:

@@ -43,11 +43,12 @@ def extension(folder: Path, package: Path = PACKAGE, **options: str) -> str:
 def sanitized_drivers(folder: Path) -> str:
     """Path of the fuzz drivers, watched by sanitizers, from the objects of an extension built so into ``folder``."""
     build = build_script(PACKAGE)
-    compiler = build.Compiler()
+    compiler = build.Compiler(runs_here=True)
     objects = folder / "objects" / "native"
     units = [unit for unit in compiler.units() if knows_no_python(unit.source)]
     linked = [next((objects / unit.place.parent).glob(f"{unit.place.name}.*.o")) for unit in units]
-    return drivers(folder / "fuzz", compiler, [], linked, build.SANITIZE)
+    choosing = build.BEST[compiler.instruction_sets()[-1]]
+    return drivers(folder / "fuzz", compiler, [], linked, [*choosing, *build.SANITIZE])
 
 
 def plain_drivers(folder: Path, command: list[str], linking: Iterable[str] = ()) -> str:

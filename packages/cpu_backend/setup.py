@@ -7,8 +7,8 @@ on NumPy alone; where one is found, failing to build is an error.
 
 ``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured, and come last; what the target processor
 is, the compiler says, so a cross compiler is one more ``CC``. The extension is stripped unless ``LDFLAGS`` is set.
-``NATIVE_SANITIZE=1`` builds with the address and undefined-behaviour sanitizers, ``NATIVE_PLAIN=1`` only the version
-for any processor.
+``NATIVE_PLAIN=1`` builds only the version for any processor, ``NATIVE_SANITIZE=1`` with the address and
+undefined-behaviour sanitizers, and only the versions that this machine can run: what is watched is run here.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ INSTRUCTION_SETS = {
     "avx2": ["-mavx2", "-mfma"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mprefer-vector-width=512"],
 }
+BEST = {"plain": ["-DNATIVE_PLAIN"], "avx2": ["-DNATIVE_WITHOUT_AVX512"], "avx512": []}
+"""What files are told that choose a version, by the best one that there is (csrc/core/cpu.h)."""
 FILE_FLAGS = {  # of files in csrc/*/simd/
     "linalg_real.c": ["-ffp-contract=fast"],  # no NumPy kernel rounds as these do; fused products err less
     "linalg_complex.c": ["-ffp-contract=fast"],
@@ -89,7 +91,7 @@ class BuildNative(build_ext):
         # An editable installation gets a temporary folder, in which nothing would ever be up to date.
         kept = ROOT / "build" / f"editable.{self.plat_name}-{sys.implementation.cache_tag}"
         objects_folder = (kept if self.editable_mode else Path(self.build_temp)) / "native"
-        compiler = Compiler()
+        compiler = Compiler(runs_here=sanitizing())
         options = [*compiler.options(), *(SANITIZE if sanitizing() else [])]
         own = [*from_environment("CPPFLAGS"), *from_environment("CFLAGS"), *compiler.architectures]
         changed = functools.cache(change_time)
@@ -135,14 +137,14 @@ def listed_in(made_of: Path) -> list[Path]:
 
 
 class Compiler:
-    """The compiler that the environment names, else the one that built this Python."""
+    """The compiler that the environment names, else the one that built this Python; for this machine alone, or any."""
 
-    def __init__(self, command: list[str] | None = None) -> None:
+    def __init__(self, command: list[str] | None = None, *, runs_here: bool = False) -> None:
         self.command = command or compiler_command()
+        self._runs_here = runs_here
         self.architectures = from_environment("ARCHFLAGS")
         self.version = self._said("--version").partition("\n")[0]
-        macros = self._said("-dM", "-E", "-x", "c", os.devnull, *self.architectures)
-        self.macros = {line.split()[1] for line in macros.splitlines() if line.startswith("#define ")}
+        self.macros = self._defined(*self.architectures)
 
     def options(self) -> list[str]:
         """What every file is compiled with; warnings are about our own files, not about NumPy's and Python's."""
@@ -158,9 +160,8 @@ class Compiler:
 
     def units(self) -> list[Unit]:
         """All that there is to compile."""
-        direct = list(filter(self.accepts, OF_CALLS))
-        if self.instruction_sets() == ["plain"]:
-            direct.append("-DNATIVE_PLAIN")  # they choose the version; its own objects are those of any build
+        # These choose the version; the objects of versions are those of any build.
+        direct = [*filter(self.accepts, OF_CALLS), *BEST[self.instruction_sets()[-1]]]
         front = [
             (source, Path(), [*direct, *FOLDER_FLAGS.get(source.parent.name, [])])
             for source in sorted(SOURCES.glob("*/*.c"))
@@ -182,7 +183,18 @@ class Compiler:
     def instruction_sets(self) -> list[str]:
         """The versions of kernels that it can make for the target; several targets at once have the plain one."""
         plain = os.environ.get("NATIVE_PLAIN") == "1" or "__x86_64__" not in self.macros
-        return ["plain"] if plain else list(INSTRUCTION_SETS)
+        return ["plain"] if plain else [name for name in INSTRUCTION_SETS if not self._runs_here or self._has(name)]
+
+    def _has(self, instruction_set: str) -> bool:
+        """Whether this machine has the instructions; taken for granted where the compiler cannot tell."""
+        here = self._defined("-march=native")
+        flags = [flag for flag in INSTRUCTION_SETS[instruction_set] if not flag.startswith("-mprefer")]
+        return not here or here.issuperset(f"__{flag.removeprefix('-m').upper()}__" for flag in flags)
+
+    def _defined(self, *arguments: str) -> set[str]:
+        """The macros that are defined from the beginning."""
+        said = self._said("-dM", "-E", "-x", "c", os.devnull, *arguments)
+        return {line.split()[1] for line in said.splitlines() if line.startswith("#define ")}
 
     def _said(self, *arguments: str) -> str:
         done = self._run(*arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,27 @@ def test_the_compiler_says_what_the_target_is(tree: Tree) -> None:
     assert all("-DNATIVE_PLAIN" in line or "-DSIMD_SET=plain" in line for line in commands)
     assert not any("-mavx" in line for line in commands)
     assert any("-mavx512f" in line for line in tree.build()[0])
+
+
+@pytest.mark.parametrize(
+    ("here", "versions", "said"),
+    [
+        ((), {"plain"}, "-DNATIVE_PLAIN"),
+        (("AVX2", "FMA"), {"plain", "avx2"}, "-DNATIVE_WITHOUT_AVX512"),
+        (("AVX2", "FMA", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"), {"plain", "avx2", "avx512"}, None),
+    ],
+)
+def test_sanitizers_watch_the_versions_that_this_machine_has(
+    tree: Tree, here: tuple[str, ...], versions: set[str], said: str | None
+) -> None:
+    has = " 1\n#define ".join(["__x86_64__", *(f"__{name}__" for name in here)])
+    commands, _ = tree.build(NATIVE_SANITIZE="1", RECORDED_TARGET=has)
+
+    assert all("-fsanitize=address,undefined" in line for line in commands)
+    assert {found[1] for line in commands if (found := re.search(r"-DSIMD_SET=(\w+)", line))} == versions
+    for line in commands:
+        told = [word for word in line.split() if word.startswith("-DNATIVE")]
+        assert told == ([] if said is None or "-DSIMD_SET" in line else [said])
 
 
 def test_without_a_compiler_the_build_says_so_and_leaves_the_extension_out(tree: Tree) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from static_types import check_marked_errors, run_other_lines
+from static_types import check_marked_errors, run_other_lines, type_checked
 
 LINES = """
 import tensor_linalg as tl
@@ -232,10 +232,7 @@ def test_programs_of_loops_helpers_and_accumulators_run(name: str, capsys: pytes
 
 
 def test_programs_of_loops_helpers_and_accumulators_pass_the_checker(tmp_path: Path) -> None:
-    api = pytest.importorskip("mypy.api")
     for name, source in PROGRAMS.items():
         (tmp_path / name).write_text(source)
-    report, _, status = api.run(
-        ["--strict", "--cache-dir", str(tmp_path / "cache"), *(str(tmp_path / name) for name in PROGRAMS)]
-    )
+    report, status = type_checked(tmp_path, *(tmp_path / name for name in PROGRAMS))
     assert status == 0, report

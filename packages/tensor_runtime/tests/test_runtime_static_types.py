@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import tensor_runtime as tr
-from static_types import check_marked_errors, run_other_lines
+from static_types import check_marked_errors, run_other_lines, type_checked
 from tensor_core import DTYPES, TensorError
 
 PROGRAM = """
@@ -170,13 +168,13 @@ def test_correct_programs_run_and_have_the_dtypes_that_they_state() -> None:
 
 
 def test_what_mypy_reveals_of_a_call_is_the_dtype_that_it_returns(tmp_path: Path) -> None:
-    api = pytest.importorskip("mypy.api")
     header = ["import tensor_runtime as tr", "from tensor_core import *"]
     header += [f"x{d.name}: tr.TypedTensor[{d.name}] = tr.ones((2, 2), dtype={d.name})" for d in DTYPES]
     cases = [(call, dtype) for call in calls() for dtype in DTYPES]
     lines = [f"reveal_type({filled(call, dtype.name)})" for call, dtype in cases]
-    (tmp_path / "probe.py").write_text("\n".join(header + lines))
-    report, _, _ = api.run(["--cache-dir", str(tmp_path / "cache"), str(tmp_path / "probe.py")])
+    program = tmp_path / "probe.py"
+    program.write_text("\n".join(header + lines))
+    report, _ = type_checked(tmp_path, program)
     revealed = {}
     for line in report.splitlines():
         if "Revealed type is" in line:

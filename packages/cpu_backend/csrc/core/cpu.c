@@ -15,9 +15,11 @@ static InstructionSet best(void) {
 #if defined(__x86_64__) && !defined(NATIVE_PLAIN)
     /* The builtin also asks whether the operating system saves the wide registers. */
     __builtin_cpu_init();
+#if !defined(NATIVE_WITHOUT_AVX512)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl"))
         return AVX512;
+#endif
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return AVX2;
 #endif
     return PLAIN;

@@ -60,7 +60,10 @@ void cpu_stream_from(size_t bytes);
 #define SIMD_NAME(name) SIMD_JOIN(name, SIMD_SET)
 #endif
 
-#if defined(__x86_64__) && !defined(NATIVE_PLAIN)
+#if defined(__x86_64__) && defined(NATIVE_WITHOUT_AVX512)
+#define SIMD_TABLE(type, name) extern const type name##_plain, name##_avx2
+#define SIMD_CHOICE(name) (cpu_instruction_set() == AVX2 ? &name##_avx2 : &name##_plain)
+#elif defined(__x86_64__) && !defined(NATIVE_PLAIN)
 #define SIMD_TABLE(type, name) extern const type name##_plain, name##_avx2, name##_avx512
 #define SIMD_CHOICE(name)                                                                                              \
     (cpu_instruction_set() == AVX512 ? &name##_avx512 : cpu_instruction_set() == AVX2 ? &name##_avx2 : &name##_plain)

@@ -104,8 +104,8 @@ INLINE void NAME(strip)(const PairTile *tile, const NAME(Part) * first, const NA
     const Index left = tile->lanes - lane, part = left % step;
     const NAME(Part) *x = first + lane * PARTS, *y = both ? second + lane * PARTS : second;
     NAME(Part) *to = result + lane * PARTS;
-    if (left > 3 * step) NAME(block)(tile, x, y, to, rows, 4, shared, both, part);
-    else if (left > 2 * step) NAME(block)(tile, x, y, to, rows, 3, shared, both, part);
+    if (vectors > 2 && left > 3 * step) NAME(block)(tile, x, y, to, rows, 4, shared, both, part);
+    else if (vectors > 2 && left > 2 * step) NAME(block)(tile, x, y, to, rows, 3, shared, both, part);
     else if (left > step) NAME(block)(tile, x, y, to, rows, 2, shared, both, part);
     else NAME(block)(tile, x, y, to, rows, 1, shared, both, part);
 }
