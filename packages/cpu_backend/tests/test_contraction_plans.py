@@ -134,10 +134,10 @@ def test_a_copy_in_the_same_order_is_numpys_own() -> None:
 
 
 def test_a_stack_of_small_products_that_sum_along_both_memories_costs_more_than_one_that_does_not() -> None:
-    extents = {"b": 2000, "i": 4, "j": 4, "k": 4}
+    extents = {"b": 2000, "i": 8, "j": 8, "k": 8}
     along = decided(operand("bik", extents), operand("bjk", extents), operand("bji", extents))
     across = decided(operand("bki", extents), operand("bjk", extents), operand("bji", extents))
-    assert along.cost > 1.1 * across.cost  # at most what NumPy's own loop costs
+    assert along.cost > 1.1 * across.cost
 
 
 def test_a_large_result_is_not_written_in_interleaved_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Final
 
 from tensor_cpu.kernels.memory_costs import CACHED_BYTES, ITEMSIZE
-from tensor_cpu.kernels.processor_rates import rates
+from tensor_cpu.kernels.processor_rates import BlasRates, rates
 from tensor_cpu.system.blas import asked_vector_bytes, asks_for_mkl
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 
@@ -47,9 +47,9 @@ def blas_slowness(dtype: str) -> float:
     return max(narrower, _BLAS_ON_AMD.get(dtype, 1.0) if LIBRARY.is_amd() else 1.0)
 
 
-def _blas_flop(dtype: str) -> float:
+def _blas_flop(blas: BlasRates, dtype: str) -> float:
     """A floating-point operation of a product of matrices by BLAS; of integers and Bool, by NumPy."""
-    return rates().blas.flop[dtype] * blas_slowness(dtype) if dtype in BLAS_DTYPES else rates().blas.loop_flop
+    return blas.flop[dtype] * blas_slowness(dtype) if dtype in BLAS_DTYPES else blas.loop_flop
 
 
 def product(m: int, n: int, k: int, dtype: str) -> float:
@@ -60,14 +60,14 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     """
     blas, terms, elements = rates().blas, m * n * k, m * n + m * k + n * k
     if min(m, n) == 1:
-        flop = blas.vector_flop.get(dtype, blas.loop_flop) * _slower(terms, dtype)
+        flop = blas.vector_flop.get(dtype, blas.loop_flop) * _slower(blas, terms, dtype)
         moved = elements * ITEMSIZE[dtype]
         if terms > _SMALL_PRODUCT:
             traffic = moved * blas.large_vector_byte
         else:
             traffic = elements * blas.vector_traffic + moved * blas.vector_byte
         return (blas.product if m * n > 1 else blas.dot) + 2 * terms * flop + traffic
-    flop = _blas_flop(dtype) * _slower(terms, dtype)
+    flop = _blas_flop(blas, dtype) * _slower(blas, terms, dtype)
     if blas.tile_bytes and dtype in BLAS_DTYPES:
         tile = max(1, blas.tile_bytes // ITEMSIZE[dtype])
         m, n = -(-m // tile) * tile, -(-n // tile) * tile
@@ -77,9 +77,9 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     return blas.product + 2 * terms * flop + elements * traffic + written
 
 
-def _slower(terms: int, dtype: str) -> float:
+def _slower(blas: BlasRates, terms: int, dtype: str) -> float:
     """How many times as long operations take where BLAS packs what they read, in few blocks."""
-    return rates().blas.packed_flop.get(dtype, 1.0) if _SMALL_PRODUCT < terms <= _LARGE_PRODUCT else 1.0
+    return blas.packed_flop.get(dtype, 1.0) if _SMALL_PRODUCT < terms <= _LARGE_PRODUCT else 1.0
 
 
 def products(count: int, m: int, n: int, k: int, dtype: str) -> float:
@@ -100,7 +100,7 @@ def along(count: int, m: int, n: int, k: int, dtype: str) -> float:
     if m * n * k > _SMALL_PRODUCT or min(m, n) == 1:
         return 0.0
     blas = rates().blas
-    flop = _blas_flop(dtype) if dtype in BLAS_DTYPES else 0.0
+    flop = _blas_flop(blas, dtype) if dtype in BLAS_DTYPES else 0.0
     return count * (blas.along + blas.along_flop * 2 * m * n * k * flop)
 
 
@@ -167,8 +167,11 @@ def least_products(count: int, terms: int, dtype: str, *, dots: bool = True) -> 
     True
     """
     blas = rates().blas
-    call, flop = blas.dot if dots else blas.product, blas.vector_flop if dots else blas.flop
-    return min(blas.stack + count * call + 2 * terms * flop.get(dtype, rates().blas.loop_flop), _LOOPS_CALL)
+    call, term = blas.product, 2 * blas.flop.get(dtype, blas.loop_flop)
+    if dots:
+        vector = 2 * blas.vector_flop.get(dtype, blas.loop_flop) + blas.vector_byte * ITEMSIZE[dtype]
+        call, term = blas.dot, min(term, vector)
+    return min(blas.stack + count * call + terms * term, _LOOPS_CALL)
 
 
 def least_numpy(terms: int, dtype: str) -> float:

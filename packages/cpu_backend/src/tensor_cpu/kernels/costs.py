@@ -41,8 +41,8 @@ AVX2, which were fitted apart.
 - Small products (stack.c), per call and per product or vector of products: 225 and 3.5; a multiply-add of a vector:
   0.32 of rows, 0.3 of products. A line of the cache per element, where there are more than 96 of them for a vector of
   products beyond the cache: 1.5, and 3 of thousands; 3 an element for the kernels that go by elements.
-- A copy for BLAS (`blas_costs`): 120, 0.38 an element beyond the cache, and 0.2 for one that leaves its neighbours. A matrix times a
-  vector by BLAS, a byte beyond the cache: 0.04.
+- A copy for BLAS (`blas_costs`): 120, 0.38 an element beyond the cache, and 0.2 for one that leaves its neighbours. A
+  matrix times a vector by BLAS, a byte beyond the cache: 0.04.
 """
 
 from __future__ import annotations
