@@ -130,7 +130,7 @@ def loops(count: int, m: int, n: int, k: int) -> float:
 def loop(m: int, n: int, k: int) -> float:
     """The same by NumPy's own loop, for matrices that BLAS does not take.
 
-    >>> loop(2, 2, 2) < product(2, 2, 2, "float64") < product(4, 4, 4, "float64") < loop(4, 4, 4)
+    >>> loop(2, 2, 2) < product(2, 2, 2, "float64") < product(8, 8, 8, "float64") < loop(8, 8, 8)
     True
     """
     return _LOOP_CALL + m * n * k * _LOOP_TERM
