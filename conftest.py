@@ -48,16 +48,16 @@ def sigint_interrupts() -> Iterator[None]:
 @pytest.fixture
 def leaving_to_blas() -> str:
     """The first line of a program whose products are left to BLAS, whatever processor this is."""
-    return "from tensor_cpu.kernels import costs; costs.blas_slowness = lambda dtype: 0.01\n"
+    return "from tensor_cpu.kernels import blas_costs; blas_costs.blas_slowness = lambda dtype: 0.01\n"
 
 
 @pytest.fixture
 def by_blas(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Products that BLAS can take are left to it, whatever processor this is."""
-    from tensor_cpu.kernels import costs
+    from tensor_cpu.kernels import blas_costs
     from tensor_runtime import binding_cache
 
-    monkeypatch.setattr(costs, "blas_slowness", lambda dtype: 0.01)
+    monkeypatch.setattr(blas_costs, "blas_slowness", lambda dtype: 0.01)
     binding_cache.clear()
     yield
     binding_cache.clear()

@@ -73,6 +73,7 @@ BESIDE: Final[Mapping[str, frozenset[str]]] = {
     "cases": frozenset({"conversion", "fusion", "primitives"}),
     "kernels": frozenset(
         {
+            "blas_costs",
             "broadcast_costs",
             "contraction",
             "conversion",
@@ -82,6 +83,7 @@ BESIDE: Final[Mapping[str, frozenset[str]]] = {
             "linalg",
             "memory_costs",
             "params",
+            "processor_rates",
             "windows",
         }
     ),

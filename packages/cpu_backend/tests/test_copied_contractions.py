@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels import blas_costs as cost
 from tensor_cpu.kernels.contraction.cuts.blocks import blocks_of
 from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import bind_pair, bind_scatter, large_roles, plan_pair, plan_scatter
+from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import Operand, join, row_major
 from tensor_runtime.backends.workspaces import workspace_of
@@ -33,8 +34,9 @@ def whole_numbers(seed: int, like: Operand) -> Array:
 @pytest.fixture
 def dear_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans that copy as little as they can, whatever copies cost on the processor that was measured last."""
-    for name, nanoseconds in (("_COPIED_RUN", 0.15), ("_COPIED_RUN_UNCACHED", 0.9), ("_COPIED_ELEMENT", 1.1)):
-        monkeypatch.setattr(cost, name, nanoseconds)
+    found = rates()
+    dear = found.blas._replace(copied=0.15, copied_far=0.9, copied_run=1.1)
+    monkeypatch.setattr(cost, "rates", lambda: found._replace(blas=dear))
 
 
 COPIED = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from contraction_cases import (
     pair,
     scatter,
 )
-from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels import blas_costs as cost
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct
+from tensor_cpu.kernels.contraction.loops.stack import StackProduct
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
@@ -24,6 +26,7 @@ from tensor_cpu.kernels.contraction.native import (
     plan_native,
     plan_pair,
 )
+from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import Operand, join, row_major
 from tensor_runtime.backends.shared.products import MatrixProduct
@@ -38,6 +41,13 @@ calibrated = pytest.mark.skipif(
     not AVAILABLE or LIBRARY.instruction_set() != "avx512",
     reason="the estimates were measured with AVX-512; narrower vectors choose BLAS earlier",
 )
+
+
+@pytest.fixture
+def with_avx2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Choices as on a processor with AVX2, whatever this one has."""
+    monkeypatch.setattr("tensor_cpu.kernels.processor_rates.LIBRARY", SimpleNamespace(instruction_set=lambda: "avx2"))
+    monkeypatch.setattr(cost, "blas_slowness", lambda dtype: 1.0)
 
 
 def planned(subscripts: str, dtype: str = "float64", **extents: int) -> Any:
@@ -66,6 +76,49 @@ def test_integers_that_lie_along_their_sums_go_to_the_pair_kernel(subscripts: st
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
 def test_a_stack_of_dot_products_along_memory_goes_to_the_pair_kernel(dtype: str) -> None:
     assert isinstance(planned("bk,bk->b", dtype, b=1000, k=100), PairProduct)
+
+
+@pytest.mark.usefixtures("with_avx2")
+@pytest.mark.parametrize(
+    ("subscripts", "dtype", "extents"),
+    [
+        ("abcn,abdcn->dn", "complex128", {"a": 64, "b": 6, "c": 6, "d": 2, "n": 1000}),
+        ("abcn,bacn->n", "float64", {"a": 6, "b": 8, "c": 64, "n": 256}),
+        ("abn,cbn->acn", "complex128", {"a": 20, "b": 16, "c": 3, "n": 1000}),
+    ],
+)
+def test_what_has_a_long_batch_innermost_is_not_copied_for_blas_with_avx2(
+    subscripts: str, dtype: str, extents: dict[str, int]
+) -> None:
+    assert not isinstance(planned(subscripts, dtype, **extents), MatrixProduct)
+
+
+@pytest.mark.usefixtures("with_avx2")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_a_matrix_whose_rows_crowd_a_place_of_the_cache_goes_to_blas_with_avx2(dtype: str) -> None:
+    assert isinstance(planned("ki,k->i", dtype, k=64, i=512), MatrixProduct)
+    assert isinstance(planned("kdbi,kb->dbi", dtype, k=64, d=64, b=8, i=2), MatrixProduct)
+
+
+@pytest.mark.usefixtures("with_avx2")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_a_gate_on_one_of_the_last_axes_of_a_state_goes_to_the_kernel_of_small_products_with_avx2(dtype: str) -> None:
+    assert isinstance(planned("sgi,hg->shi", dtype, s=1 << 14, g=2, h=2, i=4), StackProduct)
+
+
+@pytest.mark.usefixtures("with_avx2")
+@pytest.mark.parametrize("subscripts", ["ki,kj->ij", "ki,kj->ji"])
+def test_long_sums_of_integers_in_the_order_of_memory_are_not_left_to_numpy_with_avx2(subscripts: str) -> None:
+    assert isinstance(planned(subscripts, "int64", k=300_000, i=16, j=4), PairProduct | ScatterProduct)
+
+
+def test_rates_are_of_the_instruction_set_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for name in ("plain", "avx2", "avx512"):
+        instructions = SimpleNamespace(instruction_set=lambda name=name: name)
+        monkeypatch.setattr("tensor_cpu.kernels.processor_rates.LIBRARY", instructions)
+        found.append(rates().vector_bytes)
+    assert found == [16, 32, 64]
 
 
 @calibrated
@@ -150,7 +203,7 @@ def test_what_was_measured_of_openblas_on_a_processor_of_amd_is_not_said_of_mkl(
     output: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "from types import SimpleNamespace; from tensor_cpu.kernels import costs\n"
+        "from types import SimpleNamespace; from tensor_cpu.kernels import blas_costs as costs, processor_rates\n"
         "costs.LIBRARY = SimpleNamespace(instruction_set=lambda: 'avx512', is_amd=lambda: True)\n"
         "print(costs.blas_slowness('float64'))"
     )

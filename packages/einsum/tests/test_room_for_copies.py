@@ -10,6 +10,7 @@ import pytest
 import tensor_einsum as te
 import tensor_runtime as tr
 from tensor_core import F64, UnsupportedOperationError
+from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
 from tensor_einsum.execution.executor import bind_plan
@@ -27,8 +28,13 @@ LARGE = "abcdghjl,abcfjl->abcdghf", (7, 6, 3, 7, 4, 8, 9, 5), (7, 6, 3, 2, 9, 5)
 @pytest.fixture
 def copying(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels without copies seem slow, so that products go to BLAS between copies wherever nobody minds."""
-    for name in ("_PAIR_CALL", "_GEMM_CALL", "_STACK_CALL"):
-        monkeypatch.setattr(f"tensor_cpu.kernels.costs.{name}", 1e12)
+    found = rates()
+    slow = found._replace(
+        pairs=found.pairs._replace(call=1e12),
+        packed=found.packed._replace(call=1e12),
+        stack=found.stack._replace(call=1e12),
+    )
+    monkeypatch.setattr("tensor_cpu.kernels.costs.rates", lambda: slow)
 
 
 def drawn(shape: tuple[int, ...], seed: int) -> np.ndarray[Any, Any]:

@@ -28,8 +28,8 @@ draws them and 350 steps of networks drawn by ``benchmarks.networks``, each by e
 went up and down in turns while that lowered what the choice loses, the mean logarithm of the chosen kernel's time over
 that of the fastest. By these estimates 2,700 other products take 1.10 times as long as by their best kernels (geometric
 mean; 1.17 by the former ones, of an Intel server), and the steps of networks of another seed, all together, 1.09 (1.22;
-with two threads 1.15, 1.29). Other instruction sets change how many vectors there are; with AVX2 (AMD, family 25) calls
-of BLAS and copies in the cache take twice as long beside them (2,900 products: 1.13, without 1.17).
+with two threads 1.15, 1.29). The figures below are of that processor; `processor_rates` holds them, and those of
+AVX2, which were fitted apart.
 
 - One fused multiply-add of a vector: 0.225 where operands are packed, 0.32 where four rows share their vectors, 0.93
   and 0.9 where one or two vectors are loaded for each. A lone row waits 0.93 for its last sum.
@@ -41,200 +41,47 @@ of BLAS and copies in the cache take twice as long beside them (2,900 products: 
 - Small products (stack.c), per call and per product or vector of products: 225 and 3.5; a multiply-add of a vector:
   0.32 of rows, 0.3 of products. A line of the cache per element, where there are more than 96 of them for a vector of
   products beyond the cache: 1.5, and 3 of thousands; 3 an element for the kernels that go by elements.
-- A copy for BLAS: 120, 0.38 an element beyond the cache, and 0.2 for one that leaves its neighbours. A matrix times a
-  vector by BLAS, a byte beyond the cache: 0.04.
+- A copy for BLAS (`blas_costs`): 120, 0.38 an element beyond the cache, and 0.2 for one that leaves its neighbours. A
+  matrix times a vector by BLAS, a byte beyond the cache: 0.04.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from math import gcd
 from typing import Final
 
 from tensor_cpu.kernels.memory_costs import CACHED_BYTES, ITEMSIZE
-from tensor_cpu.system.blas import asked_vector_bytes, asks_for_mkl
-from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_cpu.kernels.processor_rates import Rates, rates
+from tensor_cpu.system.extension import AVAILABLE
 
-_CACHED_ELEMENTS: Final = CACHED_BYTES // 8
-_PRODUCTS_CALL: Final = 100.0 if AVAILABLE else 1000.0  # a matrix product or a stack of them; NumPy makes views
-_LOOPS_CALL: Final = 1000.0
-_PRODUCT_CALL: Final = 60.0  # one more matrix product in a stack
-_BLAS_FLOP: Final = {"float64": 0.0142, "float32": 0.0042, "complex128": 0.065, "complex64": 0.035}
-_BLAS_ON_AMD: Final = {"float64": 1.3, "complex128": 3.2, "complex64": 2.2}
-_PACKED_FLOP: Final = {"float64": 1.09}  # more where BLAS packs and blocks are few
-BLAS_DTYPES: Final = frozenset(_BLAS_FLOP)
-_LOOP_FLOP: Final = 0.3  # integers and Bool, for which there is no BLAS
-_LOOP_CALL: Final = 5.0  # one more matrix product in a stack, without BLAS
-_LOOP_TERM: Final = 2.5  # one multiplication and addition of it, strided
-_TRAFFIC: Final = 0.1  # per element of the three matrices
-_PACKED_TRAFFIC: Final = 0.6  # where BLAS packs
-_WRITTEN: Final = 0.3  # more, per element of a matrix that leaves the cache: zeros are written first, then sums added
-_ALONG_CALL: Final = 50.0  # more, for a small product that sums along both factors' memory
-_ALONG_FLOP: Final = 0.33
-_SMALL_PRODUCT: Final = 100**3  # multiply-adds up to which BLAS packs nothing
-_LARGE_PRODUCT: Final = 1 << 25
-_INTERLEAVED_RUN: Final = 30.0
-_UFUNC_CALL: Final = 700.0  # with the indexing around it
-_INNER_LOOP: Final = 12.0  # each time a ufunc starts on another run of elements
-_CONTIGUOUS: Final = 0.5  # one element of a multiply or an add, in the cache
-_STRIDED: Final = 1.2
-_COPY_CALL: Final = 120.0 if AVAILABLE else 700.0
-_COPIED_RUN: Final = 0.1 if AVAILABLE else 1.0  # per element, when long runs are copied
-_COPIED_RUN_UNCACHED: Final = 0.38 if AVAILABLE else 2.5  # what does not fit into the second-level cache
-_COPIED_ELEMENT: Final = 0.2 if AVAILABLE else 5.0  # when neighbours go far apart
-
-_PACKED: Final = 0.225  # one multiply-add of a vector, by loop
-_SHARED: Final = 0.32
-_SCALED: Final = 0.93
-_BOTH: Final = 0.9
-_LATENCY: Final = 0.93
-_PAIR_CALL: Final = 105.0
-_RECTANGLE: Final = 17.0
-_STRIP: Final = 1.9
-_GATHERED: Final = 0.85
-_RUN: Final = 4.0  # one sum of products that are neighbours
-_RUN_TERM: Final = 0.65
-_GEMM_CALL: Final = 300.0
-_PRODUCT: Final = 20.0
-_PACK_ROWS: Final = 0.35
-_PACK_STEPS: Final = 0.45
-_PACK_SCATTERED: Final = 1.2
-_TILE_AS_IT_LIES: Final = 13.5  # of an operand that is not packed: addresses are looked up
-_WRITE_VECTOR: Final = 0.18
-_WRITE_SCATTERED: Final = 2.0
-_STACK_CALL: Final = 225.0
-_BLOCK: Final = 3.5
-_ROWS_TERM: Final = 0.32
-_LANES_TERM: Final = 0.3
-_FOLLOWED_LINES: Final = 96
-_FAR_LINE: Final = 1.5
-_FAR_LINES: Final = 1 << 12
-_STAGED_LINES: Final = 64
-_PART: Final = 8.0  # one element of a product in less than a vector of neighbouring ones, or in one that is staged
-_VECTOR_TRAFFIC: Final = 0.04  # the same of a matrix that BLAS multiplies by a vector
-stacks_evenly: Final = False
-"""Whether matrices of a stack must be evenly spaced: our loop over calls of BLAS takes them anywhere."""
-LEAST_SCATTER: Final = _GEMM_CALL + _PRODUCT
-"""The least that :func:`scatter` says."""
-_UNCACHED: Final = 6.0  # how much slower vectors come from beyond it
-
-_PARTS: Final = {"complex64": 2, "complex128": 2}  # that are multiplied; 1 of other types
-_VECTOR_BYTES: Final = {"avx512": 64, "avx2": 32, "plain": 16}
-_TILE: Final = {"avx512": (3, 8), "avx2": (3, 4), "plain": (2, 4)}  # vectors and columns; simd/gemm.c
 GEMM_DEPTH: Final = 256
 """Products of a sum that the packed product reads as one block; gemm.c"""
-_GEMM_STREAMS: Final = 32  # the same where rows are read as they lie
-_FEW_PANELS: Final = (2, 8)  # of rows, beside which columns are not packed, and of columns, beside which rows are not
-_GEMM_COLUMNS: Final = 512
 LONG_SUM: Final = 4096
 """Products of a sum that the packed product reads from end to end for each of a stack"""
+_GEMM_STREAMS: Final = 32  # of a sum, where rows are read as they lie
+_GEMM_COLUMNS: Final = 512
+_FEW_PANELS: Final = (2, 8)  # of rows, beside which columns are not packed, and of columns, beside which rows are not
+_FOLLOWED_LINES: Final = 96
+_FAR_LINES: Final = 1 << 12
+_STAGED_LINES: Final = 64
+_MOST_COLUMNS: Final = 8  # of a block in registers
+_TILE_ROWS: Final = 4  # and columns of a tile in them
+_FIRST_LEVEL: Final = 1 << 15  # bytes of the first-level cache
+_FIRST_PLACES: Final = 64
+_FIRST_PLACES_LINES: Final = 8  # that one of them holds
+_LINE_BYTES: Final = 64
+_PARTS: Final = {"complex64": 2, "complex128": 2}  # that are multiplied; 1 of other types
 
 
-@cache
-def blas_slowness(dtype: str) -> float:
-    """How many times as long BLAS takes here, beside our loops, as where the constants were measured.
-
-    Found out once; of the instruction set that was in use then, which only tests change. MKL was not measured.
-
-    >>> 1.0 <= blas_slowness("float32") <= 4.0
-    True
-    """
-    if not AVAILABLE or asks_for_mkl() or LIBRARY.instruction_set() != "avx512":
-        return 1.0  # with narrower vectors our loops gain nothing on BLAS
-    asked = asked_vector_bytes()
-    narrower = vector_bytes() / asked if asked is not None and asked < vector_bytes() else 1.0
-    return max(narrower, _BLAS_ON_AMD.get(dtype, 1.0) if LIBRARY.is_amd() else 1.0)
+def _parts(dtype: str, found: Rates) -> float:
+    """How many times as long as vectors of numbers those of a type take to multiply, by kernels for every type."""
+    return found.long_integer if dtype == "int64" else _PARTS.get(dtype, 1)
 
 
-@cache
-def _around() -> float:
-    """How many times as long small products by BLAS and small copies take, but for operations, beside our loops."""
-    return 2.0 if AVAILABLE and LIBRARY.instruction_set() == "avx2" else 1.0
-
-
-def _blas_flop(dtype: str) -> float:
-    """A floating-point operation of a product of matrices by BLAS; of integers and Bool, by NumPy."""
-    return _BLAS_FLOP[dtype] * blas_slowness(dtype) if dtype in _BLAS_FLOP else _LOOP_FLOP
-
-
-def product(m: int, n: int, k: int, dtype: str) -> float:
-    """One matrix product [n, k] [k, m].
-
-    >>> product(4, 4, 4, "float64") < product(4, 4, 4, "int64")
-    True
-    """
-    flop = _blas_flop(dtype) if min(m, n) > 1 else _BLAS_FLOP.get(dtype, _LOOP_FLOP)  # a vector waits for memory
-    if _SMALL_PRODUCT < m * n * k <= _LARGE_PRODUCT:
-        flop *= _PACKED_FLOP.get(dtype, 1.0)
-    call = _around() * (_PRODUCT_CALL if m * n > 1 else _PRODUCT_CALL / 4)  # a lone dot product is called directly
-    written = m * n * _WRITTEN if min(m, n) > 1 and m * n > _CACHED_ELEMENTS else 0.0
-    traffic = _around() * _TRAFFIC if m * n * k <= _SMALL_PRODUCT else _PACKED_TRAFFIC
-    if min(m, n) == 1 and m * n * k > _SMALL_PRODUCT:
-        traffic = _VECTOR_TRAFFIC * ITEMSIZE[dtype]
-    return call + 2 * m * n * k * flop + (m * n + m * k + n * k) * traffic + written
-
-
-def products(count: int, m: int, n: int, k: int, dtype: str) -> float:
-    """A stack of them, with the call around it.
-
-    >>> products(1, 4, 4, 4, "float64") > 2 * product(4, 4, 4, "float64")
-    True
-    """
-    return _around() * _PRODUCTS_CALL + count * product(m, n, k, dtype)
-
-
-def along(count: int, m: int, n: int, k: int, dtype: str) -> float:
-    """What a stack of products takes more where both factors have the summed axis contiguous.
-
-    >>> along(10, 8, 8, 8, "float64") > along(1, 8, 8, 8, "float64") > along(10, 500, 500, 500, "float64")
-    True
-    """
-    if m * n * k > _SMALL_PRODUCT or min(m, n) == 1:
-        return 0.0
-    return count * (_ALONG_CALL + _ALONG_FLOP * 2 * m * n * k * (_blas_flop(dtype) if dtype in _BLAS_FLOP else 0.0))
-
-
-def interleaved(size: int, run: int, dtype: str) -> float:
-    """What a stack of products takes more whose results lie between each other, in runs of ``run`` elements.
-
-    >>> interleaved(1 << 20, 16, "float64") > interleaved(1 << 10, 16, "float64")
-    True
-    """
-    return size / run * _INTERLEAVED_RUN if size * ITEMSIZE[dtype] > CACHED_BYTES else 0.0
-
-
-def loops(count: int, m: int, n: int, k: int) -> float:
-    """The same by NumPy's own loop, for matrices that BLAS does not take."""
-    return _LOOPS_CALL + count * loop(m, n, k)
-
-
-def loop(m: int, n: int, k: int) -> float:
-    """The same by NumPy's own loop, for matrices that BLAS does not take.
-
-    >>> loop(2, 2, 2) < product(2, 2, 2, "float64") < product(4, 4, 4, "float64") < loop(4, 4, 4)
-    True
-    """
-    return _LOOP_CALL + m * n * k * _LOOP_TERM
-
-
-def copy(size: int, run: int) -> float:
-    """A permuted copy of ``size`` elements, of which ``run`` neighbours stay neighbours.
-
-    >>> copy(1000, 100) < copy(1000, 2)
-    True
-    """
-    along = _COPIED_RUN if size < _CACHED_ELEMENTS else _COPIED_RUN_UNCACHED
-    cached = _around() if size < _CACHED_ELEMENTS else 1.0
-    return cached * (_COPY_CALL + size * (along + _COPIED_ELEMENT / run))
-
-
-def accumulation(size: int, terms: int, run: int, calls: int, *, contiguous: bool) -> float:
-    """A sum of ``terms`` broadcast products for ``size`` elements, in runs of ``run``, by ``calls`` ufunc calls.
-
-    >>> accumulation(1000, 2, 100, 3, contiguous=True) < accumulation(1000, 2, 2, 3, contiguous=True)
-    True
-    """
-    element = _CONTIGUOUS if contiguous else _STRIDED
-    return calls * _UFUNC_CALL + size * (2 * terms - 1) * (element + _INNER_LOOP / run)
+def least_scatter() -> float:
+    """The least that :func:`scatter` says."""
+    packed = rates().packed
+    return packed.call + packed.product
 
 
 def pair(lanes: int, rows: int, others: int, depth: int, *, dtype: str, loop: str, gathered: int = 0) -> float:
@@ -247,22 +94,23 @@ def pair(lanes: int, rows: int, others: int, depth: int, *, dtype: str, loop: st
     >>> not AVAILABLE or pair(**shape, **shared) < pair(**shape, **scaled) < pair(**shape, loop="tables", gathered=1)
     True
     """
-    itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
-    vectors = -(-lanes * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
+    found = rates()
+    pairs, itemsize, parts = found.pairs, ITEMSIZE[dtype], _parts(dtype, found)
+    vectors = -(-lanes * itemsize // found.vector_bytes)
     if loop == "runs":
-        of_sum = -(-depth * itemsize // _VECTOR_BYTES[LIBRARY.instruction_set()])
-        return _PAIR_CALL + others * (_RECTANGLE + rows * lanes * (_RUN + of_sum * _RUN_TERM * parts))
+        of_sum = -(-depth * itemsize // found.vector_bytes)
+        return pairs.call + others * (pairs.rectangle + rows * lanes * (pairs.run + of_sum * pairs.run_term * parts))
     if loop == "tables":
-        each = lanes * gathered * _GATHERED + vectors * (_BOTH + _SCALED) * parts
-        return _PAIR_CALL + others * (_RECTANGLE + rows * depth * (each + _STRIP))
-    multiply_add = {"shared": _SHARED, "scaled": _SCALED, "both": _BOTH}[loop] * parts
+        each = lanes * gathered * pairs.gathered + vectors * (pairs.both + pairs.scaled) * parts
+        return pairs.call + others * (pairs.rectangle + rows * depth * (each + pairs.strip))
+    multiply_add = {"shared": pairs.shared, "scaled": pairs.scaled, "both": pairs.both}[loop] * parts
     strips = -(-rows // 4) if loop == "shared" else rows
     if depth * lanes * itemsize > CACHED_BYTES and strips > 1:  # else its vectors are loaded once
-        multiply_add *= _UNCACHED
+        multiply_add *= pairs.uncached
     row = vectors * multiply_add
     if vectors == 1 and (loop != "shared" or rows == 1):
-        row = max(row, _LATENCY)
-    return _PAIR_CALL + others * (_RECTANGLE + strips * _STRIP + rows * row * depth)
+        row = max(row, pairs.latency)
+    return pairs.call + others * (pairs.rectangle + strips * pairs.strip + rows * row * depth)
 
 
 def scatter(
@@ -287,30 +135,31 @@ def scatter(
     >>> not AVAILABLE or scatter(**shape, **packed, in_runs=True) < scatter(**shape, **packed)
     True
     """
-    itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
-    vectors, width = _TILE[LIBRARY.instruction_set()]
+    found = rates()
+    packed, itemsize, parts = found.packed, ITEMSIZE[dtype], _PARTS.get(dtype, 1)
+    vectors, width = found.tile
     width //= parts
-    lanes_of_vector = _VECTOR_BYTES[LIBRARY.instruction_set()] // itemsize
+    lanes_of_vector = found.vector_bytes // itemsize
     high = -(-rows // lanes_of_vector)
     few_rows, few_columns = _FEW_PANELS
     reads_rows = in_runs and rows >= vectors * lanes_of_vector and columns <= few_columns * width
     reads_columns = not reads_rows and high <= few_rows * vectors
     panels = -(-columns // width)
-    multiply_adds = high * panels * width * depth * parts
+    multiply_adds = high * panels * width * depth * _parts(dtype, found)
     tiles = -(-high // vectors) * panels if reads_rows or reads_columns else 0
-    per_element = {"rows": _PACK_ROWS, "steps": _PACK_STEPS, "scattered": _PACK_SCATTERED}
+    per_element = {"rows": packed.rows, "steps": packed.steps, "scattered": packed.scattered}
     # Panels are filled up with zeros, which takes as long as elements; only in long sums does that show.
-    lanes = high * lanes_of_vector if depth > LONG_SUM else rows
-    filled = panels * width if depth > LONG_SUM else columns
+    lanes = high * lanes_of_vector if depth > packed.filled else rows
+    filled = panels * width if depth > packed.filled else columns
     packing_rows = 0.0 if reads_rows else lanes * depth * -(-columns // _GEMM_COLUMNS) * per_element[packing[0]]
     packing_columns = 0.0 if reads_columns else filled * depth * per_element[packing[1]]
-    write = _WRITE_VECTOR if in_vectors else _WRITE_SCATTERED
+    write = packed.write_vector if in_vectors else packed.write_scattered
     writing = rows * columns * write * -(-depth // (_GEMM_STREAMS if reads_rows else GEMM_DEPTH))
     # A tile of one vector waits for its sums less when it has many columns; a lone vector still costs half again.
     slowness = 1.0 if high % vectors == 0 or high > 2 * vectors else 1.15
-    each = _PRODUCT + multiply_adds * _PACKED * slowness + packing_rows + packing_columns + writing
-    each += tiles * _TILE_AS_IT_LIES
-    return _GEMM_CALL + stack * each
+    each = packed.product + multiply_adds * packed.term * slowness + packing_rows + packing_columns + writing
+    each += tiles * packed.tile_as_it_lies
+    return packed.call + stack * each
 
 
 def may_read_columns(rows: int, dtype: str) -> bool:
@@ -321,24 +170,49 @@ def may_read_columns(rows: int, dtype: str) -> bool:
     """
     if not AVAILABLE:
         return False
-    vectors, _ = _TILE[LIBRARY.instruction_set()]
-    return rows * ITEMSIZE[dtype] <= _FEW_PANELS[0] * vectors * _VECTOR_BYTES[LIBRARY.instruction_set()]
+    found = rates()
+    return rows * ITEMSIZE[dtype] <= _FEW_PANELS[0] * found.tile[0] * found.vector_bytes
 
 
-def vector_bytes() -> int:
-    """Bytes of a vector of this processor."""
-    return _VECTOR_BYTES[LIBRARY.instruction_set()]
+def rows(count: int, near: int, m: int, n: int, k: int, dtype: str, *, packed: int, step: int = 1) -> float:
+    """``count`` times ``near`` products [m, k] [k, n] in vectors of rows, for which ``packed`` elements are packed.
 
+    Rows are ``step`` elements apart, of one term of the sum and the next.
 
-def rows(count: int, m: int, n: int, k: int, dtype: str, *, packed: int) -> float:
-    """A stack of products [m, k] [k, n] in vectors of rows, for which ``packed`` elements are packed.
-
-    >>> not AVAILABLE or rows(9, 4, 4, 4, "float64", packed=0) < rows(9, 8, 8, 8, "float64", packed=0)
+    >>> shape = dict(near=9, dtype="float64", packed=0)
+    >>> not AVAILABLE or rows(1, m=4, n=4, k=4, **shape) < rows(1, m=8, n=8, k=8, **shape)
     True
     """
-    vectors = -(-m * ITEMSIZE[dtype] // vector_bytes())
-    each = _BLOCK + vectors * n * k * _PARTS.get(dtype, 1) * _ROWS_TERM
-    return _STACK_CALL + count * each + packed * _PACK_STEPS
+    found = rates()
+    small, row_bytes, parts = found.stack, m * ITEMSIZE[dtype], _PARTS.get(dtype, 1)
+    vectors = -(-row_bytes // found.vector_bytes)
+    in_strip = min(vectors, 2)
+    strips, most = -(-vectors // in_strip), _MOST_COLUMNS // parts // in_strip
+    groups, left = divmod(n, most)
+    masked = small.masked - 1.0 if row_bytes % found.vector_bytes else 0.0
+    column = (vectors + masked) / strips * small.rows * parts  # of a strip, for one term of its sums
+    slowest = max(small.latency, _line(row_bytes, k, step * ITEMSIZE[dtype]))
+    terms = groups * max(most * column, slowest) + (max(left * column, slowest) if left else 0.0)
+    is_block = near > 1 and vectors == 1 and n <= most
+    each = (small.block if is_block else small.lone) + strips * k * terms + vectors * n * small.write
+    return small.call + count * (small.walk + near * each) + packed * small.pack
+
+
+def _line(row_bytes: int, k: int, step: int) -> float:
+    """What it takes to fetch a line of rows, ``step`` bytes from the last one, where the first-level cache lacks it."""
+    small = rates().stack
+    if k > _FIRST_PLACES_LINES * first_places(step):
+        return small.crowded
+    return small.column if row_bytes * k > _FIRST_LEVEL else 0.0
+
+
+def first_places(step: int) -> int:
+    """Places of the first-level cache in which lines lie that are so many bytes apart.
+
+    >>> [first_places(step) for step in (64, 128, 1000, 4096, 8192)]
+    [64, 32, 64, 1, 1]
+    """
+    return _FIRST_PLACES // gcd(abs(step) // _LINE_BYTES, _FIRST_PLACES) if step % _LINE_BYTES == 0 else _FIRST_PLACES
 
 
 def lanes(stack: int, near: int, m: int, n: int, k: int, dtype: str, *, packed: int) -> float:
@@ -347,16 +221,19 @@ def lanes(stack: int, near: int, m: int, n: int, k: int, dtype: str, *, packed: 
     >>> not AVAILABLE or lanes(1, 64, 4, 4, 4, "float64", packed=0) < lanes(1, 64, 4, 4, 4, "float64", packed=32)
     True
     """
-    width = vector_bytes() // ITEMSIZE[dtype]
-    groups, lines = stack * -(-near // width), m * k + k * n + m * n
-    each = _BLOCK + m * n * k * _PARTS.get(dtype, 1) * _LANES_TERM + packed * width * _PACK_STEPS
-    if max(m * k, k * n, m * n) * near * ITEMSIZE[dtype] > CACHED_BYTES and lines > _FOLLOWED_LINES:
-        each += lines * (_FAR_LINE if lines < _FAR_LINES else 2 * _FAR_LINE)
+    found = rates()
+    small, width = found.stack, found.vector_bytes // ITEMSIZE[dtype]
+    groups, lines, parts = stack * -(-near // width), m * k + k * n + m * n, _PARTS.get(dtype, 1)
+    tiles = -(-m // _TILE_ROWS) * -(-n * parts // _TILE_ROWS)
+    each = small.block + k * max(m * n * parts * small.lanes, tiles * small.latency) + packed * width * small.pack
+    far = max(m * k, k * n, m * n) * near * ITEMSIZE[dtype] > CACHED_BYTES and lines > _FOLLOWED_LINES
+    if far and near * ITEMSIZE[dtype] >= small.far_bytes:
+        each += lines * (small.far_line if lines < _FAR_LINES else 2 * small.far_line)
     if near % width:
-        each += m * n * _PART / -(-near // width)
+        each += m * n * small.part / -(-near // width)
     if m * k + k * n > _STAGED_LINES:
-        each += lines * _PART / 2 / min(4, -(-near // width))
-    return _STACK_CALL + groups * each
+        each += lines * small.part / 2 / min(4, -(-near // width))
+    return small.call + stack * small.walk + groups * each
 
 
 def least_pair(terms: int, dtype: str) -> float:
@@ -365,9 +242,9 @@ def least_pair(terms: int, dtype: str) -> float:
     >>> not AVAILABLE or least_pair(64**3, "float64") < pair(64, 64, 1, 64, dtype="float64", loop="shared")
     True
     """
-    itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
-    multiply_add = min(_SHARED, _SCALED, _BOTH) * parts * itemsize / _VECTOR_BYTES[LIBRARY.instruction_set()]
-    return _PAIR_CALL + terms * multiply_add
+    found = rates()
+    pairs, vector = found.pairs, _parts(dtype, found) * ITEMSIZE[dtype] / found.vector_bytes
+    return pairs.call + terms * min(pairs.shared, pairs.scaled, pairs.both) * vector
 
 
 def least_native(terms: int, dtype: str) -> float:
@@ -376,25 +253,7 @@ def least_native(terms: int, dtype: str) -> float:
     >>> not AVAILABLE or least_native(64**3, "float64") < pair(64, 64, 1, 64, dtype="float64", loop="shared")
     True
     """
-    itemsize, parts = ITEMSIZE[dtype], _PARTS.get(dtype, 1)
-    multiply_add = min(_PACKED, _SHARED, _SCALED, _BOTH) * parts * itemsize / _VECTOR_BYTES[LIBRARY.instruction_set()]
-    return min(_PAIR_CALL, _GEMM_CALL) + terms * multiply_add
-
-
-def least_products(count: int, terms: int, dtype: str, *, dots: bool = True) -> float:
-    """The least that :func:`products` and :func:`loops` say for so many multiply-adds in a stack of ``count`` products.
-
-    >>> least_products(8, 8 * 4**3, "float64", dots=False) < products(8, 4, 4, 4, "float64")
-    True
-    """
-    call = _PRODUCT_CALL / 4 if dots else _PRODUCT_CALL
-    return min(_PRODUCTS_CALL + count * call + 2 * terms * _BLAS_FLOP.get(dtype, _LOOP_FLOP), _LOOPS_CALL)
-
-
-def least_numpy(terms: int, dtype: str) -> float:
-    """The least that :func:`products`, :func:`loops` and :func:`accumulation` say for so many multiply-adds.
-
-    >>> least_numpy(64**3, "float64") < products(1, 64, 64, 64, "float64")
-    True
-    """
-    return min(least_products(1, terms, dtype), _UFUNC_CALL)
+    found = rates()
+    pairs, packed, vector = found.pairs, found.packed, _parts(dtype, found) * ITEMSIZE[dtype] / found.vector_bytes
+    multiply_add = min(packed.term, pairs.shared, pairs.scaled, pairs.both) * vector
+    return min(pairs.call, packed.call) + terms * multiply_add

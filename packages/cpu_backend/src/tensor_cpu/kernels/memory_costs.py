@@ -19,6 +19,7 @@ from __future__ import annotations
 from operator import mul
 from typing import Final
 
+from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import Operand
 
@@ -26,10 +27,7 @@ CACHED_BYTES: Final = LIBRARY.CACHED_BYTES if AVAILABLE else 1 << 20
 """Bytes of an array that stays in the second-level cache beside others."""
 ITEMSIZE: Final = {"bool": 1, "int32": 4, "int64": 8, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
 """Bytes of an element, by NumPy's name of its type."""
-_APART: Final = {"scatter": 3.0, "pair": 0.2}  # an element
-_AGAIN: Final = {"pair": 0.4, "scatter": 0.45, "stack": 1.5}  # an element whose line is fetched once more
 _OUT_OF_ORDER: Final = 1.4  # the same where neighbours in a sum are in other lines: 11 a line, which nothing foresees
-_MOVED: Final = 0.014  # a byte from beyond the cache, or to there
 _BESIDE_TRAFFIC: Final = 0.15
 _ENDS_OF_RUN: Final = 40.0  # a run, in a large result, that is no whole lines
 _ENDS_ASKED_FOR: Final = 18.0  # the same by the pair kernel, for rows from so many lines on
@@ -40,8 +38,6 @@ _HALF_A_PAGE: Final = 1 << 11  # bytes
 _COLUMN_APART: Final = 0.45
 _TURNED_CALL: Final = 500.0
 _TURNED: Final = 0.2  # an element of a product whose operands are turned block by block; other estimates are as low
-_TURNED_BYTE: Final = 0.065 if AVAILABLE and LIBRARY.instruction_set() == "avx2" else 0.03
-"""Measured with AVX2, beside the other estimates; with AVX-512 it takes half of that and less."""
 _LARGE_RESULT: Final = 1 << 25  # bytes that do not stay in any cache
 
 
@@ -64,7 +60,7 @@ def apart(size: int, kernel: str) -> float:
     >>> apart(2000, "scatter") > apart(1000, "scatter") > apart(1000, "pair")
     True
     """
-    return size * _APART[kernel]
+    return size * rates().apart[kernel]
 
 
 def parts_of_lines(size: int, run: int, dtype: str) -> float:
@@ -106,7 +102,7 @@ def turned(size: int, moved: int) -> float:
     >>> turned(1000, 24_000) < turned(2000, 48_000)
     True
     """
-    return max(least_turned(size), moved * _TURNED_BYTE)
+    return max(least_turned(size), moved * rates().turned_byte)
 
 
 def least_turned(size: int, dtype: str = "") -> float:
@@ -126,7 +122,7 @@ def fetched_again(elements: float, kernel: str) -> float:
     >>> fetched_again(100, "pair") < fetched_again(100, "stack")
     True
     """
-    return elements * _AGAIN[kernel]
+    return elements * rates().again[kernel]
 
 
 def fetched_apart(elements: float) -> float:
@@ -144,4 +140,4 @@ def with_traffic(time: float, moved: int) -> float:
     >>> with_traffic(5.0, 1000), with_traffic(5.0, 1 << 30) > 1e6
     (5.0, True)
     """
-    return time if moved <= CACHED_BYTES else max(time, moved * _MOVED) + time * _BESIDE_TRAFFIC
+    return time if moved <= CACHED_BYTES else max(time, moved * rates().moved) + time * _BESIDE_TRAFFIC

@@ -102,6 +102,10 @@ class Costs(NamedTuple):
         """Nothing: tiles are staged, whatever is turned."""
         return 0.0
 
+    def apart(self, count: int, size: int, step: int, dtype: str) -> float:
+        """Nothing: libraries are not asked for vectors with gaps where that counts."""
+        return 0.0
+
     def interleaved(self, size: int, run: int, dtype: str) -> float:
         """Nothing: a result that is not written matrix by matrix is permuted."""
         return 0.0
@@ -117,11 +121,13 @@ class Costs(NamedTuple):
         """
         return PROVIDER_CALL + self.product_time(count, m, n, k, _REACHED_ANYHOW * min(1.0, run / _LONG_RUN))
 
-    def copy(self, size: int, run: int) -> float:
+    def copy(self, size: int, run: int, dtype: str) -> float:
         """A permuted copy by a program, which goes by tiles where neighbours of one array are far apart in the other.
 
         >>> costs = costs_of((9, 0), "float32")
-        >>> costs.copy(1 << 24, 1) == costs.copy(1 << 24, 8) < 2 * costs.copy(1 << 23, 8)
+        >>> given = (1 << 24, 1), (1 << 24, 8), (1 << 23, 8)
+        >>> far, near, half = (costs.copy(size, run, "float32") for size, run in given)
+        >>> far == near < 2 * half
         True
         """
         return PROGRAM_CALL + 2 * size * self.itemsize / (self.bandwidth * _REACHED)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels import blas_costs as cost
 from tensor_cpu.kernels.contraction.ufunc_buffers import buffered_elements
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, access, extent_of, look, row_major
@@ -41,8 +41,8 @@ class Accumulation(NamedTuple):
     cost: float  # estimated nanoseconds
 
 
-def plan_broadcast_sum(axes: Sequence[Axis]) -> Accumulation:
-    """The cheapest accumulation; ``axes`` as from ``join``.
+def plan_broadcast_sum(axes: Sequence[Axis], dtype: str = "float64") -> Accumulation:
+    """The cheapest accumulation in this type; ``axes`` as from ``join``.
 
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> x, y = row_major((0, 1), (5000, 2), "float64"), row_major((1, 2), (2, 2), "float64")
@@ -52,7 +52,7 @@ def plan_broadcast_sum(axes: Sequence[Axis]) -> Accumulation:
     """
     kept = tuple(axis for axis in axes if axis.strides[RESULT] is not None)
     contracted = tuple(axis for axis in axes if axis.strides[RESULT] is None)
-    plans = [_judge(kept[:split], kept[split:], contracted) for split in _splits(kept, extent_of(contracted))]
+    plans = [_judge(kept[:split], kept[split:], contracted, dtype) for split in _splits(kept, extent_of(contracted))]
     return min(plans, key=lambda plan: plan.cost)
 
 
@@ -65,7 +65,7 @@ def _splits(kept: Group, terms: int) -> Iterator[int]:
         yield split
 
 
-def _judge(array: Group, looped: Group, contracted: Group) -> Accumulation:
+def _judge(array: Group, looped: Group, contracted: Group, dtype: str) -> Accumulation:
     terms, block = extent_of(contracted), _block(array)
     pieces = prod(ceil(axis.extent / extent) for axis, extent in zip(array, block, strict=True))
     if terms == 1 and not looped:
@@ -74,9 +74,8 @@ def _judge(array: Group, looped: Group, contracted: Group) -> Accumulation:
     contiguous = not looped and all(stride in (None, 1) for axis in last for stride in axis.strides)
     calls = pieces * extent_of(looped) * (2 * terms - 1)
     size, run = extent_of(array) * extent_of(looped), extent_of(last)
-    return Accumulation(
-        array, looped, contracted, block, cost.accumulation(size, terms, run, calls, contiguous=contiguous)
-    )
+    time = cost.accumulation(size, terms, run, calls, dtype, contiguous=contiguous)
+    return Accumulation(array, looped, contracted, block, time)
 
 
 def _block(array: Group) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ import numpy as np
 
 from tensor_core.errors import UnsupportedOperationError
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernels import blas_costs
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.contraction import gemm, native_unary_einsum, numpy_products
@@ -34,6 +35,7 @@ from tensor_cpu.kernels.contraction.broadcast_sum import (
     bind_broadcast_sum,
     plan_broadcast_sum,
 )
+from tensor_cpu.kernels.contraction.cuts.nearness import again
 from tensor_cpu.kernels.contraction.cuts.real_parts import bind_real_parts, in_real_parts
 from tensor_cpu.kernels.contraction.gemm import plan_product
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, bind_broadcast, plan_broadcast
@@ -43,7 +45,6 @@ from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turn
 from tensor_cpu.kernels.contraction.native import (
     PairProduct,
     ScatterProduct,
-    again,
     bind_pair,
     bind_scatter,
     large_roles,
@@ -303,7 +304,7 @@ def _nothing(terms: int, dtype: str) -> float:
 
 
 def _least_worth(terms: int, dtype: str) -> float:
-    return cost.least_numpy(terms, dtype) + _TOO_LITTLE
+    return blas_costs.least_numpy(terms, dtype) + _TOO_LITTLE
 
 
 def _half_of_squares(axes: Sequence[Axis], x: Operand, y: Operand) -> float:
@@ -324,12 +325,12 @@ def plan_numpy(
     contracted = [axis for axis in axes if axis.strides[RESULT] is None]
     terms = extent_of(contracted)
     if terms == 1:
-        return _with_memory(plan_broadcast_sum(axes), x, y, result)
+        return _with_memory(plan_broadcast_sum(axes, result.dtype), x, y, result)
     matrices = plan_product(axes, x, y, result, below)
     single = len(contracted) == len(axes)  # a result of one element is no array to add to
     if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
         return matrices
-    sums = plan_broadcast_sum(axes)
+    sums = plan_broadcast_sum(axes, result.dtype)
     return sums if sums.cost < matrices.cost else matrices
 
 

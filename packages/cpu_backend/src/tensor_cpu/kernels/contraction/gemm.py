@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.kernels import costs as cost
+from tensor_cpu.kernels import blas_costs as cost
 from tensor_cpu.kernels.contraction.cuts.blocks import blocks_of
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
 from tensor_cpu.kernels.copy.matrix_copies import (

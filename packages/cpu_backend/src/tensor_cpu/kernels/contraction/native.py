@@ -14,8 +14,11 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
+from tensor_cpu.kernels.blas_costs import BLAS_DTYPES
 from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, tabled
+from tensor_cpu.kernels.contraction.cuts.nearness import LINE, again, by_nearness, nearness
 from tensor_cpu.kernels.contraction.cuts.row_groups import in_short_tables
+from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import (
     FIRST,
@@ -26,7 +29,6 @@ from tensor_runtime.backends.shared.axes import (
     by_occurrence,
     by_stride,
     extent_of,
-    fetches,
     line,
 )
 
@@ -48,10 +50,7 @@ _LONGEST_SUM: Final = 1024  # of products that make one number: the kernels here
 _SHORTEST_RUN: Final = LIBRARY.SHORTEST_RUN if AVAILABLE else 0  # of products in a sum that is made in vectors
 _LONGEST_TABLE: Final = LIBRARY.LONGEST_TABLE if AVAILABLE else 0  # entries
 _PANEL: Final = 8  # neighbours that are packed as a run
-_LINE: Final = LIBRARY.CACHE_LINE // 8 if AVAILABLE else 8  # elements of 8 bytes in a line of the cache
-_KEPT: Final = memory.CACHED_BYTES // 64  # elements of 8 bytes whose lines stay, as few of them share a place
 _READ_AGAIN: Final = 0.6  # of what its arrays take in memory, the part that the pair kernel waits for
-_FAR: Final = 1 << 62  # no step in any of some arrays
 
 
 class PairProduct(NamedTuple):
@@ -92,13 +91,13 @@ def plan_native(
         pairs = plan_pair(axes, result.dtype, large)
         if large:
             walk = _walk(pairs)
-            more = memory.fetched_again(again(walk, large, x, y, result), "pair")
+            more = memory.fetched_again(again(walk, large, x, y, result, crowded=rates().crowded), "pair")
             if pairs.kept:
                 more += memory.ends_of_rows(result.size, pairs.kept[-1].extent, result.dtype)
             pairs = pairs._replace(cost=pairs.cost + more)
         if pairs.longest_table > _LONGEST_TABLE:  # then so is a table of the contracted axes in the other plan
             return None
-        if pairs.cost <= cost.LEAST_SCATTER or _are_dots(axes, pairs.contracted):  # read once by any kernel
+        if pairs.cost <= cost.least_scatter() or _are_dots(axes, pairs.contracted):  # read once by any kernel
             return pairs
         below = min(below, pairs.cost)
     products = _cheap_scatter(axes, x, y, large, below)
@@ -108,8 +107,8 @@ def plan_native(
     size = memory.taken(x) + memory.taken(y) + result.size
     is_pair = isinstance(plan, PairProduct)
     time = memory.with_traffic(plan.cost, int((_READ_AGAIN if is_pair else 1.0) * size * memory.ITEMSIZE[result.dtype]))
-    if large and _lie_apart(axes):
-        time += memory.apart(size, "pair" if is_pair else "scatter")
+    if (large or (rates().apart_near and not is_pair)) and _lie_apart(axes):
+        time += memory.apart(size, "pair" if is_pair else "scatter") if large else size * rates().apart_near
     return plan._replace(cost=time)
 
 
@@ -121,7 +120,7 @@ def _walk(plan: PairProduct) -> Group:
     [(0,), (2,), (1,), (0,)]
     """
     *others, lanes = plan.kept or [Axis((), 1, (None, None, None))]
-    near = min(lanes.extent, _LINE)
+    near = min(lanes.extent, LINE)
     first, second, result = (step and step * near for step in lanes.strides)
     lines = Axis(lanes.labels, -(-lanes.extent // near), (first, second, result))
     return (lanes._replace(extent=near), *plan.contracted[::-1], lines, *others[::-1])
@@ -137,7 +136,7 @@ def _lie_apart(axes: Sequence[Axis]) -> bool:
     batch, contracted, of_x, of_y = by_occurrence(axes)
     matrices = (*contracted, *of_x, *of_y)
     steps = [abs(step) for axis in matrices for step in axis.strides if step]
-    return len(matrices) > 1 and any(1 in axis.strides for axis in batch) and min(steps, default=0) >= _LINE
+    return len(matrices) > 1 and any(1 in axis.strides for axis in batch) and min(steps, default=0) >= LINE
 
 
 def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> PairProduct:
@@ -166,7 +165,7 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
         sharing = [axis for axis in others if not axis.strides[role]] if steps == [0, 1] and depth > 1 else []
         rows = max([axis.extent for axis in sharing or others], default=1)
         loop = "both" if steps == [1, 1] else "shared" if sharing else "scaled"
-        if large and lane.extent >= _LINE:  # as they lie in the largest array, those that it lacks innermost
+        if large and lane.extent >= LINE:  # as they lie in the largest array, those that it lacks innermost
             kept = (*sorted(others, key=lambda axis: -abs(axis.strides[large[0]] or 0)), lane)
         else:
             kept = (*by_nearness(others, large), lane)
@@ -174,7 +173,7 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
     lanes, taken, gathered = tabled(kept)
     rows = max([axis.extent for axis in kept[:-taken]], default=1)
     vector = any(all(axis.strides[role] is None for axis in kept) for role in (FIRST, SECOND))  # which BLAS is best for
-    loop = "runs" if _lie_in_runs(contracted) and not (vector and dtype in cost.BLAS_DTYPES) else "tables"
+    loop = "runs" if _lie_in_runs(contracted) and not (vector and dtype in BLAS_DTYPES) else "tables"
     time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop=loop, gathered=gathered)
     return PairProduct((*by_nearness(kept[:-taken], large), *kept[-taken:]), contracted, time)
 
@@ -189,37 +188,6 @@ def large_roles(sizes: tuple[int, int, int], dtype: str) -> tuple[int, ...]:
     if max(sizes) <= most:
         return ()
     return tuple(sorted([role for role, size in enumerate(sizes) if size > most], key=lambda role: -sizes[role]))
-
-
-def again(walk: Sequence[Axis], roles: Sequence[int], *arrays: Operand, crowded: bool = False) -> float:
-    """Elements of the arrays of these roles, as often as their line of the cache is fetched after the first time.
-
-    ``crowded`` is as for ``fetches``.
-
-    >>> from tensor_runtime.backends.shared.axes import join, row_major
-    >>> x, result = row_major((0, 1), (64, 8192), "float64"), row_major((1, 0), (8192, 64), "float64")
-    >>> again(join(x, x, result), (FIRST, RESULT), x, x, result) == 7 * result.size
-    True
-    """
-    return sum([(fetches(walk, role, _KEPT, _LINE, crowded=crowded) - 1) * arrays[role].size for role in roles])
-
-
-def by_nearness(axes: Group, roles: Sequence[int]) -> Group:
-    """The axes by the shortest of their steps in the arrays of these roles, the longest first.
-
-    Walked so, elements that lie in one line of the cache, in whichever array, come soon after one another.
-
-    >>> far, near = Axis((0,), 4, (64, 1, 16)), Axis((1,), 4, (16, 4, 4))
-    >>> [[axis.labels for axis in by_nearness((near, far), roles)] for roles in ((0, 2), (1,))]
-    [[(0,), (1,)], [(1,), (0,)]]
-    """
-    if len(axes) < 2 or not roles:
-        return axes
-    return tuple(sorted(axes, key=lambda axis: -_nearness(axis, roles)))
-
-
-def _nearness(axis: Axis, roles: Sequence[int]) -> int:
-    return min([abs(stride) for role in roles if (stride := axis.strides[role])], default=_FAR)
 
 
 def _are_dots(axes: Sequence[Axis], contracted: Group) -> bool:
@@ -323,13 +291,17 @@ def _cheap_scatter(
         roles = [role for role in large if role != RESULT]
         block, further = _block_of(inner)
         walk = (*block, *reversed(rows), *reversed(columns), *further, *reversed(stack))
-        ordered = [role for role in roles if (walk[0].strides[role] or 0) in range(1, _LINE)]
+        steps = [role for role in roles if (walk[0].strides[role] or 0) in range(1, LINE)]
+        runs = [role for role in roles if _packing((of_x, of_y)[role], own[role], inner, k, role) == "rows"]
+        ordered = [role for role in roles if role in steps or role in runs]
         apart = [role for role in roles if role not in ordered]
-        time += memory.fetched_again(again(walk, ordered, x, y), "scatter")
-        time += memory.fetched_apart(again(walk, apart, x, y) + sum([(x, y)[role].size for role in apart]))
+        crowded = rates().crowded
+        time += memory.fetched_again(again(walk, ordered, x, y, crowded=crowded), "scatter")
+        elements = again(walk, apart, x, y, crowded=crowded) + sum([(x, y)[role].size for role in apart])
+        time += memory.fetched_apart(elements)
     (rows, outer_rows), (columns, outer_columns) = in_short_tables(rows), in_short_tables(columns, stack)
     stack = (*outer_rows, *outer_columns, *stack)
-    near = tuple([axis for axis in stack if _nearness(axis, large) < _LINE])
+    near = tuple([axis for axis in stack if nearness(axis, large) < LINE])
     if near:
         stack = tuple([axis for axis in stack if axis not in near])
     columns = by_nearness(columns, large)

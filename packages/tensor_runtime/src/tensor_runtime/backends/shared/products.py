@@ -62,12 +62,16 @@ class ProductCosts(Protocol):
         """What products take more of which both factors have the summed axis contiguous."""
         ...
 
+    def apart(self, count: int, size: int, step: int, dtype: str) -> float:
+        """What products take more each of which reads a vector of ``size`` elements that are ``step`` apart."""
+        ...
+
     def interleaved(self, size: int, run: int, dtype: str) -> float:
         """What products take more whose results lie between each other, in runs of ``run`` elements."""
         ...
 
-    def copy(self, size: int, run: int) -> float:
-        """A permuted copy of ``size`` elements, of which ``run`` neighbours stay neighbours."""
+    def copy(self, size: int, run: int, dtype: str) -> float:
+        """A permuted copy into ``size`` elements of this type, of which ``run`` neighbours stay neighbours."""
         ...
 
 
@@ -110,8 +114,8 @@ def plan_product(
     >>> from types import SimpleNamespace
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> nothing = lambda *given, **options: 0.0
-    >>> costs = SimpleNamespace(products=nothing, least_products=nothing, along=nothing, interleaved=nothing,
-    ...     loops=lambda *given: inf, copy=lambda size, run: float(size), stacks_evenly=False)
+    >>> costs = SimpleNamespace(products=nothing, least_products=nothing, along=nothing, apart=nothing,
+    ...     interleaved=nothing, loops=lambda *given: inf, copy=lambda size, *given: float(size), stacks_evenly=False)
     >>> x, w = row_major((0, 1, 2), (5, 40, 30), "float64"), row_major((3, 1), (20, 40), "float64")
     >>> result = row_major((0, 3, 2), (5, 20, 30), "float64")
     >>> plan = plan_product(join(x, w, result), x, w, result, costs)
@@ -184,16 +188,21 @@ def _judge(
     loop_time = costs.loops(count, m, n, k)
     if first and second and first[0].stride == 1 == second[1].stride and k > 1:
         time += costs.along(count, m, n, k, result.dtype)
+    for matrix, copied in ((first, copies_first), (second, copies_second)):
+        if matrix and not copied and 1 in (matrix[0].extent, matrix[1].extent):
+            vector = max(matrix)
+            if vector.stride > 1:
+                time += costs.apart(count, vector.extent, vector.stride, result.dtype)
     if stack and product and min(m, n) > 1:
         slow, fast = sorted(product, key=lambda one: -one.stride)
         if any((axis.strides[RESULT] or 0) < slow.stride for axis in stack):
             time += costs.interleaved(result.size, fast.extent, result.dtype)
     if copies_first:
-        time += costs.copy(x.size, _contiguous_run((*columns, *inner), FIRST))
+        time += costs.copy(x.size, _contiguous_run((*columns, *inner), FIRST), result.dtype)
     if copies_second:
-        time += costs.copy(y.size, _contiguous_run((*rows, *inner), SECOND))
+        time += costs.copy(y.size, _contiguous_run((*rows, *inner), SECOND), result.dtype)
     if permutes_result:
-        time += costs.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT))
+        time += costs.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT), result.dtype)
     if stack and costs.stacks_evenly and (_is_mixed(stack, FIRST) or _is_mixed(stack, SECOND)):
         time = inf  # no copy makes it even
     if loop_time < time and x.dtype == y.dtype == result.dtype:

@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 from tensor_cpu.kernels import broadcast_costs as cost
 from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, tabled
-from tensor_cpu.kernels.contraction.native import TYPE_NAMES, PairProduct, again, bind_pair, large_roles, plan_pair
+from tensor_cpu.kernels.contraction.cuts.nearness import again
+from tensor_cpu.kernels.contraction.native import TYPE_NAMES, PairProduct, bind_pair, large_roles, plan_pair
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import RESULT, Axis, Operand, join, row_major
 

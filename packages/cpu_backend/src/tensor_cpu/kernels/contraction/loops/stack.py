@@ -12,7 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
-from tensor_cpu.kernels.contraction.native import TYPE_NAMES, again, by_nearness, groups_of, large_roles
+from tensor_cpu.kernels.contraction.cuts.nearness import LINE, again, by_nearness
+from tensor_cpu.kernels.contraction.native import TYPE_NAMES, groups_of, large_roles
+from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Operand, by_occurrence, extent_of
 
@@ -75,9 +77,32 @@ def plan_stack(axes: Sequence[Axis], x: Operand, y: Operand, result: Operand) ->
     plan = StackProduct(by_nearness(tuple(rest), large) if rest else (), near, rows, columns, inner, second, 0.0)
     time = _estimate(plan, sum(sizes), result.dtype)
     if time is not None and large:
-        walk = (*plan.inner, *plan.rows, *plan.columns, *near, *reversed(plan.stack))
-        time += memory.fetched_again(again(walk, large, x, y, result, crowded=True), "stack")
+        time += memory.fetched_again(again(_walk(plan), large, x, y, result, crowded=True), "stack")
     return None if time is None else plan._replace(cost=time)
+
+
+def _walk(plan: StackProduct) -> Group:
+    """The axes as the kernel goes along them, innermost first."""
+    if not rates().stack.in_strips:
+        return (*plan.inner, *plan.rows, *plan.columns, *plan.near, *reversed(plan.stack))
+    if plan.near and plan.near[0].strides[RESULT] == 1:
+        strip, strips = _strips(plan.near)
+        return (*strip, *plan.inner, *plan.rows, *plan.columns, *strips, *reversed(plan.stack))
+    strip, strips = _strips(plan.rows)
+    return (*strip, *plan.inner, *plan.columns, *strips, *plan.near, *reversed(plan.stack))
+
+
+def _strips(axes: Group) -> tuple[Group, Group]:
+    """An axis as a line of the cache and the lines of it.
+
+    >>> [[axis.extent for axis in group] for group in _strips((Axis((0,), 20, (1, None, 1)),))]
+    [[8], [3]]
+    """
+    if not axes:
+        return (), ()
+    axis, near = axes[0], min(axes[0].extent, LINE)
+    first, second, result = (step and step * near for step in axis.strides)
+    return (axis._replace(extent=near),), (Axis(axis.labels, -(-axis.extent // near), (first, second, result)),)
 
 
 def _walked(axes: Sequence[Axis]) -> Axis:
@@ -110,7 +135,7 @@ def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
     itemsize, near = memory.ITEMSIZE[dtype], plan.near
     if near and near[0].strides[RESULT] == 1:
         needed = [extent * k for role, extent in ((of_rows, m), (of_columns, n)) if near[0].strides[role] != 1]
-        if max(m, n) * k * cost.vector_bytes() > _MOST_PACKED:
+        if max(m, n) * k * rates().vector_bytes > _MOST_PACKED:
             return None
         time = cost.lanes(extent_of(plan.stack), near[0].extent, m, n, k, dtype, packed=sum(needed))
     else:
@@ -120,7 +145,8 @@ def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
         once = near and not near[0].strides[of_rows]
         packed *= extent_of(plan.stack) if once else extent_of((*plan.stack, *near))
         count = extent_of((*plan.stack, *near))
-        time = cost.rows(count, m, n, k, dtype, packed=packed)
+        step = plan.inner[0].strides[of_rows] or 0 if plan.inner and not packed else 1
+        time = cost.rows(extent_of(plan.stack), extent_of(near), m, n, k, dtype, packed=packed, step=step)
         if plan.columns and plan.columns[0].strides[RESULT] != m:  # else whole products are written one after the other
             time += memory.parts_of_lines(count * m * n, m, dtype)
         if n > _MANY_COLUMNS and count * m * n * itemsize > memory.CACHED_BYTES:
