@@ -63,7 +63,7 @@ static int64_t workspace(Work *work, int step, const Cut *cut) {
 
 static void forget(Work *work, int operand, int64_t *now) {
     if (operand < 0) return;
-    *now -= work->alive[operand];
+    work->overflows |= __builtin_sub_overflow(*now, work->alive[operand], now);
     work->alive[operand] = 0;
 }
 
