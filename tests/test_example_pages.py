@@ -25,6 +25,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
         ("exchange.md", 7),
         ("files.md", 28),
         ("first-hour.md", 28),
+        ("linear-algebra.md", 45),
         ("semantics.md", 15),
     ],
 )
