@@ -25,6 +25,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
         ("exchange.md", 7),
         ("files.md", 28),
         ("first-hour.md", 28),
+        ("linear-algebra.md", 45),
         ("semantics.md", 15),
     ],
 )
@@ -75,11 +76,11 @@ def test_the_gallery_names_every_example_and_its_picture() -> None:
 def test_the_semantics_name_every_error_of_the_tree() -> None:
     text = (DOCS / "semantics.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line.startswith("| ") and "Error`" in line]
-    named = {name: row for row in rows for name in re.findall(r"`(\w+Error)`", row.split("|")[2])}
+    named = {name: row for row in rows for name in re.findall(r"`it\.(\w+Error)`", row.split("|")[2])}
     packages = ("tensor_core", "tensor_runtime", "tensor_einsum", "tensor_linalg")
     errors = {error.__name__: error for error in TensorError.__subclasses__() if error.__module__.startswith(packages)}
     for error in list(errors.values()):
-        assert error is MissingAttributeError or f"`{error.__name__}`" in text, error
+        assert error is MissingAttributeError or f"`it.{error.__name__}`" in text, error
         errors.update((derived.__name__, derived) for derived in error.__subclasses__())
     for name, row in named.items():
         assert any(f"`{base.__name__}`" in row.split("|")[3] for base in errors[name].__mro__), name

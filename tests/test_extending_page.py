@@ -227,6 +227,21 @@ for call in (lambda: tr.sin(x), lambda: tr.zeros(2, placement="fortran:1")):
     ]
 
 
+def test_the_family_of_the_page_fails_no_test_of_a_backend_that_never_heard_of_it(
+    installed: Path, with_backend: Path
+) -> None:
+    program = f"""
+import sys
+sys.path.append({str(with_backend)!r})
+from tensor_runtime.placement import as_placement
+from tensor_runtime.testing.conformance import CASES, check_case
+place = as_placement("fortran")
+print(*[check_case(case, place) for case in CASES if case.operation == "geometry.pythag"])
+"""
+    said = {("pythag", "an operation of the family geometry, which no backend has itself")}
+    assert in_python(installed, program).strip() == f"{said} {said}"
+
+
 @pytest.fixture(scope="module")
 def without_each_kernel(with_backend: Path) -> dict[str, int]:
     """The exit status of a few tests of the suite, with all required kernels ("") and without each of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,15 +36,19 @@ for place in ("cpu", "sim", "other"):
     status = pytest.main(["-p", "tensor_runtime.testing.pytest_plugin", "--conformance", place, *chosen])
     assert status == 0, place
     assert (tr.backend("sim").api.counts["launches"] > before) == (place == "sim")
+assert pytest.main(["-p", "tensor_runtime.testing.pytest_plugin", "--conformance", "fortran", *chosen]) == 0
 import hadamard_family
 print(len(found), doctest.testmod(hadamard_family))
 """
     *printed, last = python(installed, "-c", program)
     number, _, examples = last.partition(" ")
 
-    counts = [line for line in printed if line.startswith("conformance of ") and "passed" in line]
+    *counts, lacking = [line for line in printed if line.startswith("conformance of ") and "passed" in line]
     assert counts == [f"conformance of {place}: {number} passed" for place in ("cpu", "sim:0", "other:0")]
     assert int(number) > 60
+    assert lacking.startswith("conformance of fortran:0:")
+    passed, unsupported = (int(count) for count in re.findall(r"(\d+) (?:passed|unsupported)", lacking))
+    assert passed + unsupported == int(number) and unsupported > 50  # its rules ask for what that backend lacks
     assert examples == "TestResults(failed=0, attempted=4)"
 
 

@@ -9,10 +9,12 @@ import pytest
 import tensor_runtime as tr
 from tensor_core.errors import UnsupportedOperationError
 from tensor_core.host.tensor import HostTensor
+from tensor_runtime.backends.plugins.families import Family, FamilyTable
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import Placement
 from tensor_runtime.testing.case import Case
 from tensor_runtime.testing.conformance import check_case
+from tensor_runtime.testing.conformance_parts import memory
 from tensor_runtime.testing.simulated_device import SimulatedBackend
 
 
@@ -40,6 +42,25 @@ def test_what_a_backend_lacks_without_a_reason_fails(poor: Placement) -> None:
 
     with pytest.raises(AssertionError, match=r"unsupported\(\) does not list 'exp'"):
         check_case(Case("exp", "lacking", (FOUR,), call, lambda: TWO), poor)
+
+
+def test_what_no_backend_can_have_heard_of_passes(poor: Placement, monkeypatch: pytest.MonkeyPatch) -> None:
+    waves = Family("waves", "waves 1.0", "waves/1", {"sine": "math:sin"}, ("sine", "exp"))
+    monkeypatch.setattr(memory, "family_table", FamilyTable(lambda: [waves]))
+
+    def calling(operation: str) -> Case:
+        def call(x: tr.Tensor) -> tr.Tensor:
+            raise UnsupportedOperationError(f"{operation}: not here", operation=operation)
+
+        return Case(operation, "lacking", (FOUR,), call, lambda: TWO)
+
+    found = check_case(calling("sine"), poor)
+
+    assert found == {("sine", "an operation of the family waves, which no backend has itself")}
+    with pytest.raises(AssertionError, match=r"unsupported\(\) does not list 'exp'"):  # cpu has it
+        check_case(calling("exp"), poor)
+    with pytest.raises(AssertionError, match=r"unsupported\(\) does not list 'cosine'"):  # of no family
+        check_case(calling("cosine"), poor)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from tensor_core.dtypes import DTYPES, F64, I32
+from tensor_core.dtypes import DTYPES, F64, I32, DType
 from tensor_core.errors import DTypeError
 from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import Shape
@@ -23,6 +23,8 @@ def cases() -> Iterator[Case]:
         for call, value in ((zeros_like, 0), (ones_like, 1)):
             wanted = tabulated((2, 3), dtype, partial(_always, value))
             yield Case(call.__name__, str(dtype), (x,), call, partial(_given, wanted))
+        ones = tabulated((2, 3), dtype, partial(_always, 1))
+        yield Case("full_like", f"True in {dtype}", (x,), lambda t: full_like(t, True), partial(_given, ones))
         yield Case(
             "empty_like",
             str(dtype),
@@ -38,13 +40,14 @@ def cases() -> Iterator[Case]:
     )
     yield refused("full_like", "a float in I32", (whole_numbers((2,), I32),), lambda t: full_like(t, 0.5), DTypeError)
     for shape in ((), (0, 2), (3, 2)):
-        yield Case(
-            "empty",
-            f"{shape}",
-            (),
-            partial(_emptied, shape),
-            partial(HostTensor.zeros, shape, I32),
-        )
+        for dtype in DTYPES:
+            yield Case(
+                "empty",
+                f"{shape} {dtype}",
+                (),
+                partial(_emptied, shape, dtype),
+                partial(HostTensor.zeros, shape, dtype),
+            )
 
 
 def _written(x: Any) -> Any:
@@ -52,8 +55,8 @@ def _written(x: Any) -> Any:
     return x
 
 
-def _emptied(shape: Shape, placement: Any) -> Any:
-    return _written(empty(shape, dtype="I32", placement=placement))
+def _emptied(shape: Shape, dtype: DType, placement: Any) -> Any:
+    return _written(empty(shape, dtype=dtype, placement=placement))
 
 
 def _always(value: int, at: Index) -> int:

@@ -13,9 +13,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tensor_core.dtypes import DTYPES, F64, DType
-from tensor_core.errors import OverlappingViewError, PlacementError, ReadOnlyError, UnsupportedOperationError
+from tensor_core.errors import (
+    OverlappingViewError,
+    PlacementError,
+    ReadOnlyError,
+    TensorError,
+    UnsupportedOperationError,
+)
 from tensor_core.host.tensor import HostTensor
 from tensor_core.shapes import element_count
+from tensor_runtime.backends.plugins.families import family_table
 from tensor_runtime.backends.registry import placements_of, registry
 from tensor_runtime.dispatch.out import as_target, written
 from tensor_runtime.ops.creation import full
@@ -200,6 +207,9 @@ def overwrite(host: HostTensor[Any], /) -> None:
 def check_unsupported(error: UnsupportedOperationError, placement: Placement, where: str, /) -> Lacking:
     """An operation that a backend lacks is refused with the reason that the backend states.
 
+    A backend need not list what it cannot have heard of: operations of a family for which no installed backend has a
+    kernel itself. They count as lacking, too.
+
     Returns:
         The operation and the reason.
 
@@ -213,9 +223,28 @@ def check_unsupported(error: UnsupportedOperationError, placement: Placement, wh
     """
     lacking = registry.backend_for(placement).unsupported()
     operation = getattr(error, "operation", None)
+    family = "" if operation is None or operation in lacking else family_unheard_of(operation)
+    if family:
+        return str(operation), f"an operation of the family {family}, which no backend has itself"
     require(operation in lacking, f"{where}: refused ({error}), but unsupported() does not list {operation!r}")
     require(lacking[str(operation)] in str(error), f"{where}: the error does not give the reason: {error}")
     return str(operation), lacking[str(operation)]
+
+
+def family_unheard_of(operation: str, /) -> str:
+    """The family that binds a kernel of this name, where no installed backend has such a kernel itself; else empty.
+
+    >>> family_unheard_of("svd"), family_unheard_of("nothing")
+    ('', '')
+    """
+    family = family_table.of_kernel(operation)
+    for row in registry.backends() if family else ():
+        try:
+            if operation in registry.backend(row.name).operations():
+                return ""
+        except TensorError:  # cannot be used here
+            continue
+    return family
 
 
 def require(holds: bool, message: str, /) -> None:
