@@ -130,15 +130,6 @@ def offset_of(array: Array, /) -> int:
     return (address_of(array) - start) // array.itemsize
 
 
-def is_whole(array: Array, /) -> bool:
-    """Whether an array without gaps is all of its allocation; of borrowed memory, all of the array that owns it.
-
-    >>> is_whole(np.arange(6.0)), is_whole(np.arange(6.0)[:4]), is_whole(np.arange(6.0).reshape(2, 3))
-    (True, False, True)
-    """
-    return bool(array.nbytes == _allocated(array).nbytes)
-
-
 def _allocated(array: Array) -> Array:
     """The array that a view is of, over all views between."""
     base = array

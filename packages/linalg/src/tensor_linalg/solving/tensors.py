@@ -20,7 +20,7 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.views import permute_axes, reshape
 from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.static_types.results import same_dtype_into
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, owned
 
 
 @product_dtype
@@ -92,7 +92,7 @@ def tensorsolve(
         found = solve(matrix, reshape(b, (size,)), check=False)
     if flag(operation, "condition", condition) and size:
         warn_of_factors(operation, lu_factor(matrix, check=False), one_norm(matrix))
-    return placed(operation, reshape(found, unknowns), out, *given)
+    return placed(operation, owned(reshape(found, unknowns)), out, *given)
 
 
 @same_dtype_into
@@ -151,4 +151,4 @@ def tensorinv(a: Tensor, /, ind: int = 2, *, check: bool = True, condition: bool
         found = inv(matrix, check=False)
     if flag(operation, "condition", condition) and size:
         warn_if_ill_conditioned(operation, one_norm(matrix), one_norm(found), 3)
-    return placed(operation, reshape(found, (*unknowns, *equations)), out, given)
+    return placed(operation, owned(reshape(found, (*unknowns, *equations))), out, given)
