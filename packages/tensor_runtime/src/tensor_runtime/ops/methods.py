@@ -14,8 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from tensor_core.dtypes import Element
-from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
-from tensor_runtime.backends.error_translation import naming
+from tensor_core.errors import ArgumentError, AxisError, CastRangeError, DTypeError, MissingAttributeError
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.ops import arithmetic, comparison, logic, native_calls, operators, reduction
@@ -170,13 +169,15 @@ def _to_device(x: Tensor, device: Placement | str, /, *, stream: None = None) ->
     return to(x, device)
 
 
-@naming("swapaxes", own="mT")
-def _swapped(x: Tensor, /) -> Tensor:
-    return swapaxes(x, -2, -1)
+class _NoMatrixError(AxisError, MissingAttributeError):
+    """A tensor of less than two axes has no ``mT``, which ``hasattr`` may ask for."""
 
 
 def _matrices_transposed(x: Tensor, /) -> Tensor:
-    return x.T if len(x._form.shape) == 2 else _swapped(x)
+    rank = len(x._form.shape)
+    if rank < 2:
+        raise _NoMatrixError(f"mT: rank {rank}; accepted: two axes or more, of which the last two are exchanged")
+    return x.T if rank == 2 else swapaxes(x, -2, -1)
 
 
 def _reshape(x: Tensor, /, *shape: int | Sequence[int], order: str = "F") -> Tensor:

@@ -79,8 +79,11 @@ def masked_data(x: Tensor, /) -> NoReturn:
     """What ``numpy.ma`` asks any operand for before it reads it as an array: there is none.
 
     Raises:
-        ForeignOperandError: always.
+        ForeignOperandError: ``numpy.ma`` asks.
+        MissingAttributeError: anybody else does, such as ``inspect``.
     """
+    if not str(sys._getframe(1).f_globals.get("__name__")).startswith("numpy.ma."):
+        raise MissingAttributeError("'Tensor' object has no attribute '_data'", name="_data")
     raise ForeignOperandError(
         "numpy.ma: found a masked array beside a tensor, and a tensor has no mask; accepted: x.filled(value), which "
         "gives the masked elements a value, or x.data, which ignores the mask"
