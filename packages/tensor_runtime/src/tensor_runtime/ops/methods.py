@@ -16,6 +16,7 @@ from typing import Any, Final
 from tensor_core.dtypes import Element
 from tensor_core.errors import ArgumentError, AxisError, CastRangeError, DTypeError, MissingAttributeError
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.tracing import TRACING, elements_refused
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.ops import arithmetic, comparison, logic, native_calls, operators, reduction
 from tensor_runtime.ops.arrangement import swapaxes
@@ -52,12 +53,20 @@ def tolist(x: Tensor, /) -> Any:
     ([[1, 2], [3, 4]], 1.5)
     """
     form, _ = unwrap("tolist", x)
+    _check_untraced("tolist", x, "elements")
     if hasattr(registry.backend_for(form.placement), "lend"):
         return to_numpy(x).tolist()
     return download(x).to_nested()
 
 
+def _check_untraced(operation: str, x: Tensor, what: str = "an element") -> None:
+    """Refuse an argument of a function that is being traced, whatever its size, by the name that was called."""
+    if x._form.placement is TRACING:
+        raise elements_refused(operation, what)
+
+
 def _element(operation: str, x: Tensor, remedy: str = "index first, or to_numpy()") -> Element:
+    _check_untraced(operation, x)
     if x.size != 1:
         raise ArgumentError(
             f"{operation}: shape {x.shape} has {x.size} elements; accepted: exactly one ({remedy})", shape=x.shape
@@ -66,12 +75,13 @@ def _element(operation: str, x: Tensor, remedy: str = "index first, or to_numpy(
 
 
 def _bool(x: Tensor, /) -> bool:
+    _check_untraced("bool", x, "the truth of an argument")
     if x.size != 1:
         raise ArgumentError(
             f"bool: the truth of {x.size} elements of shape {x.shape} is ambiguous; accepted: one element, such "
             "as any() or all() of a Bool tensor gives"
         )
-    return bool(item(x))
+    return bool(_element("bool", x))
 
 
 def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], Any]:
@@ -89,6 +99,7 @@ def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], An
 
 
 def _index(x: Tensor, /) -> int:
+    _check_untraced("index", x)
     require_host("index", x, "write int(x) to read it")
     return _INDEX(x)
 
