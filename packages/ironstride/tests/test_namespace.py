@@ -118,8 +118,13 @@ def test_threads_may_name_packages_for_the_first_time_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"), [("fromfile", "load_raw"), ("cat", "concatenate"), ("float32", "F32"), ("svd", "linalg.svd")]
-)
+    ("name", "instead"),
+    [
+        ("fromfile", "load_raw"), ("cat", "concatenate"), ("float32", "F32"), ("svd", "linalg.svd"),
+        ("einsum_path", "write plan"), ("contract", "write einsum.*or plan"), ("permute", "permute_axes"),
+        ("logsumexp", "fold"), ("vmap", "axes of a batch"), ("load_plan", "write Plan.from_json"),
+    ],
+)  # fmt: skip
 def test_names_of_other_libraries_are_told_what_they_are_here(name: str, instead: str) -> None:
     with pytest.raises(AttributeError, match=f"module 'ironstride' has no attribute '{name}'.*{instead}"):
         getattr(it, name)
@@ -131,3 +136,21 @@ def test_what_other_libraries_are_told_of_us_is_in_the_namespace() -> None:
     assert run("import tensor_runtime as tr\nprint(tr.interop.__name__, tr.array_api.asarray.__name__)") == (
         "tensor_runtime.interop asarray\n"
     )
+
+
+def test_a_name_that_a_family_lacks_is_told_what_is_near() -> None:
+    for name, remedy in {
+        "truncated_svd": "did you mean: 'svd_truncated'",
+        "choleski": "did you mean: 'cholesky'",
+        "einsum": "write tensor_runtime.einsum",
+        "einsum_path": "write tensor_einsum.plan",
+        "nonsense_of_mine": "'nonsense_of_mine'$",
+    }.items():
+        said = f"'tensor_linalg' has no attribute '{name}'.*{remedy}"
+        with pytest.raises(it.MissingAttributeError, match=said if remedy[0] != "'" else remedy) as caught:
+            getattr(it.linalg, name)
+        assert caught.value.name == name and not hasattr(it.linalg, name)
+    assert not hasattr(it.linalg, "__nothing__")
+    for name in ("mH", "adjoint"):
+        with pytest.raises(it.MissingAttributeError, match=r"write tensor_linalg\.mH\(x\)"):
+            getattr(it.ones((2, 2)), name)

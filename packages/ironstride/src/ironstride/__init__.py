@@ -159,5 +159,6 @@ def _missing(name: str) -> str:
         try:
             getattr(import_module("tensor_runtime"), name)
         except AttributeError as error:  # which knows the names of other libraries
-            return str(error).replace("'tensor_runtime'", "'ironstride'", 1)
+            told = str(error).replace("'tensor_runtime'", "'ironstride'", 1)
+            return told.replace("tensor_einsum.", "").replace("tensor_linalg.", "linalg.")
     return message

@@ -220,6 +220,33 @@ asarray(array), which shares memory
     raise MissingAttributeError(f"{found}; {remedy}" if remedy else found, name=name)
 
 
+def missing_in_family(module: str, name: str, /) -> NoReturn:
+    """What a name raises that a family's module lacks: with a public name near it, or where else the name is.
+
+    >>> missing_in_family("tensor_linalg", "truncated_svd")
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.MissingAttributeError: module 'tensor_linalg' has no attribute 'truncated_svd'; did you mean: \
+'svd_truncated'?
+    """
+    found = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        raise MissingAttributeError(found, name=name)
+    known = sys.modules[module].__all__
+    words = sorted(name.lower().split("_"))
+    near = [one for one in known if sorted(one.lower().split("_")) == words]
+    if not near and _is_public(name):
+        remedy = f"write tensor_runtime.{name}"
+    elif not near and _instead(name):
+        remedy = _instead(name)
+    else:
+        from difflib import get_close_matches  # costs milliseconds to import
+
+        near = near or get_close_matches(name, known, 1)
+        remedy = f"did you mean: {near[0]!r}?" if near else ""
+    raise MissingAttributeError(f"{found}; {remedy}" if remedy else found, name=name)
+
+
 def _instead(name: str) -> str:
     dtype = dtype_of_name(name) if len(name) > 1 else None
     ours = FUNCTIONS.get(name) or (dtype.name if dtype is not None else OURS.get(name)) or _of_family(name)
