@@ -81,6 +81,9 @@ def masked_data(x: Tensor, /) -> NoReturn:
     Raises:
         ForeignOperandError: ``numpy.ma`` asks.
         MissingAttributeError: anybody else does, such as ``inspect``.
+
+    >>> hasattr(tensor([1.0]), "_data")
+    False
     """
     if not str(sys._getframe(1).f_globals.get("__name__")).startswith("numpy.ma."):
         raise MissingAttributeError("'Tensor' object has no attribute '_data'", name="_data")
