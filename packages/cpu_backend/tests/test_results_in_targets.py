@@ -176,9 +176,10 @@ def test_memory_lent_read_only_and_views_are_not_written() -> None:
         tr.add(x, x, out=memory[:, 3:].mutable_view())
         with pytest.raises(ReadOnlyError, match="view that is not mutable"):
             tr.add(x, x, out=memory[:, 3:])
-        tr.add(x, x, out=tr.asarray(np.zeros((2, 3), order="F")))
+        with pytest.raises(ReadOnlyError, match="view that is not mutable"):
+            tr.add(x, x, out=memory[:, :3].mutable_view().T.T)
     lent = np.zeros((2, 6), order="F")
-    for part in (lent[:, :3], lent[:, 3:]):
+    for part in (lent[:, :3], lent[:, 3:], np.zeros((2, 3), order="F")):
         with pytest.raises(ReadOnlyError, match="view that is not mutable"):
             tr.add(x, x, out=tr.asarray(part))
     assert not lent.any()

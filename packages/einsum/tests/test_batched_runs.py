@@ -315,3 +315,9 @@ def test_a_part_is_let_go_before_the_next_one(count: int) -> None:
 
     assert limit == 8 * 1000**2 * (count + 2)
     assert pool.stats().peak_bytes - before <= 1.01 * limit  # the allocator's classes of sizes are coarser
+
+
+def test_operands_that_stand_side_by_side_are_told_to_be_a_list() -> None:
+    x = tr.ones((2, 2))
+    with pytest.raises(ArgumentError, match=r"^map: found 3 operands side by side; accepted: one list of them"):
+        plan("ij,jk,kl->il", x, x, x).map(x, x, x)  # type: ignore[arg-type]

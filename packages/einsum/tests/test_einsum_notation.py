@@ -15,7 +15,7 @@ from tensor_core.errors import ArgumentError
 from tensor_einsum import ExtentError, Plan, einsum, plan
 from tensor_einsum.errors import SubscriptsError, pointed
 from tensor_einsum.notation.interleaved import split_interleaved
-from tensor_einsum.notation.label_names import label_number
+from tensor_einsum.notation.label_names import label_number, shown
 from tensor_einsum.notation.reading import ELLIPSIS, number_labels, parse
 
 
@@ -385,8 +385,12 @@ def test_malformed_interleaved_labels_are_refused(lists: object, message: str) -
         number_labels(lists)  # type: ignore[arg-type]
 
 
-def test_white_space_of_any_script_is_no_label() -> None:
-    assert plan("i\u3000j,\u2003jk->ik", (2, 3), (3, 4)).steps == plan("ij,jk->ik", (2, 3), (3, 4)).steps
+@pytest.mark.parametrize("label", ["\xa0", "\x85", "\u1680", "\u2003", "\u2028", "\u3000", "\u05ff", "\ue000"])
+def test_every_character_beyond_ascii_is_a_label_bare_and_in_brackets(label: str) -> None:
+    assert parse(f"a{label},{label}->a").inputs == ((0, 1), (1,))
+    assert parse(f"a[{label}],\t{label} \n-> a").inputs == ((0, 1), (1,))
+    assert parse(f"[{label}x{label}]i,i").names == (f"{label}x{label}", "i")
+    assert parse(f"{shown(label)}{shown(label * 2)}").names == (label, label * 2)
 
 
 @pytest.mark.parametrize("call", [einsum, plan])

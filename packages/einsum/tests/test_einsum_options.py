@@ -90,6 +90,15 @@ def test_an_operand_may_be_the_output_itself_but_not_a_part_of_it() -> None:
     assert np.array_equal(memory.to_numpy(), before)
 
 
+def test_views_of_all_of_a_tensor_and_lent_memory_are_no_outputs() -> None:
+    x, lent = tr.zeros((2, 2)), np.zeros((2, 2), order="F")
+    for _ in range(2):
+        for out in (x[:], x.T.T, x.reshape(2, 2), tr.asarray(lent)):
+            with pytest.raises(ReadOnlyError, match="einsum: out is a view"):
+                einsum("ij,jk->ik", A, B, out=out)
+    assert not x.to_numpy().any() and not lent.any()
+
+
 def test_what_cannot_receive_the_result_is_refused_before_anything_is_computed() -> None:
     steps: list[int] = []
 

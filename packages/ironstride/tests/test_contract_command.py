@@ -367,3 +367,19 @@ def test_an_interrupt_between_two_steps_leaves_nothing_behind(
 def test_integers_and_bool_are_drawn_too(dtype: str, drawn: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["contract", "ij,jk->ik", "2x3", "3x4", "--dtype", dtype]) == 0
     assert f"{drawn}, seed 0" in capsys.readouterr().out
+
+
+def test_one_file_without_a_network_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.json"
+    other.write_text('{"a": 1}')
+    assert main(["contract", str(other)]) == 2
+    assert (
+        capsys.readouterr().err == f"ironstride: {other}: the file has no format_string, so it describes no network\n"
+    )
+
+
+def test_a_shape_that_is_none_is_told_beside_a_single_term(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["contract", "ij", "2x-3"]) == 2
+    assert capsys.readouterr().err.startswith('ironstride: found "2x-3"; accepted: a shape, such as 2x3')
+    assert main(["contract", "ij", "jk"]) == 2
+    assert "ij: cannot be read" in capsys.readouterr().err

@@ -26,6 +26,30 @@ def test_every_public_name_of_the_packages_is_there() -> None:
         assert getattr(it, name) is getattr(tensor_runtime, name)
 
 
+def _name(error: type) -> str:
+    return error.__name__
+
+
+def _all_errors() -> list[type[it.TensorError]]:
+    """Every class of the tree that is no private one."""
+    found, left = [], [it.TensorError]
+    while left:
+        one = left.pop()
+        left += one.__subclasses__()
+        if not _name(one).startswith("_") and one.__module__.startswith("tensor_") and ".testing" not in one.__module__:
+            found.append(one)
+    return found
+
+
+def test_every_error_is_in_the_namespace() -> None:
+    assert len(_all_errors()) > 40
+    for error in _all_errors():
+        assert getattr(it, _name(error)) is error
+    with pytest.raises(it.ShapeError):
+        it.ones(2) + it.ones(3)
+    assert run("import sys, ironstride as it\nit.ShapeError\nprint('tensor_runtime' in sys.modules)") == "False\n"
+
+
 def test_families_keep_their_namespaces() -> None:
     assert it.linalg is tensor_linalg
     assert it.core is tensor_core
@@ -41,7 +65,7 @@ def test_a_module_is_the_same_however_it_is_imported(name: str) -> None:
 
 def test_completion_shows_public_names_only() -> None:
     modules = {"array_api", "core", "interop", "linalg", "pictures"}
-    names = {*tensor_runtime.__all__, *tensor_einsum.__all__, *modules, "__version__"}
+    names = {*tensor_runtime.__all__, *tensor_einsum.__all__, *modules, "__version__", *map(_name, _all_errors())}
     assert set(dir(it)) == names
     for name in names:
         assert getattr(it, name) is not None
@@ -94,8 +118,13 @@ def test_threads_may_name_packages_for_the_first_time_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "instead"), [("fromfile", "load_raw"), ("cat", "concatenate"), ("float32", "F32"), ("svd", "linalg.svd")]
-)
+    ("name", "instead"),
+    [
+        ("fromfile", "load_raw"), ("cat", "concatenate"), ("float32", "F32"), ("svd", "linalg.svd"),
+        ("einsum_path", "write plan"), ("contract", "write einsum.*or plan"), ("permute", "permute_axes"),
+        ("logsumexp", "fold"), ("vmap", "axes of a batch"), ("load_plan", "write Plan.from_json"),
+    ],
+)  # fmt: skip
 def test_names_of_other_libraries_are_told_what_they_are_here(name: str, instead: str) -> None:
     with pytest.raises(AttributeError, match=f"module 'ironstride' has no attribute '{name}'.*{instead}"):
         getattr(it, name)
@@ -104,3 +133,24 @@ def test_names_of_other_libraries_are_told_what_they_are_here(name: str, instead
 def test_what_other_libraries_are_told_of_us_is_in_the_namespace() -> None:
     assert it.interop.use_with_autoray is tensor_runtime.interop.use_with_autoray
     assert {"interop", "array_api"} <= set(dir(it))
+    assert run("import tensor_runtime as tr\nprint(tr.interop.__name__, tr.array_api.asarray.__name__)") == (
+        "tensor_runtime.interop asarray\n"
+    )
+
+
+def test_a_name_that_a_family_lacks_is_told_what_is_near() -> None:
+    for name, remedy in {
+        "truncated_svd": "did you mean: 'svd_truncated'",
+        "choleski": "did you mean: 'cholesky'",
+        "einsum": "write tensor_runtime.einsum",
+        "einsum_path": "write tensor_einsum.plan",
+        "nonsense_of_mine": "'nonsense_of_mine'$",
+    }.items():
+        said = f"'tensor_linalg' has no attribute '{name}'.*{remedy}"
+        with pytest.raises(it.MissingAttributeError, match=said if remedy[0] != "'" else remedy) as caught:
+            getattr(it.linalg, name)
+        assert caught.value.name == name and not hasattr(it.linalg, name)
+    assert not hasattr(it.linalg, "__nothing__")
+    for name in ("mH", "adjoint"):
+        with pytest.raises(it.MissingAttributeError, match=r"write tensor_linalg\.mH\(x\)"):
+            getattr(it.ones((2, 2)), name)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tensor_linalg as tl
 import tensor_runtime as tr
 from ironstride.pictures.spectra import entropy, rank_for, truncation_errors
 from ironstride.program.main import main
@@ -317,7 +318,7 @@ def test_svd_cuts_a_tensor_where_it_is_told(folder: Path, capsys: pytest.Capture
     x = np.random.default_rng(0).normal(size=(3, 4, 5))
     np.save("cube.npy", x)
 
-    assert main(["svd", "cube.npy", "--rows", "2,0", "--cutoff", "0.3", "--json"]) == 0
+    assert main(["svd", "cube.npy", "--rows", "2,0", "--cutoff", "0.09", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
 
     expected = np.linalg.svd(x.transpose(2, 0, 1).reshape(15, 4), compute_uv=False)
@@ -325,7 +326,8 @@ def test_svd_cuts_a_tensor_where_it_is_told(folder: Path, capsys: pytest.Capture
     assert (found["shape"], found["matrix"]) == ([3, 4, 5], [15, 4])
     assert np.allclose(found["singular_values"], expected, rtol=1e-13)
     assert np.allclose(found["errors"], errors, rtol=1e-12, atol=0)
-    assert found["rank"] == next(k for k, error in enumerate(errors, 1) if error <= 0.3)
+    kept = tl.split(tr.asarray(x), (2, 0), cutoff=0.09)
+    assert found["rank"] == kept.s.size == next(k for k, error in enumerate(errors, 1) if error**2 <= 0.09)
     weights = expected**2 / sum(expected**2)
     assert math.isclose(found["entropy"], -sum(weights * np.log(weights)), rel_tol=1e-12)
 
@@ -379,7 +381,8 @@ def test_a_tensor_without_elements_has_no_spectrum(folder: Path, capsys: pytest.
 def test_errors_of_a_spectrum_fall_to_zero_and_ranks_keep_them() -> None:
     errors = truncation_errors([4.0, 2.0, 2.0, 1.0])
     assert errors == [3 / 5, math.sqrt(5) / 5, 1 / 5, 0.0]
-    assert [rank_for(errors, cutoff) for cutoff in (1.0, 0.6, 0.5, 0.2, 0.0)] == [1, 1, 2, 3, 4]
+    found = [rank_for([4.0, 2.0, 2.0, 1.0], cutoff) for cutoff in (1.0, 0.37, 0.25, 0.21, 0.05, 0.03, 0.0)]
+    assert found == [1, 1, 3, 3, 3, 4, 4], "values that are equal stay together, as in split"
     assert entropy([1e-300] * 8) == pytest.approx(math.log(8), rel=1e-14)
     assert entropy([0.0]) == 0.0
 

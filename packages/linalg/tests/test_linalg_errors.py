@@ -266,3 +266,13 @@ def test_what_a_decomposition_may_refuse_is_stated() -> None:
 
     assert stated["qr", True] == "qr refuses elements that are not finite" and stated["qr", False] is None
     assert stated["solve", False] == "solve refuses matrices that have no result"
+
+
+@pytest.mark.parametrize("name", ["svd", "svdvals", "eig", "schur"])
+def test_an_iteration_that_fails_for_nan_says_so(name: str) -> None:
+    a = tr.uniform((3, 3, 2), seed=1).mutable_view()
+    a[0, 1, 1] = np.nan
+    with pytest.raises(
+        tl.NotConvergedError, match=rf"^{name}: .*index \(1,\) did not converge: it holds NaN or infinity"
+    ):
+        getattr(tl, name)(a, check=False)

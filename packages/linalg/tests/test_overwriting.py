@@ -54,8 +54,8 @@ def parts(result: Any) -> list[tr.Tensor]:
 @pytest.mark.parametrize(("size", "batch"), [(3, ()), (0, ()), (3, (5,)), (70, ()), (66, (2,))])
 def test_results_are_those_of_operands_that_are_kept(name: str, dtype: str, size: int, batch: tuple[int, ...]) -> None:
     a = positive(dtype, size, *batch)
-    expected = [one.to_numpy() for one in parts(FUNCTIONS[name](tr.asarray(a.copy(order="F"))))]
-    found = FUNCTIONS[name](tr.asarray(a.copy(order="F")), overwrite=True)
+    expected = [one.to_numpy() for one in parts(FUNCTIONS[name](tr.asarray(a, copy=True)))]
+    found = FUNCTIONS[name](tr.asarray(a, copy=True), overwrite=True)
     for one, wanted in zip(parts(found), expected, strict=True):
         assert one.to_numpy().tobytes() == wanted.tobytes()
         assert one._form is tr.asarray(np.asfortranarray(wanted))._form
@@ -93,7 +93,7 @@ def test_systems_have_the_solutions_of_operands_that_are_kept(dtype: str) -> Non
         a, b = positive(dtype, size, *batch), positive(dtype, size, *batch)[:, :2].copy(order="F")
         for sides in (b, b[:, 0].copy()) if not batch else (b,):
             expected = tl.solve(tr.asarray(a), tr.asarray(sides)).to_numpy()
-            found = tl.solve(tr.asarray(a.copy(order="F")), tr.asarray(sides.copy(order="F")), overwrite=True)
+            found = tl.solve(tr.asarray(a, copy=True), tr.asarray(sides, copy=True), overwrite=True)
             assert found.to_numpy().tobytes() == expected.tobytes()
 
 
@@ -200,14 +200,14 @@ def test_what_has_no_result_is_told_with_its_place() -> None:
     a = positive("float64", 70, 3)
     a[..., 1] *= -1.0
     with pytest.raises(NotPositiveDefiniteError, match=r"batch index \(1,\)"):
-        tl.cholesky(tr.asarray(a.copy(order="F")), overwrite=True)
+        tl.cholesky(tr.asarray(a, copy=True), overwrite=True)
     a[..., 2] = 0.0
     for call in (tl.inv, lambda x, **o: tl.solve(x, tr.ones((70, 1, 3)), **o)):
         with pytest.raises(SingularMatrixError, match=r"batch index \(2,\)"):
-            call(tr.asarray(a.copy(order="F")), overwrite=True)
+            call(tr.asarray(a, copy=True), overwrite=True)
     a[3, 4, 1] = np.nan
     for name in ("cholesky", "eigh", "inv", "lu_factor", "qr", "svd"):
-        given = tr.asarray(a.copy(order="F"))
+        given = tr.asarray(a, copy=True)
         with pytest.raises(NonFiniteError, match=r"element \(3, 4\) of the matrix at batch index \(1,\)"):
             FUNCTIONS[name](given, overwrite=True)
         assert np.array_equal(given.to_numpy(), a, equal_nan=True)
@@ -224,7 +224,7 @@ def test_the_block_that_is_not_positive_definite_is_named(size: int, bad: int, d
         with pytest.raises(NotPositiveDefiniteError) as kept:
             tl.cholesky(tr.asarray(a), upper=upper)
         with pytest.raises(NotPositiveDefiniteError, match=f"the leading {bad + 1}x{bad + 1} block") as caught:
-            tl.cholesky(tr.asarray(a.copy(order="F")), upper=upper, overwrite=True)
+            tl.cholesky(tr.asarray(a, copy=True), upper=upper, overwrite=True)
         assert caught.value.element_index == (bad, bad) and caught.value.batch_index == (1,)
         assert str(caught.value) == str(kept.value)
 
@@ -233,7 +233,7 @@ def test_numbers_near_the_limits_have_the_results_that_they_have_elsewhere() -> 
     for scale in (1e-300, 1e300):
         a = positive("float64", 70) * scale
         expected = tl.inv(tr.asarray(a)).to_numpy()
-        assert tl.inv(tr.asarray(a.copy(order="F")), overwrite=True).to_numpy().tobytes() == expected.tobytes()
+        assert tl.inv(tr.asarray(a, copy=True), overwrite=True).to_numpy().tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("size", [3, 70])
@@ -241,9 +241,9 @@ def test_results_pass_where_all_results_are_looked_at(size: int) -> None:
     a, b = positive("float64", size), np.asfortranarray(np.ones((size, 9)))
     x = tr.asarray(a)
     calls: list[Callable[[], Any]] = [
-        *(lambda f=f: f(tr.asarray(a.copy(order="F")), overwrite=True) for f in FUNCTIONS.values()),
-        lambda: tl.solve(tr.asarray(a.copy(order="F")), tr.asarray(b.copy(order="F")), overwrite=True),
-        lambda: tl.triangular_solve(x, tr.asarray(b.copy(order="F")), lower=True, overwrite=True),
+        *(lambda f=f: f(tr.asarray(a, copy=True), overwrite=True) for f in FUNCTIONS.values()),
+        lambda: tl.solve(tr.asarray(a, copy=True), tr.asarray(b, copy=True), overwrite=True),
+        lambda: tl.triangular_solve(x, tr.asarray(b, copy=True), lower=True, overwrite=True),
         lambda: tl.cho_solve(tl.cholesky(x), tr.asarray(b)),
         lambda: tl.lu_solve(tl.lu_factor(x), tr.asarray(b)),
         lambda: tl.solve(x, tr.asarray(b), condition=True),
@@ -267,7 +267,7 @@ def test_overwriting_is_a_flag_and_goes_with_outputs() -> None:
         tl.inv(tr.eye(3), overwrite="a")  # type: ignore[call-overload]
     out = tr.zeros((70, 70))
     given = positive("float64", 70)
-    assert tl.inv(tr.asarray(given.copy(order="F")), overwrite=True, out=out) is out
+    assert tl.inv(tr.asarray(given, copy=True), overwrite=True, out=out) is out
     assert np.allclose(out.to_numpy() @ given, np.eye(70))
 
 
@@ -276,7 +276,7 @@ def test_every_call_of_eigh_looks_at_what_is_given_up(options: dict[str, Any]) -
     a = np.diag([1.0, 2.0, 3.0])
     eigh: Any = tl.eigh
     expected = eigh(tr.asarray(a), **options)[0].to_numpy()
-    owned = tr.asarray(a.copy(order="F"))
+    owned = tr.asarray(a, copy=True)
     assert np.array_equal(eigh(owned, overwrite=True, **options)[0].to_numpy(), expected)
     with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view"):
         eigh(tr.eye(4)[:3, :3], overwrite=True, **options)
@@ -289,7 +289,7 @@ def test_every_call_of_svd_looks_at_what_is_given_up(options: dict[str, Any]) ->
     a = np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
     svd: Any = tl.svd
     expected = svd(tr.asarray(a), **options)
-    found = svd(tr.asarray(a.copy(order="F")), overwrite=True, **options)
+    found = svd(tr.asarray(a, copy=True), overwrite=True, **options)
     assert all(np.array_equal(one.to_numpy(), other.to_numpy()) for one, other in zip(found, expected, strict=True))
     with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view"):
         svd(tr.eye(4)[:3, :2], overwrite=True, **options)
@@ -335,3 +335,15 @@ def test_calls_that_leave_their_operand_look_at_it_all_the_same(call: Callable[[
         call(held[::2, ::2], 2)
     call(tr.mutable_view(held)[::2, ::2], True)
     assert held.to_numpy().tolist() == np.eye(4).tolist()
+
+
+def test_views_and_memory_of_other_libraries_are_not_given_up() -> None:
+    a = tr.copy(tr.asarray(positive("float64", 70)))
+    lent = np.asfortranarray(positive("float64", 70))
+    before, lent_before = a.to_numpy().copy(), lent.copy()
+    for given in (a[:, :], a[...], a.T.T, a.reshape(70, 70), tr.asarray(lent), tr.from_dlpack(lent)):
+        with pytest.raises(ReadOnlyError, match="overwrite=True gives up a view that is not mutable, or memory that"):
+            tl.inv(given, overwrite=True)
+        with pytest.raises(ReadOnlyError, match="inv: out is a view that is not mutable, or memory that"):
+            tl.inv(tr.ones((70, 70)) + tr.eye(70), out=given)
+    assert (a.to_numpy() == before).all() and (lent == lent_before).all()

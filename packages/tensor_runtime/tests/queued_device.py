@@ -166,10 +166,6 @@ class QueuedBackend(SimulatedBackend):
     def offset_of(self, array: DeviceArray, /) -> int:
         return self._inner.offset_of(_inside(array))
 
-    def is_whole(self, array: DeviceArray, form: Form, /) -> bool:
-        inner: Any = self._inner
-        return bool(inner.is_whole(_inside(array), form))
-
     def location_of(self, array: DeviceArray, /) -> Any:
         return self._inner.location_of(_inside(array))
 

@@ -106,7 +106,7 @@ def test_what_is_no_chain_is_refused(
 
 
 def test_the_truth_of_one_element_is_refused() -> None:
-    with pytest.raises(UnsupportedOperationError, match="asks for an element, but it runs once for many calls"):
+    with pytest.raises(UnsupportedOperationError, match="asks for the truth of an argument, but it runs once"):
         tr.fuse(lambda x: x if x > 0 else -x)(tr.ones(()))
 
 
@@ -326,3 +326,22 @@ def test_the_backend_of_records_is_listed_and_described() -> None:
 def test_a_whole_number_to_a_complex_power_is_fused(whole: list[int]) -> None:
     x = tr.tensor(whole)
     assert disagreement(outcome(lambda: tr.fuse(lambda q: q**1j)(x)), outcome(lambda: x**1j)) is None
+
+
+@pytest.mark.parametrize("shape", [(12,), (1,), ()])
+@pytest.mark.parametrize(
+    ("name", "ask"),
+    [
+        ("bool", lambda x: x if x > 0 else -x),
+        ("item", lambda x: x * x.item()),
+        ("float", lambda x: x * float(x)),
+        ("int", lambda x: x * int(x)),
+        ("complex", lambda x: x * complex(x)),
+        ("index", lambda x: [x, x][x]),
+        ("tolist", lambda x: x.tolist()),
+        ("format", lambda x: f"{x:.3f}"),
+    ],
+)
+def test_what_asks_for_elements_is_told_to_choose_with_where(name: str, ask: Any, shape: tuple[int, ...]) -> None:
+    with pytest.raises(UnsupportedOperationError, match=rf"^{name}: a fused function asks for .*choose with where"):
+        tr.fuse(ask)(tr.ones(shape))

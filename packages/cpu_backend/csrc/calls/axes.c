@@ -29,7 +29,7 @@ static bool read_axes(PyObject *axes, int rank, uint64_t *named) {
 static PyObject *viewed(const Call *self, const Key *key, PyObject *form, PyObject *array, const Indexed *indexed,
                         PyObject *const *arguments, size_t flagged_count) {
     PyObject *view = call_find(self, key);
-    if (view) return call_wrap(self, self->tensor, view, call_indexed_array(array, indexed));
+    if (view) return call_wrap_borrowed(self, self->tensor, view, call_indexed_array(array, indexed));
     Py_INCREF(form);
     PyObject *result = call_learned(self, key, form, call_function(self, arguments, flagged_count, NULL));
     Py_DECREF(form);

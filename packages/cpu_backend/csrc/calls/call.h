@@ -14,10 +14,10 @@
 typedef struct {
     PyObject_HEAD vectorcallfunc call;
     PyObject *function;                                 /* in Python */
-    PyTypeObject *tensor;                               /* Tensor, with two slots */
+    PyTypeObject *tensor;                               /* Tensor, with three slots */
     PyTypeObject *writable;                             /* its one subclass, the mutable view */
     PyTypeObject *form_type;                            /* Form */
-    Py_ssize_t form, array;                             /* where a tensor keeps them, in bytes from its beginning */
+    Py_ssize_t form, array, borrowed;                   /* where a tensor keeps them, in bytes from its beginning */
     PyObject *placement;                                /* of this backend's tensors */
     Py_ssize_t placement_at;                            /* where a form keeps it */
     Py_ssize_t dtype_at, shape_at, strides_at, size_at; /* and what else tensors tell */
@@ -27,6 +27,7 @@ typedef struct {
     PyTypeObject *spec;     /* of operations */
     Py_ssize_t bindings_at; /* where a spec keeps its dictionary of bindings */
     Py_ssize_t name_at;     /* and its name */
+    Py_ssize_t shares_at;   /* and whether its results share memory with the operand */
     PyObject *fail;         /* (name, error, form of the result): raises what stands for a kernel's error */
     PyObject *attributes, *weak_references;
 } Call;
@@ -86,6 +87,8 @@ PyObject *call_find(const Call *self, const Key *key);
 
 /* A tensor of a class, of whose form and array it takes the references; array may be NULL with an exception set. */
 PyObject *call_wrap(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array);
+/* One of memory that is not its own: a view, or an array that another library lends. */
+PyObject *call_wrap_borrowed(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array);
 
 /* The function in Python does it. */
 PyObject *call_function(const Call *self, PyObject *const *arguments, size_t flagged_count, PyObject *names);
@@ -94,8 +97,8 @@ PyObject *call_function(const Call *self, PyObject *const *arguments, size_t fla
  * result may be NULL with an exception set. */
 PyObject *call_learned(const Call *self, const Key *key, PyObject *pointed, PyObject *result);
 
-/* Whether a tensor is what may be given as out: a mutable view, or compact from the start of memory of its own, and may be
- * written. False, without an exception, for what Python has to look at. */
+/* Whether a tensor is what may be given as out: a mutable view, or all of memory of its own, and may be written. False,
+ * without an exception, for what Python has to look at. */
 bool call_may_write(const Call *self, PyObject *tensor, PyObject *array);
 
 /* The C library writes so many elements without gaps, each the same bytes. */

@@ -292,6 +292,6 @@ CALL(call_asarray) {
         key_add(&key, PyArray_STRIDE(array, axis));
     }
     PyObject *form = call_find(self, &key);
-    if (form) return call_wrap(self, self->tensor, form, array_reversed(arguments[0]));
+    if (form) return call_wrap_borrowed(self, self->tensor, form, array_reversed(arguments[0]));
     return call_learned(self, &key, dtype, call_function(self, arguments, flagged_count, NULL));
 }

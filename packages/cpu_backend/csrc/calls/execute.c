@@ -20,7 +20,8 @@ typedef struct {
 } Given;
 
 HOT bool call_may_write(const Call *self, PyObject *tensor, PyObject *array) {
-    return array_is_writable(array) && (Py_IS_TYPE(tensor, self->writable) || array_is_owned(array));
+    return array_is_writable(array) &&
+           (Py_IS_TYPE(tensor, self->writable) || (!*call_slot(tensor, self->borrowed) && array_is_owned(array)));
 }
 
 static inline bool is_number(PyObject *object) {
@@ -160,7 +161,8 @@ HOT static PyObject *compute(const Call *self, PyObject *spec, PyObject *binding
     for (int i = 1; i <= given->count; i++) arrays[i] = Py_NewRef(given->arrays[i]);
     PyObject *array = call_kernel(PyTuple_GET_ITEM(binding, 0), arrays + 1, (size_t)given->count);
     for (int i = 1; i <= given->count; i++) Py_DECREF(arrays[i]);
-    if (array) return call_wrap(self, self->tensor, Py_NewRef(form), array);
+    const bool shares = *call_slot(spec, self->shares_at) == Py_True;
+    if (array) return (shares ? call_wrap_borrowed : call_wrap)(self, self->tensor, Py_NewRef(form), array);
     call_translate(self, spec, form);
     return NULL;
 }

@@ -43,7 +43,7 @@ static bool read_rows(const Call *self, PyObject *tensor, int axis, Rows *rows) 
 
 HOT static PyObject *row(const Call *self, PyTypeObject *type, const Rows *rows, Index position) {
     PyObject *view = array_view(rows->array, rows->rank, rows->shape, rows->strides, position * rows->step);
-    return call_wrap(self, type, Py_NewRef(rows->form), view);
+    return call_wrap_borrowed(self, type, Py_NewRef(rows->form), view);
 }
 
 /* unstack(tensor, axis) */

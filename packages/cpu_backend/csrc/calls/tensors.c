@@ -12,8 +12,8 @@ enum { MOST_KEPT = 64 };
 
 static struct {
     PyTypeObject *tensor, *writable;
-    Py_ssize_t form, array;
-    PyObject *dead[MOST_KEPT]; /* of class tensor, without form, array, weak references, and a reference to the class */
+    Py_ssize_t form, array, borrowed;
+    PyObject *dead[MOST_KEPT]; /* of class tensor, with empty slots, without weak references and a reference to the class */
     int count;
 } kept;
 
@@ -37,6 +37,12 @@ HOT PyObject *call_wrap(const Call *self, PyTypeObject *type, PyObject *form, Py
     return tensor;
 }
 
+HOT PyObject *call_wrap_borrowed(const Call *self, PyTypeObject *type, PyObject *form, PyObject *array) {
+    PyObject *tensor = call_wrap(self, type, form, array);
+    if (tensor) *call_slot(tensor, self->borrowed) = Py_NewRef(Py_True);
+    return tensor;
+}
+
 static inline PyObject *taken_from(PyObject *object, Py_ssize_t offset) {
     PyObject *held = *call_slot(object, offset);
     *call_slot(object, offset) = NULL;
@@ -51,6 +57,7 @@ HOT static void destroy(PyObject *tensor) {
     if (*call_slot(tensor, type->tp_weaklistoffset)) PyObject_ClearWeakRefs(tensor);
     PyObject *form = taken_from(tensor, kept.form), *array = taken_from(tensor, kept.array);
     Py_XDECREF(form);
+    Py_XDECREF(taken_from(tensor, kept.borrowed));
     if (array) kept_release(array);
     if (type == kept.tensor && kept.count < MOST_KEPT) kept.dead[kept.count++] = tensor;
     else type->tp_free(tensor);
@@ -73,6 +80,7 @@ bool call_take_class(const Call *call) {
     kept.writable = (PyTypeObject *)Py_NewRef(call->writable);
     kept.form = call->form;
     kept.array = call->array;
+    kept.borrowed = call->borrowed;
     kept.tensor->tp_dealloc = kept.writable->tp_dealloc = destroy;
     return true;
 }

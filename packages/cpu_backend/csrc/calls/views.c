@@ -116,7 +116,7 @@ HOT CALL(call_getitem) {
         return found || PyErr_Occurred() ? found : call_function(self, arguments, flagged_count, names);
     }
     PyObject *view = call_find(self, &key);
-    if (view) return call_wrap(self, Py_TYPE(arguments[0]), view, call_indexed_array(array, &indexed));
+    if (view) return call_wrap_borrowed(self, Py_TYPE(arguments[0]), view, call_indexed_array(array, &indexed));
     Py_INCREF(form);
     PyObject *result = call_learned(self, &key, form, call_function(self, arguments, flagged_count, names));
     Py_DECREF(form);
@@ -134,7 +134,7 @@ HOT static PyObject *reversed(PyObject *object, PyObject *const *arguments, size
     Key key;
     key_begin(&key, KEY_REVERSED, form);
     PyObject *view = call_find(self, &key);
-    if (view) return call_wrap(self, self->tensor, view, array_reversed(array));
+    if (view) return call_wrap_borrowed(self, self->tensor, view, array_reversed(array));
     Py_INCREF(form);
     PyObject *result = call_learned(self, &key, form, call_function(self, arguments, flagged_count, names));
     Py_DECREF(form);
@@ -182,7 +182,7 @@ HOT CALL(call_transposed) {
             shape[rank - 1 - i] = PyArray_DIM((PyArrayObject *)array, rank - 1 - order[i]);
             strides[rank - 1 - i] = PyArray_STRIDE((PyArrayObject *)array, rank - 1 - order[i]);
         }
-        return call_wrap(self, self->tensor, view, array_view(array, rank, shape, strides, 0));
+        return call_wrap_borrowed(self, self->tensor, view, array_view(array, rank, shape, strides, 0));
     }
     Py_INCREF(form);
     PyObject *result = call_learned(self, &key, form, call_function(self, arguments, flagged_count, names));
@@ -229,7 +229,7 @@ CALL(call_reshape) {
     if (!read_extents(items, given, array_size(array), shape, &key))
         return call_function(self, arguments, flagged_count, names);
     PyObject *view = call_find(self, &key);
-    if (view) return call_wrap(self, self->tensor, view, array_view(array, (int)given, shape, NULL, 0));
+    if (view) return call_wrap_borrowed(self, self->tensor, view, array_view(array, (int)given, shape, NULL, 0));
     Py_INCREF(form);
     PyObject *result = call_learned(self, &key, form, call_function(self, arguments, flagged_count, names));
     Py_DECREF(form);

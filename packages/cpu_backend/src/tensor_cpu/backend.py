@@ -106,9 +106,9 @@ class CpuBackend:
         """Offset of the array's first element in its allocation, in elements."""
         return storage.offset_of(array)
 
-    def is_whole(self, array: Array, form: Form, /) -> bool:
-        """Whether a compact array is all of its allocation."""
-        return storage.is_whole(array)
+    def is_lent(self, array: Array, /) -> bool:
+        """Whether what was borrowed is another library's memory."""
+        return isinstance(array.base, np.ndarray)  # a copy has none, or its own allocation
 
     def examine(self, array: Any, form: Form, /) -> str | None:
         """What is wrong with an array, in the order of NumPy's axes."""

@@ -130,15 +130,6 @@ def offset_of(array: Array, /) -> int:
     return (address_of(array) - start) // array.itemsize
 
 
-def is_whole(array: Array, /) -> bool:
-    """Whether an array without gaps is all of its allocation; of borrowed memory, all of the array that owns it.
-
-    >>> is_whole(np.arange(6.0)), is_whole(np.arange(6.0)[:4]), is_whole(np.arange(6.0).reshape(2, 3))
-    (True, False, True)
-    """
-    return bool(array.nbytes == _allocated(array).nbytes)
-
-
 def _allocated(array: Array) -> Array:
     """The array that a view is of, over all views between."""
     base = array
@@ -277,7 +268,7 @@ class _Lent:
 def _borrowed(operation: str, array: Array, copy: bool | None, dtype: DType | None) -> tuple[Array, Form]:
     own = dtype_of_name(array.dtype.name) if array.dtype.isnative else None
     if own is None:
-        return _converted(array, copy, dtype)
+        return _converted(operation, array, copy, dtype)
     dtype = own
     steps = [stride for extent, stride in zip(array.shape, array.strides, strict=True) if extent > 1]
     aligned = not any(stride % dtype.itemsize for stride in steps) and array.flags.aligned
@@ -344,10 +335,10 @@ def _as_array(source: Any) -> Array:
         ) from error
 
 
-def _converted(array: Array, copy: bool | None, dtype: DType | None) -> tuple[Array, Form]:
-    wanted = check_holds("asarray", array.dtype.name, str(array.dtype), dtype)
+def _converted(operation: str, array: Array, copy: bool | None, dtype: DType | None) -> tuple[Array, Form]:
+    wanted = check_holds(operation, array.dtype.name, str(array.dtype), dtype)
     if copy is False:
-        raise ArgumentError(f"asarray: {array.dtype} to {wanted} needs a copy, and copy=False; pass copy=None")
+        raise ArgumentError(f"{operation}: {array.dtype} to {wanted} needs a copy, and copy=False; pass copy=None")
     with np.errstate(all="ignore"):
         transposed = array.T.astype(NUMPY_DTYPES[wanted], order="C")
     return transposed, form_of(wanted, array.shape, CPU)

@@ -14,7 +14,7 @@ from tensor_core.errors import PlacementError
 from tensor_core.host.tensor import HostTensor
 from tensor_gpu import kernel_table
 from tensor_gpu.device.api import DeviceApi
-from tensor_gpu.device.arrays import DeviceArray
+from tensor_gpu.device.arrays import DeviceArray, ForeignAllocation
 from tensor_gpu.device.executor import Executor, check_process
 from tensor_gpu.device.notes import Notes
 from tensor_gpu.device.pool import Pool
@@ -101,9 +101,9 @@ class DeviceBackend:
         """Offset of the first element in its allocation, in elements."""
         return (array.address - array.allocation.address) // array.itemsize
 
-    def is_whole(self, array: DeviceArray, form: Form, /) -> bool:
-        """Whether a compact array is all of its allocation."""
-        return array.address == array.allocation.address and form.nbytes == array.allocation.nbytes
+    def is_lent(self, array: DeviceArray, /) -> bool:
+        """Whether what was borrowed is another library's memory."""
+        return isinstance(array.allocation, ForeignAllocation)
 
     def location_of(self, array: DeviceArray, /) -> tuple[Hashable, int]:
         """The device's addresses are one space."""

@@ -8,6 +8,8 @@ mH`` take every dtype. Every error names the batch index of the matrix that caus
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 import tensor_runtime as _tensor_runtime  # noqa: F401  # before its modules: threads wait in one order then
 from tensor_linalg.bridges import (
     batch_first,
@@ -134,6 +136,7 @@ from tensor_runtime.errors import (
     NotPositiveDefiniteError,
     SingularMatrixError,
 )
+from tensor_runtime.ops.numpy_names import missing_in_family as _missing_in_family
 
 __all__ = [
     "CompleteLUResult",
@@ -246,3 +249,9 @@ __all__ = [
 def __dir__() -> list[str]:
     """The public names: modules and helpers are none."""
     return sorted((*__all__, "__version__"))
+
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        _missing_in_family("tensor_linalg", name)

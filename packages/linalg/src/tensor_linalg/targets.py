@@ -74,9 +74,10 @@ def given_up(operation: str, *operands: Any) -> tuple[Tensor, ...]:
         try:
             target = as_target(operation, one)
         except ReadOnlyError as error:
-            what = "view that is not mutable" if isinstance(one, Tensor) else type(one).__name__
+            what = "view that is not mutable, or memory that another library lends,"
+            what = what if isinstance(one, Tensor) else f"{type(one).__name__},"
             raise ReadOnlyError(
-                f"{operation}: overwrite=True gives up a {what}, whose elements others may hold; accepted: an owned "
+                f"{operation}: overwrite=True gives up a {what} whose elements others may hold; accepted: an owned "
                 "tensor, or what mutable_view() returns"
             ) from error
         check_distinct(operation, target, *found)

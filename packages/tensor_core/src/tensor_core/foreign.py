@@ -81,6 +81,8 @@ def check_holds(operation: str, name: str, found: str, dtype: DType | None, /) -
             target=dtype,
         )
     remedy = f"dtype={accepted[0].name} converts it (accepted: {listed})" if accepted else "convert it first"
+    if accepted and operation == "from_dlpack":  # which takes no dtype
+        remedy = f"asarray(x, {accepted[0].name}) converts it (accepted: {listed})"
     raise DTypeError(
         f"{operation}: the element type is {found}; accepted: {DTYPE_NAMES}, in native byte order; {remedy}",
         found=found,

@@ -223,7 +223,11 @@ def __dir__() -> list[str]:
 if not _TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        _missing_function(name)
+        if name not in ("array_api", "interop"):
+            _missing_function(name)
+        from importlib import import_module  # these two are loaded when they are named
+
+        return import_module(f"tensor_runtime.{name}")
 
 
 _tell_of_functions(__all__)

@@ -82,16 +82,30 @@ def _read_name(operation: str, text: str, start: int) -> tuple[str, int]:
         if escaped:
             column += 1
             char = text[column]
-        if not char.isprintable():
-            fail(operation, text, column, f"{char!r} in a name; accepted: characters that can be printed")
+        if not _can_stand(char):
+            fail(
+                operation,
+                text,
+                column,
+                f"{char!r} in a name; accepted: ASCII that can be printed, and any character beyond",
+            )
         chars.append(char)
-        if escaped or not char.isspace():
+        if escaped or not is_blank(char):
             first, last = first if first >= 0 else len(chars) - 1, len(chars)
         column += 1
 
 
+def is_blank(char: str) -> bool:
+    """Whether a character is white space between labels: ASCII's alone, as every character beyond is a label.
+
+    >>> is_blank(" "), is_blank(chr(0x3000))
+    (True, False)
+    """
+    return char.isascii() and char.isspace()
+
+
 def is_name(text: str) -> bool:
-    """Whether a label can have this name: one character that stands by itself, or a text that can be printed.
+    """Whether a label can have this name: a text without control characters of ASCII, and without halves of pairs.
 
     >>> is_name("i"), is_name("left bond"), is_name(""), is_name(chr(0))
     (True, True, False, False)
@@ -109,9 +123,9 @@ def shown(name: str) -> str:
     if len(name) == 1 and _stands_alone(name):
         return name
     inside = "".join(f"\\{char}" if char in "[]\\" else char for char in name)
-    if inside[-1:].isspace():
+    if is_blank(inside[-1:]):
         inside = f"{inside[:-1]}\\{inside[-1]}"
-    return f"[\\{inside}]" if inside[:1].isspace() else f"[{inside}]"
+    return f"[\\{inside}]" if is_blank(inside[:1]) else f"[{inside}]"
 
 
 def written(labels: Sequence[int], names: Sequence[str]) -> str:
@@ -230,11 +244,11 @@ def _repeated(names: Sequence[str]) -> set[str]:
 
 
 def _stands_alone(char: str) -> bool:
-    return char not in RESERVED and not char.isspace()
+    return char not in RESERVED
 
 
 def _can_stand(name: str) -> bool:
-    return bool(name) and name.isprintable()
+    return bool(name) and all(one.isprintable() if one.isascii() else not "\ud800" <= one <= "\udfff" for one in name)
 
 
 Places = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]

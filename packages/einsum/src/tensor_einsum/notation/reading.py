@@ -3,8 +3,8 @@
     inputs  = operand, { ",", operand }          operand = labels | "(", inputs, ")"
     text    = inputs, [ "->", labels ]           labels  = { label | "[", name, "]" | "..." }
 
-A label is an ASCII letter or digit, or any other Unicode character that is not white space, or a longer name in
-brackets, ``[left bond]``; their number has no limit. White space is ignored. Parentheses fix the order of contraction.
+A label is an ASCII letter or digit, or any character beyond ASCII, or a longer name in brackets, ``[left bond]``; their
+number has no limit. White space of ASCII is ignored. Parentheses fix the order of contraction.
 Without an arrow the output is NumPy's: the ellipsis, then the labels that occur once, sorted. The interleaved form,
 ``einsum(A, ("left", "bond"), B, ("bond", "right"), out)``, names axes by any hashable objects; ``...`` is Python's
 Ellipsis, and an implicit output needs labels that can be sorted. Labels are ints from here on; nothing below ever sees
@@ -25,6 +25,7 @@ from tensor_einsum.notation.label_names import (
     Bracket,
     Places,
     fail,
+    is_blank,
     names_of,
     places,
     read_brackets,
@@ -33,7 +34,7 @@ from tensor_einsum.notation.label_names import (
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
 
 _ACCEPTED: Final = "accepted: letters, digits, any character beyond ASCII, '[a name]', and ',', '->', '...', '(', ')'"
-_LABEL: Final = r"[^\x00-/:-@\[-`{-\x7f\s\ud800-\udfff]"
+_LABEL: Final = r"[^\x00-/:-@\[-`{-\x7f\ud800-\udfff]"
 _PLAIN: Final = re.compile(rf"(?:{_LABEL}|,)*(?:->{_LABEL}*)?")
 """Labels of one character, commas and one arrow, nothing else: what most notations are made of."""
 _NO_BRACKETS: Final[Mapping[int, Bracket]] = {}
@@ -180,7 +181,7 @@ class _Reader:
     def read(self, column: int) -> int:
         """Take one character, or one name in brackets; gives the column of the next."""
         char = self.text[column]
-        if char.isspace():
+        if is_blank(char):
             return column + 1
         if self.closed and char not in ",)":
             fail(self.operation, self.text, column, f"{char!r} directly after ')'; put a ',' between them")
@@ -262,7 +263,7 @@ def _output(
     while column < len(text):
         char, here = text[column], column
         column += 1
-        if char.isspace():
+        if is_blank(char):
             continue
         if char == ".":
             _read_dots(operation, text, here, labels, places)

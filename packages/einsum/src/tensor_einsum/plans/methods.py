@@ -6,7 +6,9 @@ Each method asks a module that is loaded when it is first called.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Never, cast
+
+from tensor_core.errors import ArgumentError
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -258,7 +260,7 @@ class PlanMethods:
         self,
         operands: Sequence[Tensor],
         axis: int | Mapping[int, int] = -1,
-        *,
+        *others: Never,
         memory_limit: int | str | None = None,
         progress: Report = False,
     ) -> Tensor:
@@ -271,6 +273,7 @@ class PlanMethods:
             operands: tensors; those that vary have one axis more than the plan says, all of the same extent.
             axis: which axis that is: an int for all that have one, or a mapping from positions of operands to ints;
                 negative ones count from the end.
+            others: refused: tensors stand in one list.
             memory_limit: bytes, or text such as ``"2GiB"``, that intermediates and the result may take at once; None
                 for what the process may use.
             progress: as for ``einsum``.
@@ -279,7 +282,7 @@ class PlanMethods:
             Shape [the output's axes, batch], owned. What calling the plan for each value would give, side by side.
 
         Raises:
-            ArgumentError: no such operand or axis; ``memory_limit`` is none.
+            ArgumentError: no such operand or axis, or operands that are in no list; ``memory_limit`` is none.
             ExtentError, DTypeError, PlacementError: operands that the plan was not made for, or whose batch axes differ
                 in extent; no operand that varies.
             MemoryLimitError: a single value takes more than the limit; the message has the smallest that works.
@@ -292,6 +295,12 @@ class PlanMethods:
         """
         from tensor_einsum.plans.batched import run_map
 
+        if others:
+            raise ArgumentError(
+                f"map: found {2 + len(others)} operands side by side; accepted: one list of them, and axis= after it, "
+                "as in plan.map([a, b, c], axis=-1)",
+                operation="map",
+            )
         return run_map(cast("Plan", self), operands, axis, memory_limit, progress)
 
     def reuse(self, *operands: object, dtype: DTypeLike | Sequence[DTypeLike] | None = None) -> Plan:

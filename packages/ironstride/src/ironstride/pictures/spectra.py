@@ -23,7 +23,8 @@ def plot_spectrum(
     Args:
         values: at least one, finite and not negative, in any order; a tensor of rank 1 in host memory, or a list.
         file: its ending says the format: .svg, .png or .pdf. It appears whole or not at all.
-        cutoff: a relative error, drawn as a line; the least rank that keeps it is marked.
+        cutoff: as for ``tensor_linalg.split``, the share of the sum of all squares that may be lost: a line where the
+            error is its root, and the rank that is kept.
         title: above the picture; the number of values and their norm if it is None.
 
     Raises:
@@ -53,8 +54,8 @@ def plot_spectrum(
         lower.set(xlabel="rank that is kept", ylabel="relative error", yscale="log")
         _plain_powers(lower)
         if cutoff:
-            rank = rank_for(errors, cutoff)
-            lower.axhline(cutoff, color=ALARM, linestyle="--", linewidth=1)
+            rank = rank_for(found, cutoff)
+            lower.axhline(math.sqrt(cutoff), color=ALARM, linestyle="--", linewidth=1)
             lower.axvline(rank, color=ALARM, linewidth=1)
             lower.set_title(f"cutoff {cutoff:g}: rank {rank}", fontsize=9, fontweight="normal")
 
@@ -122,13 +123,15 @@ def truncation_errors(values: Sequence[float]) -> list[float]:
     return [error / tail if tail else 0.0 for error in reversed(errors)]
 
 
-def rank_for(errors: Sequence[float], cutoff: float) -> int:
-    """The least rank whose error does not exceed the cutoff.
+def rank_for(values: Sequence[float], cutoff: float) -> int:
+    """How many of the values ``tensor_linalg.split`` keeps for this cutoff; they fall.
 
-    >>> rank_for([0.6, 0.1, 0.0], 0.1)
-    2
+    >>> rank_for([4.0, 3.0], 0.35), rank_for([4.0, 3.0], 0.37)
+    (2, 1)
     """
-    return next((rank for rank, error in enumerate(errors, 1) if error <= cutoff), len(errors))
+    from tensor_linalg.networks.truncation import kept, truncation
+
+    return kept(tr.tensor(list(values), dtype="F64"), truncation("svd", cutoff=float(cutoff))).rank
 
 
 def entropy(values: Sequence[float]) -> float:

@@ -77,7 +77,7 @@ def parser_of(report: Callable[[object], None], /) -> Parser:
     parser = Parser(
         prog="ironstride",
         description="Contract tensor networks, look into files of tensors, and measure this machine.",
-        epilog=_shown("ironstride COMMAND --help", "ironstride svd x.npy --cutoff 1e-6"),
+        epilog=_shown("ironstride COMMAND --help", "ironstride svd x.npy --cutoff 1e-12"),
         report=report,
     )
     parser.add_argument(
@@ -176,8 +176,8 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
         "svd",
         "the spectrum of a tensor, and what truncating it costs",
         """Singular values of a tensor, cut in two: some axes count the rows of a matrix, the others its columns. Shows
-        the relative error of keeping the largest of them, their entropy, and the rank that a cutoff needs.""",
-        "ironstride svd x.npy --rows 0,1 --cutoff 1e-6",
+        the relative error of keeping the largest of them, their entropy, and the rank that a cutoff keeps.""",
+        "ironstride svd x.npy --rows 0,1 --cutoff 1e-12",
         "ironstride svd state.npz --name psi --plot spectrum.svg",
     )
     svd.add_argument("file", metavar="FILE", type=Path, help="a file of tensors")
@@ -185,7 +185,12 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
     svd.add_argument(
         "--rows", metavar="AXES", type=_axes, default=(0,), help="axes that count the rows, such as 0,2 (0)"
     )
-    svd.add_argument("--cutoff", metavar="ERROR", type=_error, help="find the least rank with this relative error")
+    svd.add_argument(
+        "--cutoff",
+        metavar="SHARE",
+        type=_error,
+        help="find the rank that split(cutoff=) keeps: this share of the sum of all squares may be lost",
+    )
     svd.add_argument("--plot", metavar="FILE.svg", type=Path, help="draw the spectrum (.svg, .png or .pdf)")
     _add_reading(svd)
     _add_json(svd)

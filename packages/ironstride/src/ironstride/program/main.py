@@ -121,7 +121,7 @@ def _each(sources: Sequence[Any], arguments: argparse.Namespace) -> int:
         try:
             statuses.append(_guarded(name, partial(work, source, options)))
         except NotANetworkError as error:
-            print_error(f"{name}: skipped: {error}")
+            print_error(f"{name}: {error}" if len(sources) == 1 else f"{name}: skipped: {error}")
     return max(statuses, default=REFUSED)
 
 

@@ -28,6 +28,7 @@ from tensor_core.errors import TensorError
 
 ENDINGS: Final = (".txt", ".einsum")
 _SHAPE: Final = re.compile(r"\(?\s*(\d{1,40}(?:(?:\s*[x×,]\s*|\s+)\d{1,40})*)?\s*,?\s*\)?", re.ASCII)
+_BEGUN: Final = re.compile(r"\(|\d+\s*[x×,]", re.ASCII)
 
 
 class SourceError(TensorError, ValueError):
@@ -47,6 +48,8 @@ def networks_of(arguments: Sequence[str]) -> list[Path | Network]:
     """
     first, *rest = arguments
     shapes = bool(rest) and all(_SHAPE.fullmatch(text.strip()) for text in rest)
+    # A lone term may be the name of a file; what begins as a shape beside it is meant for one, unless it is a file.
+    shapes = shapes or (first.isalpha() and any(_BEGUN.match(text) and not os.path.exists(text) for text in rest))
     # Path.exists fails of an equation that is too long for the name of a file.
     if (shapes or is_equation(first)) and not os.path.exists(first):
         if not rest:

@@ -22,7 +22,7 @@ from tensor_runtime.ops.logic import logical_and
 from tensor_runtime.ops.views import DIAGONAL_VIEW, expand_dims, move_axes, reshape_view
 from tensor_runtime.static_types.combined import product_dtype
 from tensor_runtime.static_types.results import accumulator_dtype, same_dtype, same_dtype_into
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, owned, unwrap
 
 
 @accumulator_dtype
@@ -146,7 +146,7 @@ def kron(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     right = expand_dims(expand_dims(with_batch(b, 2, batch), 1), 3)
     both_bool = a.dtype is Bool and b.dtype is Bool
     product = (logical_and if both_bool else multiply)(left, right)  # [P, M, Q, N, B...]: block after block
-    return placed("kron", reshape_view(product, (m * p, n * q, *batch)), out, a, b)
+    return placed("kron", owned(reshape_view(product, (m * p, n * q, *batch))), out, a, b)
 
 
 def block_diag(*matrices: Tensor, out: Out = None) -> Tensor:

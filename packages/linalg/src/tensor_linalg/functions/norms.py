@@ -181,7 +181,7 @@ def _norms(operation: str, a: Tensor, order: Order) -> Tensor:
     if order in _OF_SINGULAR_VALUES:
         with failing_as(operation):
             values = svdvals(a, check=False)
-        return sum(values, 0) if order == "nuc" else values[0 if order == 2 else -1]
+        return sum(values, 0) if order == "nuc" else copy(values[0 if order == 2 else -1])
     axis = 0 if order in (1, -1) else 1
     sums = sum(abs(a), axis) if a.dtype.kind == "complex" else statistics.norm(a, 1, axis)  # a tenth of the time
     return (max if order in (1, inf) else min)(sums, 0)

@@ -25,6 +25,7 @@ from tensor_linalg.iterative.operators import (
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import first, unit_of
 from tensor_runtime.errors import NotPositiveDefiniteError
+from tensor_runtime.tensors.tensor import owned
 
 
 def cg(
@@ -96,7 +97,7 @@ def cg(
             converged = bool(tr.all(residuals <= bound))
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
-    x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
+    x, residuals = (owned(tr.multiply(one, drop).reshape(to)) for one, to in ((x, b.shape), (residuals, batch)))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

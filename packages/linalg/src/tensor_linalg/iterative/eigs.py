@@ -17,6 +17,7 @@ from tensor_linalg.iterative.results import Callback, EigenSearchResult, Progres
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_runtime.dispatch.arguments import choice
+from tensor_runtime.tensors.tensor import owned
 
 _LOOKS: Final = 4
 """Columns by which the space grows, at least, between looks at what it holds."""
@@ -104,7 +105,7 @@ def eigs(
     values, residuals, vectors = arnoldi.pairs(k)
     return EigenSearchResult(
         from_numbers(values, vectors, vectors.dtype),
-        vectors.reshape((*start.core, len(values))),
+        owned(vectors.reshape((*start.core, len(values)))),
         converged,
         apply.products,
         from_numbers(residuals, vectors, vectors.dtype.component),

@@ -22,6 +22,7 @@ from tensor_linalg.operands import number, require_regular, seed_of
 from tensor_linalg.solving.factored import lu_solve
 from tensor_runtime.dispatch.arguments import choice, flag, whole
 from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.tensors.tensor import owned
 
 _ORDERS: dict[str, Callable[[float], float]] = {"SA": lambda w: w, "LA": lambda w: -w, "LM": lambda w: -abs(w)}
 """What is smallest for the eigenvalue wanted first."""
@@ -255,7 +256,7 @@ def _result(
     component = vectors.dtype.component
     return EigenSearchResult(
         from_numbers([values[position] for position in order], vectors, component),
-        vectors.reshape((*shape, len(order))),
+        owned(vectors.reshape((*shape, len(order)))),
         converged,
         lanczos.apply.products,
         from_numbers([residuals[position] for position in order], vectors, component),

@@ -18,6 +18,7 @@ from tensor_linalg.products import matmul, matvec, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.errors import NonFiniteError
+from tensor_runtime.tensors.tensor import owned
 
 _LOOK = 3
 """The error is estimated whenever so many vectors have come."""
@@ -139,7 +140,12 @@ def expm_multiply(
     x = tr.convert(x, x.dtype if apply.dtype is None else tr.promote(x.dtype, apply.dtype))
     sure = bool(tr.all(errors <= tr.maximum(length, tr.norm(x, axis=0))))
     return ExponentialResult(
-        x.reshape(v.shape), done and sure, apply.products, errors.reshape(batch), 1.0 if done else reached, interrupted
+        owned(x.reshape(v.shape)),
+        done and sure,
+        apply.products,
+        owned(errors.reshape(batch)),
+        1.0 if done else reached,
+        interrupted,
     )
 
 

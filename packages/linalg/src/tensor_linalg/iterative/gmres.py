@@ -27,6 +27,7 @@ from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matvec, vecdot
 from tensor_runtime.dispatch.arguments import whole
+from tensor_runtime.tensors.tensor import owned
 
 
 def gmres(
@@ -94,7 +95,7 @@ def gmres(
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
     converged = not interrupted and bool(tr.all(residuals <= bound))
-    x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
+    x, residuals = (owned(tr.multiply(one, drop).reshape(to)) for one, to in ((x, b.shape), (residuals, batch)))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

@@ -26,6 +26,7 @@ from tensor_linalg.iterative.operators import (
 from tensor_linalg.iterative.refusals import require_operator, wrong_image
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
+from tensor_runtime.tensors.tensor import owned
 
 
 def lsmr(
@@ -135,8 +136,8 @@ def lsmr(
             h = tr.subtract(v, tr.multiply(tr.divide(theta, divisor), h))
     except KeyboardInterrupt:
         converged, interrupted = False, taken(apply.products)
-    residuals = tr.multiply(tr.multiply(tr.abs(zeta_bar), scale), drop).reshape(batch)
-    x = tr.multiply(times(tr.multiply(x, length), lift), drop).reshape((*domain, *batch))
+    residuals = owned(tr.multiply(tr.multiply(tr.abs(zeta_bar), scale), drop).reshape(batch))
+    x = owned(tr.multiply(times(tr.multiply(x, length), lift), drop).reshape((*domain, *batch)))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

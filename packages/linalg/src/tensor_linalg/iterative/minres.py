@@ -23,6 +23,7 @@ from tensor_linalg.iterative.operators import (
 )
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number, unit_of
+from tensor_runtime.tensors.tensor import owned
 
 
 def minres(
@@ -83,7 +84,7 @@ def minres(
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
     converged = looked and not interrupted and bool(tr.all(residuals <= bound))
-    x, residuals = tr.multiply(x, drop).reshape(b.shape), tr.multiply(residuals, drop).reshape(batch)
+    x, residuals = (owned(tr.multiply(one, drop).reshape(to)) for one, to in ((x, b.shape), (residuals, batch)))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
 

@@ -27,6 +27,7 @@ from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import choice
+from tensor_runtime.tensors.tensor import owned
 
 _MARGIN: Final = 2.0**-16
 """By which images are smaller still between the two products with a huge A, so that the second is in the range."""
@@ -145,9 +146,9 @@ def svds(
     u, vh = (matmul(vectors, mH(wh)), mH(x)) if turned else (x, matmul(wh, mH(vectors)))
     codomain, domain = (start.core, normal.target) if turned else (normal.target, start.core)
     return SingularResult(
-        u.reshape((*codomain, s.size)),
+        owned(u.reshape((*codomain, s.size))),
         s,
-        tr.to_contiguous(vh).reshape((s.size, *domain)),
+        owned(tr.to_contiguous(vh).reshape((s.size, *domain))),
         found.converged and not interrupted,
         found.iterations,
         normal.unlifted(tr.copy(residuals[::-1])),

@@ -22,6 +22,7 @@ from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_linalg.targets import delivered
 from tensor_runtime.dispatch.arguments import choice, flag
+from tensor_runtime.tensors.tensor import owned
 
 
 class SplitResult(NamedTuple):
@@ -228,7 +229,7 @@ def split(
 
 def _shaped(x: tr.Tensor, shape: tuple[int, ...]) -> tr.Tensor:
     x = tr.to_contiguous(x)
-    return x if x.shape == shape else x.reshape(shape)
+    return x if x.shape == shape else owned(x.reshape(shape))
 
 
 def _asked(

@@ -21,7 +21,7 @@ from tensor_linalg.targets import delivered, placed
 from tensor_runtime.dispatch.arguments import flag, whole, wholes
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.views import permute_axes, reshape
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, owned
 
 T = TypeVar("T", bound=TensorScalar)
 
@@ -125,7 +125,7 @@ def tensorsolve(
     matrix, side = reshape(a, (size, size)), reshape(b, (size,))
     if mask:
         result, status = solve(matrix, side, check="mask")
-        return delivered(operation, MaskedResult(reshape(result, unknowns), status), out, *given)
+        return delivered(operation, MaskedResult(owned(reshape(result, unknowns)), status), out, *given)
     if checked:
         require_finite(operation, "a", whole_a, whole_a.rank)
         require_finite(operation, "b", b, b.rank)
@@ -133,7 +133,7 @@ def tensorsolve(
         found = solve(matrix, side, check=False)
     if warns and size:
         warn_of_factors(operation, lu_factor(matrix, check=False), one_norm(matrix))
-    return placed(operation, reshape(found, unknowns), out, *given)
+    return placed(operation, owned(reshape(found, unknowns)), out, *given)
 
 
 @overload
@@ -203,11 +203,11 @@ def tensorinv(
     matrix, shape = reshape(a, (size, size)), (*unknowns, *equations)
     if mask:
         result, status = inv(matrix, check="mask")
-        return delivered(operation, MaskedResult(reshape(result, shape), status), out, given)
+        return delivered(operation, MaskedResult(owned(reshape(result, shape)), status), out, given)
     if checked:
         require_finite(operation, "a", a, a.rank)
     with failing_as(operation):
         found = inv(matrix, check=False)
     if warns and size:
         warn_if_ill_conditioned(operation, one_norm(matrix), one_norm(found), 3)
-    return placed(operation, reshape(found, shape), out, given)
+    return placed(operation, owned(reshape(found, shape)), out, given)

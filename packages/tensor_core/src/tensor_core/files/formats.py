@@ -169,8 +169,14 @@ def check_size(source: Source, nbytes: int, name: str, /) -> None:
         raise source.malformed(f"tensor {name!r} claims {nbytes} bytes; a file of {source.size} has at most {most}")
 
 
-def named(path: str, format: str, x: Any, /) -> Mapping[str, Any]:
+def named(path: str, format: str, x: Any, suffixes: Mapping[str, str] = SUFFIXES, /) -> Mapping[str, Any]:
     """The tensors that are to be written, by name; "" for the one of a format without names.
+
+    Args:
+        path: of the file.
+        format: its name.
+        x: one tensor, or several by name.
+        suffixes: the formats of each ending, for messages.
 
     Raises:
         ArgumentError: one tensor for a format with names, several for one without, or a name that is no text.
@@ -180,7 +186,8 @@ def named(path: str, format: str, x: Any, /) -> Mapping[str, Any]:
     """
     if isinstance(x, Mapping):
         if format == "npy":
-            raise ArgumentError(f"save: {path!r} takes one tensor; accepted for several by name: .npz, .safetensors")
+            several = ", ".join(suffix for suffix, one in suffixes.items() if suffix and one != "npy")
+            raise ArgumentError(f"save: {path!r} takes one tensor; accepted for several by name: {several}")
         for name in x:
             if not isinstance(name, str) or not name:
                 raise ArgumentError(f"save: {shortened(name)} is no name of a tensor; accepted: text")

@@ -161,6 +161,8 @@ def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, ou
         except MemoryError as error:
             fail(spec.name, error, out._form)
     result: Tensor = blank(Tensor)
+    if spec.shares:
+        result._borrowed = True
     try:
         kernel, result._form = spec.found[a._form, params]
     except MISSES:
@@ -172,8 +174,9 @@ def execute_with_params(spec: OpSpec | ViewSpec, a: Tensor, params: Hashable, ou
             fail(spec.name, error, result._form)
         return result
     form, array = unwrap(spec.name, a)
-    kernel, found = spec.bindings[form, params]
-    return wrap(found, call_translated(spec.name, found, kernel, array))
+    kernel, result._form = spec.bindings[form, params]
+    result._array = call_translated(spec.name, result._form, kernel, array)
+    return result
 
 
 def execute_pair(spec: OpSpec, a: Tensor, b: Tensor, params: Hashable, out: Out = None, /) -> Tensor:

@@ -111,6 +111,8 @@ def _lifted(value: Any, stand_ins: dict[Placement, Placement], done: dict[int, A
     if isinstance(value, Tensor):
         result: Tensor = blank(type(value))  # a mutable view stays one
         result._form, result._array = _moved(value._form, stand_ins), None
+        if hasattr(value, "_borrowed"):
+            result._borrowed = True
         return result
     return wrap(_moved(value, stand_ins), None) if isinstance(value, Form) else value
 

@@ -27,7 +27,7 @@ from tensor_runtime.dispatch.overlap import overlap_test
 from tensor_runtime.dispatch.spec import OpSpec, check_convertible, common_placement
 from tensor_runtime.form import Form
 from tensor_runtime.placement import is_stand_in
-from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, blank, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensorViewMut, blank, owns, unwrap
 
 Out = Tensor | None
 """The parameter ``out``: a mutable view or an owned tensor; None for a fresh result."""
@@ -125,8 +125,8 @@ def as_target(operation: str, out: Any, /) -> TypedTensorViewMut[Any]:
 
     Here and below, errors bear the name of the operation that was called.
 
-    A tensor counts as owned that is compact and all of its allocation. So does a view of all of an owned tensor, such
-    as ``x[:]``, which nothing tells apart from it.
+    A tensor is owned whose memory was made for it: no view, not even one of all of a tensor, and nothing that another
+    library lends.
 
     Raises:
         ReadOnlyError: a view that is not mutable, memory that was lent to us read-only, or no tensor at all.
@@ -137,29 +137,25 @@ def as_target(operation: str, out: Any, /) -> TypedTensorViewMut[Any]:
     >>> as_target("add", x[:, :2])
     Traceback (most recent call last):
         ...
-    tensor_core.errors.ReadOnlyError: add: out is a view that is not mutable; accepted: an owned tensor, or what \
-mutable_view() returns
+    tensor_core.errors.ReadOnlyError: add: out is a view that is not mutable, or memory that another library lends; \
+accepted: an owned tensor, or what mutable_view() returns
     """
     if isinstance(out, TypedTensorViewMut):
         return out
-    if isinstance(out, Tensor) and _is_owned(operation, out):
+    if isinstance(out, Tensor):
         try:
-            return mutable_view_of(out)
+            target = mutable_view_of(out)
         except ReadOnlyError as error:
             message = str(error).replace("mutable_view:", f"{operation}: out:", 1)
             raise ReadOnlyError(message, **{**vars(error), "operation": operation}) from None
-    what = "a view that is not mutable" if isinstance(out, Tensor) else f"of type {type(out).__name__}"
+        except OverlappingViewError:  # a broadcast, so a view
+            target = None
+        if target is not None and owns(out):
+            return target
+    what = "a view that is not mutable, or memory that another library lends"
+    what = what if isinstance(out, Tensor) else f"of type {type(out).__name__}"
     message = f"{operation}: out is {what}; accepted: an owned tensor, or what mutable_view() returns"
     raise ReadOnlyError(message, operation=operation)
-
-
-def _is_owned(operation: str, x: Tensor) -> bool:
-    form, backend = x._form, registry.backend_for(x._form.placement)
-    if not form.is_compact:
-        return False
-    if hasattr(backend, "is_whole"):
-        return bool(call_translated(operation, None, backend.is_whole, x._array, form))
-    return bool(call_translated(operation, None, backend.offset_of, x._array) == 0)
 
 
 def write(view: TypedTensorViewMut[Any], source: Tensor, operation: str = "copy_into", /) -> None:

@@ -48,13 +48,17 @@ def same(dtype: DType, /) -> DType:
 
 
 class BoundSpec:
-    """What every call looks up: the operation's name, and its bindings by forms; ``found`` is their dictionary."""
+    """What every call looks up: the operation's name, and its bindings by forms; ``found`` is their dictionary.
 
-    __slots__ = ("bindings", "found", "name")
+    Results of one that ``shares`` are views of the operand.
+    """
+
+    __slots__ = ("bindings", "found", "name", "shares")
 
     bindings: BindingTable | PairTable
     found: dict[Any, Any]
     name: str
+    shares: bool
 
 
 class OpSpec(BoundSpec):
@@ -94,6 +98,7 @@ class OpSpec(BoundSpec):
         facts: KernelFacts | None = None,
     ) -> None:
         self.name = name
+        self.shares = False
         self.accepts = accepts
         self.result_dtype = result_dtype
         self.result_shape = result_shape
@@ -208,6 +213,7 @@ class ViewSpec(BoundSpec):
 
     def __init__(self, name: str, result_layout: Callable[[Form, Any], tuple[Shape, Shape]]) -> None:
         self.name = name
+        self.shares = True
         self.result_layout = result_layout
         state(name, VIEW)
         self.bindings = BindingTable(self._build)

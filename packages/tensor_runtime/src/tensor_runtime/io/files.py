@@ -67,7 +67,7 @@ def save(
     """
     name = saved_path(path)
     kind = format_of("save", name, format, FORMATS)
-    tensors = {key: TensorOutgoing("save", one) for key, one in named(name, kind, x).items()}
+    tensors = {key: TensorOutgoing("save", one) for key, one in named(name, kind, x, FORMATS).items()}
     write(name, kind, tensors, order=order, compressed=compressed, reverse_dims=reverse_dims)
 
 

@@ -22,7 +22,7 @@ from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import placements_of, registry
 from tensor_runtime.form import Form
 from tensor_runtime.placement import DeviceId, DeviceKind, GpuBackendKind, Placement, as_placement
-from tensor_runtime.tensors.tensor import Tensor, wrap
+from tensor_runtime.tensors.tensor import Tensor, wrap, wrap_borrowed
 
 _CUDA: Final = DeviceKind.gpu(GpuBackendKind.Cuda)
 _ROCM: Final = DeviceKind.gpu(GpuBackendKind.Rocm)
@@ -56,7 +56,16 @@ def borrowed_from_device(operation: str, x: Any, copy: bool | None, dtype: Any =
             "nothing; accepted: an array or tensor with __dlpack__ or __cuda_array_interface__"
         )
     array, form = lent
-    return wrap(form, array)
+    return (wrap if is_copied(backend, array, copy) else wrap_borrowed)(form, array)
+
+
+def is_copied(backend: Any, array: Any, copy: bool | None, /) -> bool:
+    """Whether what a backend gave when it was to borrow is memory of its own; a backend that does not tell borrowed it.
+
+    >>> is_copied(None, None, True), is_copied(None, None, None)
+    (True, False)
+    """
+    return copy is True or (hasattr(backend, "is_lent") and not backend.is_lent(array))
 
 
 def _backend_of(x: Any) -> Any:

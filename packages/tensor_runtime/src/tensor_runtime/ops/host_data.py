@@ -18,10 +18,11 @@ from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.conversion import convert
-from tensor_runtime.ops.device_data import borrowed_from_device
+from tensor_runtime.form import Form
+from tensor_runtime.ops.device_data import borrowed_from_device, is_copied
 from tensor_runtime.ops.views import copy as copied
 from tensor_runtime.placement import CPU, as_placement, is_stand_in
-from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap
+from tensor_runtime.tensors.tensor import Number, Tensor, unwrap, wrap, wrap_borrowed
 from tensor_runtime.tensors.transfer import lend, to, upload
 
 NATURAL: Final[dict[type, DType]] = {bool: Bool, int: I64, float: F64, complex: C64}
@@ -109,8 +110,7 @@ def _borrowed(x: Any, dtype: DType | None, copy: bool | None) -> tuple[Tensor, b
         raise DTypeError(
             f"asarray: found a {type(x).__name__}; accepted: a tensor, an array, a buffer, nested lists, or a number"
         )
-    array, form = lent
-    return wrap(form, array), copy is not True
+    return _lent(backend, lent, copy), copy is not True
 
 
 def _number(x: Any) -> Number | None:
@@ -118,6 +118,12 @@ def _number(x: Any) -> Number | None:
     if type(x) in NATURAL:
         return x  # type: ignore[no-any-return]
     return None if dtype_of_name(getattr(getattr(x, "dtype", None), "name", "")) else number_of(x)
+
+
+def _lent(backend: Any, given: tuple[Any, Form], copy: bool | None) -> Tensor:
+    """The tensor of what a backend borrowed, or copied."""
+    array, form = given
+    return (wrap if is_copied(backend, array, copy) else wrap_borrowed)(form, array)
 
 
 def lent_by_dlpack(x: Any, copy: bool | None, /) -> Tensor:
@@ -134,8 +140,7 @@ def lent_by_dlpack(x: Any, copy: bool | None, /) -> Tensor:
     backend: Any = registry.backend_for(CPU)
     if not hasattr(backend, "borrow_dlpack"):
         return as_tensor(HostTensorView.from_dlpack(x, copy=False if copy is False else None), None, copy)
-    array, form = call_translated("from_dlpack", None, backend.borrow_dlpack, x, copy)
-    return wrap(form, array)
+    return _lent(backend, call_translated("from_dlpack", None, backend.borrow_dlpack, x, copy), copy)
 
 
 def as_numpy(x: Tensor, /) -> Any:

@@ -75,7 +75,7 @@ def _viewed(x: Tensor, pattern: Pattern, starts: tuple[int, ...]) -> Tensor:
     except KeyError:
         kernel, view = SLICE_VIEW.bindings[form, pattern]
     result: Tensor = blank(type(x))
-    result._form = view
+    result._form, result._borrowed = view, True
     try:
         result._array = kernel(x._array, starts)
     except Exception as error:

@@ -14,9 +14,9 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from tensor_core.dtypes import Element
-from tensor_core.errors import ArgumentError, CastRangeError, DTypeError
-from tensor_runtime.backends.error_translation import naming
+from tensor_core.errors import ArgumentError, AxisError, CastRangeError, DTypeError, MissingAttributeError
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.tracing import TRACING, elements_refused
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.ops import arithmetic, comparison, logic, native_calls, operators, reduction
 from tensor_runtime.ops.arrangement import swapaxes
@@ -53,12 +53,20 @@ def tolist(x: Tensor, /) -> Any:
     ([[1, 2], [3, 4]], 1.5)
     """
     form, _ = unwrap("tolist", x)
+    _check_untraced("tolist", x, "elements")
     if hasattr(registry.backend_for(form.placement), "lend"):
         return to_numpy(x).tolist()
     return download(x).to_nested()
 
 
+def _check_untraced(operation: str, x: Tensor, what: str = "an element") -> None:
+    """Refuse an argument of a function that is being traced, whatever its size, by the name that was called."""
+    if x._form.placement is TRACING:
+        raise elements_refused(operation, what)
+
+
 def _element(operation: str, x: Tensor, remedy: str = "index first, or to_numpy()") -> Element:
+    _check_untraced(operation, x)
     if x.size != 1:
         raise ArgumentError(
             f"{operation}: shape {x.shape} has {x.size} elements; accepted: exactly one ({remedy})", shape=x.shape
@@ -67,12 +75,13 @@ def _element(operation: str, x: Tensor, remedy: str = "index first, or to_numpy(
 
 
 def _bool(x: Tensor, /) -> bool:
+    _check_untraced("bool", x, "the truth of an argument")
     if x.size != 1:
         raise ArgumentError(
             f"bool: the truth of {x.size} elements of shape {x.shape} is ambiguous; accepted: one element, such "
             "as any() or all() of a Bool tensor gives"
         )
-    return bool(item(x))
+    return bool(_element("bool", x))
 
 
 def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], Any]:
@@ -90,6 +99,7 @@ def _number_as(target: Callable[[Any], Any], name: str) -> Callable[[Tensor], An
 
 
 def _index(x: Tensor, /) -> int:
+    _check_untraced("index", x)
     require_host("index", x, "write int(x) to read it")
     return _INDEX(x)
 
@@ -170,13 +180,15 @@ def _to_device(x: Tensor, device: Placement | str, /, *, stream: None = None) ->
     return to(x, device)
 
 
-@naming("swapaxes", own="mT")
-def _swapped(x: Tensor, /) -> Tensor:
-    return swapaxes(x, -2, -1)
+class _NoMatrixError(AxisError, MissingAttributeError):
+    """A tensor of less than two axes has no ``mT``, which ``hasattr`` may ask for."""
 
 
 def _matrices_transposed(x: Tensor, /) -> Tensor:
-    return x.T if len(x._form.shape) == 2 else _swapped(x)
+    rank = len(x._form.shape)
+    if rank < 2:
+        raise _NoMatrixError(f"mT: rank {rank}; accepted: two axes or more, of which the last two are exchanged")
+    return x.T if rank == 2 else swapaxes(x, -2, -1)
 
 
 def _reshape(x: Tensor, /, *shape: int | Sequence[int], order: str = "F") -> Tensor:

@@ -79,8 +79,14 @@ def masked_data(x: Tensor, /) -> NoReturn:
     """What ``numpy.ma`` asks any operand for before it reads it as an array: there is none.
 
     Raises:
-        ForeignOperandError: always.
+        ForeignOperandError: ``numpy.ma`` asks.
+        MissingAttributeError: anybody else does, such as ``inspect``.
+
+    >>> hasattr(tensor([1.0]), "_data")
+    False
     """
+    if not str(sys._getframe(1).f_globals.get("__name__")).startswith("numpy.ma."):
+        raise MissingAttributeError("'Tensor' object has no attribute '_data'", name="_data")
     raise ForeignOperandError(
         "numpy.ma: found a masked array beside a tensor, and a tensor has no mask; accepted: x.filled(value), which "
         "gives the masked elements a value, or x.data, which ignores the mask"
@@ -214,6 +220,33 @@ asarray(array), which shares memory
     """
     remedy = _instead(name)
     found = f"module 'tensor_runtime' has no attribute {name!r}"
+    raise MissingAttributeError(f"{found}; {remedy}" if remedy else found, name=name)
+
+
+def missing_in_family(module: str, name: str, /) -> NoReturn:
+    """What a name raises that a family's module lacks: with a public name near it, or where else the name is.
+
+    >>> missing_in_family("tensor_linalg", "truncated_svd")
+    Traceback (most recent call last):
+        ...
+    tensor_core.errors.MissingAttributeError: module 'tensor_linalg' has no attribute 'truncated_svd'; did you mean: \
+'svd_truncated'?
+    """
+    found = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        raise MissingAttributeError(found, name=name)
+    known = sys.modules[module].__all__
+    words = sorted(name.lower().split("_"))
+    near = [one for one in known if sorted(one.lower().split("_")) == words]
+    if not near and _is_public(name):
+        remedy = f"write tensor_runtime.{name}"
+    elif not near and _instead(name):
+        remedy = _instead(name)
+    else:
+        from difflib import get_close_matches  # costs milliseconds to import
+
+        near = near or get_close_matches(name, known, 1)
+        remedy = f"did you mean: {near[0]!r}?" if near else ""
     raise MissingAttributeError(f"{found}; {remedy}" if remedy else found, name=name)
 
 

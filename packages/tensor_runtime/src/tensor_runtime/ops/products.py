@@ -17,7 +17,7 @@ from tensor_runtime.dispatch.out import Out, as_target, mutable_view_of, written
 from tensor_runtime.ops.contraction import ContractionSpec, Signature
 from tensor_runtime.ops.views import broadcast_to, move_axes, reshape, reshape_view
 from tensor_runtime.static_types.combined import product_dtype
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, owned, unwrap
 
 
 def _dot_labels(operation: str, a: Shape, b: Shape, /) -> Signature:
@@ -121,7 +121,7 @@ def kron(a: Tensor, b: Tensor, /, *, out: Out = None) -> Tensor:
     of_b = (1,) * (rank - form_b.rank) + form_b.shape
     shape = tuple(m * n for m, n in zip(of_a, of_b, strict=True))
     if out is None or getattr(out, "shape", None) != shape:
-        product = reshape_view(execute_binary(KRON, a, b), shape)
+        product = owned(reshape_view(execute_binary(KRON, a, b), shape))
         return product if out is None else written("kron", out, product, a, b)
     apart = [
         form.shape[axis - rank + form.rank]

@@ -23,7 +23,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.ops import native_calls
 from tensor_runtime.ops.orders import is_line, moved
 from tensor_runtime.static_types.results import same_dtype
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, owned, unwrap
 
 
 def _layout(form: Form) -> TensorLayout:
@@ -69,6 +69,7 @@ class _ReshapingSpec(ViewSpec):
 
     def __init__(self, name: str, shape_of: Callable[[Shape, Any], Shape]) -> None:
         self.name, self.shape_of, self.result_layout = name, shape_of, self._arranged
+        self.shares = True
         self.bindings = BindingTable(self._build)
         self.found = self.bindings.found
 
@@ -242,11 +243,11 @@ def reshape(a: Tensor, shape: SupportsIndex | Sequence[SupportsIndex], /, *, ord
 
 def _reshaped_or_copied(a: Tensor, shape: Shape) -> Tensor:
     if len(shape) == 1 and not is_line(a._form):  # known in a twentieth of the time of being refused
-        return execute_with_params(RESHAPE_VIEW, copy(a), shape)
+        return owned(execute_with_params(RESHAPE_VIEW, copy(a), shape))
     try:
         return execute_with_params(RESHAPE_VIEW, a, shape)
     except ViewRequiresCopyError:
-        return execute_with_params(RESHAPE_VIEW, copy(a), shape)
+        return owned(execute_with_params(RESHAPE_VIEW, copy(a), shape))
 
 
 @same_dtype

@@ -188,8 +188,8 @@ class DeviceBackend(PlacedBackend[A], Protocol[A]):
         """What is used there now. Waits for nothing."""
         ...
 
-    def is_whole(self, array: A, form: Form, /) -> bool:
-        """Whether a compact array is all of its allocation, as ``out=`` asks; else where it begins decides."""
+    def is_lent(self, array: A, /) -> bool:
+        """Whether the memory of what ``borrow`` gave is another library's, as ``out=`` asks; else all but copies is."""
         ...
 
     def examine(self, array: A, form: Form, /) -> str | None:

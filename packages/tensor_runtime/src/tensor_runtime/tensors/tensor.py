@@ -51,8 +51,9 @@ class Tensor:
     """Dense elements of one dtype, in one place.
 
     Made by ``tensor``, ``zeros``, ``asarray`` and the like, never by calling the class, which says so. Code of this
-    library takes a :func:`blank` one and fills both slots, or calls :func:`wrap`: an ``__init__`` would cost more than
-    the look-up of a kernel.
+    library takes a :func:`blank` one and fills its slots, or calls :func:`wrap`: an ``__init__`` would cost more than
+    the look-up of a kernel. The third slot is filled for views and for memory that another library lends
+    (:func:`wrap_borrowed`); a tensor where it is empty owns its memory.
 
     >>> x = tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> x.dtype, x.shape, x.strides, x.placement, x.nbytes
@@ -61,10 +62,11 @@ class Tensor:
     TensorLayout(shape=(2,), strides=(1,), offset=0)
     """
 
-    __slots__ = ("__weakref__", "_array", "_form")
+    __slots__ = ("__weakref__", "_array", "_borrowed", "_form")
 
     _form: Form
     _array: Any  # the backend's n-d array, which knows the offset of a view
+    _borrowed: bool  # True, or empty
 
     def __class_getitem__(cls, item: object) -> type[Tensor]:
         return cls
@@ -230,7 +232,7 @@ else:
 
 
 blank: Final[Callable[[type[Tensor]], Any]] = object.__new__
-"""Makes a tensor of a class, whose two slots are to be filled at once."""
+"""Makes a tensor of a class, whose form and array are to be filled at once."""
 
 
 def wrap(form: Form, array: Any, /) -> Tensor:
@@ -244,6 +246,38 @@ def wrap(form: Form, array: Any, /) -> Tensor:
     result._form = form
     result._array = array
     return result
+
+
+def wrap_borrowed(form: Form, array: Any, /) -> Tensor:
+    """As :func:`wrap`, of memory that is not the tensor's own: a view of a tensor, or what another library lends.
+
+    >>> x = tensor([1.0, 2.0])
+    >>> owns(wrap_borrowed(x._form, x._array)), owns(x)
+    (False, True)
+    """
+    result = wrap(form, array)
+    result._borrowed = True
+    return result
+
+
+def owned(x: Tensor, /) -> Tensor:
+    """A view of memory that was made just now, and that nobody else knows, as the tensor that owns it.
+
+    >>> x = tensor([1.0, 2.0])
+    >>> owns(owned((x + 1.0)[:]))
+    True
+    """
+    return wrap(x._form, x._array)
+
+
+def owns(x: Tensor, /) -> bool:
+    """Whether a tensor's memory was made for it, and it is no view.
+
+    >>> x = tensor([1.0, 2.0])
+    >>> owns(x), owns(x[:]), owns(x.mutable_view()), owns(x[:] + 1.0)
+    (True, False, False, True)
+    """
+    return not (hasattr(x, "_borrowed") or isinstance(x, TypedTensorViewMut))
 
 
 def unwrap(operation: str, x: Tensor, /) -> tuple[Form, Any]:

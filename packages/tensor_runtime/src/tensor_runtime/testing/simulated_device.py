@@ -90,13 +90,6 @@ class SimulatedBackend:
         """Offset of the first element in its allocation, in elements."""
         return self._inner.offset_of(array.inside)
 
-    def is_whole(self, array: DeviceArray, form: Form, /) -> bool:
-        """As the real backend says; where it does not, whether it begins where its allocation does."""
-        inner: Any = self._inner
-        if hasattr(inner, "is_whole"):
-            return bool(inner.is_whole(array.inside, form))
-        return self.offset_of(array) == 0
-
     def location_of(self, array: DeviceArray, /) -> tuple[Hashable, int]:
         """Where the real backend says it is."""
         return self._inner.location_of(array.inside)

@@ -315,7 +315,8 @@ def stacked(
             for number in range(count):
                 if compute(stack[number], *[part[number] for part in parts]):
                     index = np.unravel_index(number, batch[::-1]) if batch else ()
-                    raise not_converged(operation, tuple(int(i) for i in reversed(index)))
+                    given = np.asarray(x).reshape(count, columns, rows)[number]
+                    raise not_converged(operation, tuple(int(i) for i in reversed(index)), given)
         return tuple(
             part.reshape(one.shape[::-1]).astype(NUMPY_DTYPES[one.dtype], copy=False)
             for part, one in zip(parts, result, strict=True)

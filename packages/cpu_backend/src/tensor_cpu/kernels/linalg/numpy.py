@@ -219,14 +219,20 @@ def _compact(array: Array) -> Array:
     return np.asarray(array, order="C")  # ascontiguousarray would give a determinant an axis
 
 
-def not_converged(operation: str, batch: tuple[int, ...], /) -> NotConvergedError:
-    """The error of an iteration that failed on the matrix at a batch index.
+def not_converged(operation: str, batch: tuple[int, ...], matrix: Array | None = None, /) -> NotConvergedError:
+    """The error of an iteration that failed on the matrix at a batch index, which need not be told.
 
     >>> print(not_converged("svd", (3,)))
     svd: the iteration of the matrix at batch index (3,) did not converge; it may for the matrix times a power of two
+    >>> print(not_converged("svd", (3,), np.full((2, 2), np.nan)))
+    svd: the iteration of the matrix at batch index (3,) did not converge: it holds NaN or infinity; accepted: finite \
+elements, as check=True makes sure
     """
+    why = "; it may for the matrix times a power of two"
+    if matrix is not None and not np.isfinite(matrix).all():
+        why = ": it holds NaN or infinity; accepted: finite elements, as check=True makes sure"
     return NotConvergedError(
-        f"{operation}: the iteration{of_matrix(batch)} did not converge; it may for the matrix times a power of two",
+        f"{operation}: the iteration{of_matrix(batch)} did not converge{why}",
         operation=operation,
         batch_index=batch,
         element_index=None,
@@ -234,7 +240,7 @@ def not_converged(operation: str, batch: tuple[int, ...], /) -> NotConvergedErro
 
 
 def _explain_iteration(operation: str, compute: Callable[[Array], object], a: Array) -> LinalgError:
-    return not_converged(operation, first_failure(compute, a)[0])
+    return not_converged(operation, *first_failure(compute, a))
 
 
 def _explain_qr(a: Array) -> LinalgError:

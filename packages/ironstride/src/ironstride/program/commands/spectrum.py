@@ -55,13 +55,13 @@ def svd(asked: Asked) -> bool:
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "x.npy"
     >>> tr.save(file, tr.tensor([[3.0, 0.0], [0.0, 4.0]]))
-    >>> svd(Asked(file, cutoff=0.7))
+    >>> svd(Asked(file, cutoff=0.37))
     2x2 as a matrix of 2x2: 2 singular values
       largest   4.0
       smallest  3.0
       norm      5.0
       entropy   0.653418
-      cutoff    0.7: rank 1, error 6.000e-01
+      cutoff    0.37: rank 1, error 6.000e-01
       rank  singular value  error
          1    4.000000e+00  6.000e-01
          2    3.000000e+00  0.000e+00
@@ -74,7 +74,7 @@ def svd(asked: Asked) -> bool:
     _, x = read_one(asked.file, asked.reading, asked.name)
     values, shape = spectrum(x, asked.rows)
     errors = truncation_errors(values)
-    rank = None if asked.cutoff is None else rank_for(errors, asked.cutoff)
+    rank = None if asked.cutoff is None else rank_for(values, asked.cutoff)
     document: dict[str, Any] = {
         "shape": list(x.shape),
         "matrix": list(shape),

@@ -226,10 +226,6 @@ class PureArrays:
             array.offset = int(host[(0,) * len(form.shape)])
         return array.offset
 
-    def is_whole(self, array: Cell, form: Form, /) -> bool:
-        """Whether it has as many elements as its cell."""
-        return array.base is None or form.size == array.base.form.size
-
     def location_of(self, array: Cell, /) -> tuple[Hashable, int]:
         """Each cell is a space of its own."""
         return array.base or array, self.offset_of(array) * array.form.dtype.itemsize
