@@ -142,11 +142,11 @@ static bool find_slot(PyObject *type, const char *name, Py_ssize_t *offset) {
 
 static bool find_slots(Call *self, PyObject *tensor, PyObject *form, PyObject *spec) {
     return find_slot(tensor, "_form", &self->form) && find_slot(tensor, "_array", &self->array) &&
-           find_slot(tensor, "_borrowed", &self->borrowed) &&
-           find_slot(form, "placement", &self->placement_at) && find_slot(form, "dtype", &self->dtype_at) &&
-           find_slot(form, "shape", &self->shape_at) && find_slot(form, "strides", &self->strides_at) &&
-           find_slot(form, "size", &self->size_at) && find_slot(spec, "found", &self->bindings_at) &&
-           find_slot(spec, "name", &self->name_at) && find_slot(spec, "shares", &self->shares_at);
+           find_slot(tensor, "_borrowed", &self->borrowed) && find_slot(form, "placement", &self->placement_at) &&
+           find_slot(form, "dtype", &self->dtype_at) && find_slot(form, "shape", &self->shape_at) &&
+           find_slot(form, "strides", &self->strides_at) && find_slot(form, "size", &self->size_at) &&
+           find_slot(spec, "found", &self->bindings_at) && find_slot(spec, "name", &self->name_at) &&
+           find_slot(spec, "shares", &self->shares_at);
 }
 
 /* Call(kind, function, Tensor, its subclass, Form, class of specs, placement, found, insert, fail, context variable, dtypes) */

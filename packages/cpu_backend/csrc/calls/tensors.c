@@ -13,7 +13,8 @@ enum { MOST_KEPT = 64 };
 static struct {
     PyTypeObject *tensor, *writable;
     Py_ssize_t form, array, borrowed;
-    PyObject *dead[MOST_KEPT]; /* of class tensor, with empty slots, without weak references and a reference to the class */
+    PyObject
+        *dead[MOST_KEPT]; /* of class tensor, with empty slots, without weak references and a reference to the class */
     int count;
 } kept;
 

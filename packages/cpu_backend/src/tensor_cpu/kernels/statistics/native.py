@@ -295,7 +295,9 @@ def _in_range(roots: Kernel, form: Form, result: Form, params: NormParams) -> Ke
 
     def norms(x: Any) -> Any:
         found = roots(x)
-        return found if inside(found, lowest) else np.where((found > lowest) & (found < inf), found, scaled(x))
+        if inside(found, lowest) or not x.any():  # zeros have norms of zero, such as a residual at the end
+            return found
+        return np.where((found > lowest) & (found < inf), found, scaled(x))
 
     return norms
 
