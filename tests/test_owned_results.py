@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 
+import tensor_linalg as linalg
 from tensor_core.errors import ReadOnlyError
-from tensor_runtime import Tensor, upload
+from tensor_runtime import Tensor, normal, upload
 from tensor_runtime.dispatch.out import as_target
 from tensor_runtime.placement import CPU
 from tensor_runtime.testing.cases import all_cases, family_cases
@@ -48,3 +50,15 @@ def test_outputs_are_what_operations_made_and_no_views() -> None:
             if not case.shares and found.is_compact and not _is_taken(found):
                 wrong[case.operation, "was made, but is not taken"] += 1
     assert not wrong
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
+def test_what_a_mask_leaves_is_owned(batch: tuple[int, ...]) -> None:
+    a, b = normal((3, 3, *batch), seed=1), normal((3, 1, *batch), seed=2)
+    for found in (
+        linalg.svd(a, check="mask"),
+        linalg.inv(a, check="mask"),
+        linalg.solve(a, b, check="mask"),
+        linalg.qr(a, check="mask"),
+    ):
+        assert all(map(_is_taken, _tensors(found)))

@@ -29,7 +29,7 @@ from tensor_runtime.ops.reduction import all, any
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, reshape
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, owned, unwrap
 
 R = TypeVar("R")
 Run = Callable[..., tuple[Any, ...]]
@@ -232,7 +232,7 @@ def masked(
         status: Tensor = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)
     else:
         found, status = _in_parts(run, [_flat(x, batch) for x in clean], harmless, count, status_of)
-        found = tuple(one if one is None else reshape(one, (*one.shape[:-1], *batch)) for one in found)
+        found = tuple(one if one is None else owned(reshape(one, (*one.shape[:-1], *batch))) for one in found)
         status = reshape(status, batch)
     status = where(good, status, full((), 1, dtype=I32, placement=a.placement))
     fine = equal(status, 0)
