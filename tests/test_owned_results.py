@@ -62,3 +62,19 @@ def test_what_a_mask_leaves_is_owned(batch: tuple[int, ...]) -> None:
         linalg.qr(a, check="mask"),
     ):
         assert all(map(_is_taken, _tensors(found)))
+
+
+def test_solutions_of_one_vector_are_owned() -> None:
+    a, b, one = normal((3, 3), seed=1), normal((3,), seed=2), normal((3, 1), seed=3)
+    spd = linalg.matmul(a, linalg.mT(a))
+    for found in (
+        linalg.solve(a, b),
+        linalg.lu_solve(linalg.lu_factor(a), b),
+        linalg.cho_solve(linalg.cholesky(spd), b),
+        linalg.triangular_solve(a, b),
+        *(linalg.lstsq(a, b, driver=driver) for driver in ("svd", "qr")),
+        linalg.lstsq(a, b, check="mask"),
+        *(linalg.multi_dot(chain) for chain in ([b, a, a], [a, a, b], [b, a, b])),
+        linalg.split(one, 0, 1, method="eigh"),
+    ):
+        assert all(map(_is_taken, _tensors(found))), found

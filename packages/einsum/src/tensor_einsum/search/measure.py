@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import inf, log2, prod
 from typing import NamedTuple
 
-from tensor_einsum.search.path import bits_of, holders_of, labels_along, labels_of
+from tensor_einsum.search.path import holders_of, labels_along
 from tensor_einsum.search.problem import CACHED, UNCACHED, Problem
 
 
@@ -40,13 +40,13 @@ def measure(problem: Problem, path: Sequence[Sequence[int]], sliced: Iterable[in
     extents = [1 if label in cut else max(extent, 1) for label, extent in enumerate(problem.extents)]
     slices = prod(max(problem.extents[label], 1) for label in cut)
     holders = holders_of((*problem.inputs, problem.output), len(extents))
-    terms = [bits_of([label for label in term if holders[label] > 1]) for term in problem.inputs]
-    sizes = [prod(extents[label] for label in labels_of(term)) for term in terms]
+    terms = [[label for label in {*term} if holders[label] > 1] for term in problem.inputs]
+    sizes = [prod(extents[label] for label in term) for term in terms]
     products = elements = size = live = peak = 0
     operands = len(terms)
     for pair, (gone, kept) in zip(path, labels_along(terms, holders, path), strict=True):
-        sizes.append(prod(extents[label] for label in labels_of(kept)))
-        products += sizes[-1] * prod(extents[label] for label in labels_of(gone))
+        sizes.append(prod(extents[label] for label in kept))
+        products += sizes[-1] * prod(extents[label] for label in gone)
         elements += sum(moved(sizes[one]) for one in (*pair, -1))
         size = max(size, sizes[-1])
         live += sizes[-1]

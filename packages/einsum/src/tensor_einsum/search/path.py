@@ -158,29 +158,32 @@ def holders_of(terms: Iterable[Iterable[int]], labels: int) -> list[int]:
 
 
 def labels_along(
-    terms: Sequence[int], holders: Sequence[int], path: Iterable[Sequence[int]]
-) -> Iterator[tuple[int, int]]:
+    terms: Iterable[Iterable[int]], holders: Sequence[int], path: Iterable[Sequence[int]]
+) -> Iterator[tuple[frozenset[int], frozenset[int]]]:
     """What every entry of a path sums, as no other term and no output has it, and what it leaves.
 
     Args:
-        terms: labels of the operands, as bits.
+        terms: labels of the operands.
         holders: how many of the operands have each label, and the output.
         path: ids, one or two per entry.
 
     >>> terms = (0, 1), (1, 2), (2, 3)
-    >>> [*labels_along([*map(bits_of, terms)], holders_of([*terms, (0, 3)], 4), [(0, 1), (3, 2)])]
-    [(2, 5), (4, 9)]
+    >>> for gone, left in labels_along(terms, holders_of([*terms, (0, 3)], 4), [(0, 1), (3, 2)]):
+    ...     print(*gone, "->", *sorted(left))
+    1 -> 0 2
+    2 -> 0 3
     """
-    left, known = [*holders], [*terms]
-    alone = bits_of([label for label, count in enumerate(left) if count == 1])
+    left = [*holders]
+    known = dict(enumerate(map(frozenset, terms)))
+    following = len(known)
     for entry in path:
-        joined = known[entry[0]]
+        joined = known.pop(entry[0])
         if len(entry) == 2:
-            other = known[entry[1]]
-            for label in labels_of(joined & other):
+            other = known.pop(entry[1])
+            for label in joined & other:
                 left[label] -= 1
-                if left[label] == 1:
-                    alone |= 1 << label
             joined |= other
-        known.append(joined & ~alone)
-        yield joined & alone, known[-1]
+        gone = frozenset([label for label in joined if left[label] == 1])
+        known[following] = kept = joined - gone
+        following += 1
+        yield gone, kept

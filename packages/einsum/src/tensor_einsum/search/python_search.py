@@ -324,8 +324,8 @@ class _Search:
 def _terms(problem: Problem, path: Pairs) -> list[int]:
     """Labels of the operands and of every result as bits; what only one operand has is summed before."""
     holders = holders_of((*problem.inputs, problem.output), len(problem.extents))
-    terms = [bits_of([label for label in term if holders[label] > 1]) for term in problem.inputs]
-    return [*terms, *[kept for _, kept in labels_along(terms, holders, path)]]
+    terms = [[label for label in {*term} if holders[label] > 1] for term in problem.inputs]
+    return [*map(bits_of, terms), *[bits_of(kept) for _, kept in labels_along(terms, holders, path)]]
 
 
 def _sizes(problem: Problem, path: Pairs) -> list[float]:

@@ -19,7 +19,7 @@ from math import prod
 from typing import Final, NamedTuple
 
 from tensor_einsum.notation.network import Network
-from tensor_einsum.search.path import Path, bits_of, holders_of, labels_along, labels_of
+from tensor_einsum.search.path import Path, holders_of, labels_along
 from tensor_einsum.steps.steps import Step, in_best_orders, peak_bytes, plain_steps
 
 WORTH_A_LOOK: Final = 1 << 18
@@ -248,5 +248,5 @@ def _labels(network: Network, path: Path) -> list[frozenset[int]]:
     """Of operands and contractions by id: the labels that are left, as others or the result have them."""
     terms = [frozenset(term) for term in network.terms]
     holders = holders_of((*terms, network.output), len(network.extents))
-    along = labels_along([*map(bits_of, terms)], holders, path)
-    return [*terms, *[frozenset(labels_of(kept)) for _, kept in along]]
+    along = labels_along(terms, holders, path)
+    return [*terms, *[kept for _, kept in along]]

@@ -26,7 +26,7 @@ from tensor_core.shapes import Shape
 from tensor_einsum import native
 from tensor_einsum.notation.label_names import RESERVED, Texts
 from tensor_einsum.notation.network import Labels, Network
-from tensor_einsum.search.path import Path, bits_of, holders_of, labels_along, labels_of
+from tensor_einsum.search.path import Path, holders_of, labels_along
 from tensor_einsum.steps.layouts import chosen_orders, reordered
 
 _SMALLER: Final = (
@@ -280,10 +280,10 @@ class Consumers:
         self.extents = extents
         self.consumer: dict[int, int] = {}
         self.summed_by: dict[int, int] = {}
-        along = labels_along([*map(bits_of, terms)], label_counts, path)
+        along = labels_along(terms, label_counts, path)
         for position, (entry, (gone, _)) in enumerate(zip(path, along, strict=True)):
             self.consumer.update(dict.fromkeys(entry, position))
-            self.summed_by.update(dict.fromkeys(labels_of(gone), position))
+            self.summed_by.update(dict.fromkeys(gone, position))
 
     def arrange(
         self, one: int, a: Labels, b: Labels, free_a: list[int], free_b: list[int], batch: list[int], size: int

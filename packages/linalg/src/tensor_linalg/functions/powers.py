@@ -24,7 +24,7 @@ from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.creation import eye
 from tensor_runtime.ops.views import copy, expand_dims, squeeze
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, owned, unwrap
 
 T = TypeVar("T", bound=TensorScalar)
 
@@ -143,7 +143,7 @@ def multi_dot(matrices: Sequence[Tensor], /, *, out: Out = None) -> Tensor:
         given.append(execute_binary(MATMUL, given[left], given[right]))
     found = given[-1]
     if row or column:
-        found = squeeze(found, [axis for axis, gone in ((0, row), (1, column)) if gone])
+        found = owned(squeeze(found, [axis for axis, gone in ((0, row), (1, column)) if gone]))
     return found if out is None else placed(name, found, out, *matrices)
 
 

@@ -229,7 +229,7 @@ def split(
 
 def _shaped(x: tr.Tensor, shape: tuple[int, ...]) -> tr.Tensor:
     x = tr.to_contiguous(x)
-    return x if x.shape == shape else owned(x.reshape(shape))
+    return owned(x if x.shape == shape else x.reshape(shape))
 
 
 def _asked(

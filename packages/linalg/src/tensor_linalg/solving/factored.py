@@ -41,7 +41,7 @@ from tensor_runtime.ops.sort import argsort, sort
 from tensor_runtime.ops.views import DIAGONAL_VIEW, expand_dims, reshape_view
 from tensor_runtime.placement import CPU
 from tensor_runtime.primitives.linalg import triangular_solve
-from tensor_runtime.tensors.tensor import Tensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, owned, unwrap
 
 _FEW: Final = 64
 """Rows that are looked at in less time on the host than calls take."""
@@ -180,7 +180,7 @@ def lu_solve(
         wide, order, sides = with_batch(wide, 2, batch), with_batch(order, 1, batch), with_batch(sides, 2, batch)
     x = _substituted(wide, order[:, None], sides, transposes, conjugates, own)
     if len(shape) == 1:
-        x = reshape_view(x, shape)
+        x = owned(reshape_view(x, shape))
     return x if out is None else placed("lu_solve", x, out, packed, permutation, b)
 
 

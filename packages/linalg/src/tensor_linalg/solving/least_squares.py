@@ -37,7 +37,7 @@ from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.reduction import any, max, sum
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import expand_dims, squeeze
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, owned
 
 T = TypeVar("T", bound=TensorScalar)
 
@@ -262,7 +262,7 @@ def lstsq(
         values = None if by_qr else zeros((0, *batch), dtype=a.dtype.component, placement=a.placement)
         residuals = _residuals(a, solution, sides)
     if vector:
-        solution, residuals = squeeze(solution, 1), squeeze(residuals, 0)
+        solution, residuals = owned(squeeze(solution, 1)), owned(squeeze(residuals, 0))
     return delivered(operation, LstsqResult(solution, residuals, rank, values), out, *given)
 
 
@@ -311,7 +311,7 @@ def _lstsq_masked(a: Tensor, b: Tensor, driver: str, rtol: Any, out: Any) -> Mas
 
     def of_b(x: Tensor, y: Tensor, *tolerance: Tensor) -> tuple[Any, ...]:
         solution, residuals = solved(x, expand_dims(y, 2), *tolerance)[:2]
-        return squeeze(solution, 2), squeeze(residuals, 1)
+        return owned(squeeze(solution, 2)), owned(squeeze(residuals, 1))
 
     def of_a(x: Tensor, *tolerance: Tensor) -> tuple[Any, ...]:
         sides = zeros((a.shape[0], 1, *(1,) * (x.rank - 1)), dtype=a.dtype, placement=a.placement)

@@ -34,7 +34,7 @@ from tensor_runtime.ops.reduction import any
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, squeeze
 from tensor_runtime.primitives.linalg import triangular_solve as substitute
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, owned, unwrap
 
 T = TypeVar("T", bound=TensorScalar)
 
@@ -364,7 +364,7 @@ def substituted(
         conjugate=conjugate,
         unit_diagonal=unit_diagonal,
     )
-    return squeeze(x, 1) if len(shape) == 1 else x
+    return owned(squeeze(x, 1)) if len(shape) == 1 else x
 
 
 def check_triangle(operation: str, a: Tensor, b: Tensor, lower: bool, unit_diagonal: bool) -> None:
