@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -121,6 +122,17 @@ def test_rates_are_of_the_instruction_set_in_use(monkeypatch: pytest.MonkeyPatch
     assert found == [16, 32, 64]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64", "int32", "int64"])
+@pytest.mark.parametrize("dots", [False, True])
+def test_no_product_of_blas_costs_less_than_the_least(dots: bool, dtype: str, with_avx2: None) -> None:
+    sides = (1, 2, 7, 50, 300)
+    for count, m, n, k in product((1, 40), sides, sides, sides):
+        if dots or m * n > 1:
+            assert cost.least_products(count, count * m * n * k, dtype, dots=dots) <= cost.products(
+                count, m, n, k, dtype
+            )
+
+
 @calibrated
 def test_what_blas_would_need_a_permuted_copy_for_goes_to_the_scatter_gemm() -> None:
     assert isinstance(planned("abcd,dbef->aecf", **dict.fromkeys("abcdef", 9)), ScatterProduct)
@@ -205,6 +217,7 @@ def test_what_was_measured_of_openblas_on_a_processor_of_amd_is_not_said_of_mkl(
     code = (
         "from types import SimpleNamespace; from tensor_cpu.kernels import blas_costs as costs, processor_rates\n"
         "costs.LIBRARY = SimpleNamespace(instruction_set=lambda: 'avx512', is_amd=lambda: True)\n"
+        "processor_rates.LIBRARY = costs.LIBRARY\n"
         "print(costs.blas_slowness('float64'))"
     )
     assert output(code, TENSOR_CPU_BLAS="mkl") == "1.0"

@@ -167,10 +167,9 @@ def least_products(count: int, terms: int, dtype: str, *, dots: bool = True) -> 
     True
     """
     blas = rates().blas
-    call, term = blas.product, 2 * blas.flop.get(dtype, blas.loop_flop)
-    if dots:
-        vector = 2 * blas.vector_flop.get(dtype, blas.loop_flop) + blas.vector_byte * ITEMSIZE[dtype]
-        call, term = blas.dot, min(term, vector)
+    call = blas.dot if dots else blas.product
+    vector = 2 * blas.vector_flop.get(dtype, blas.loop_flop) + blas.vector_byte * ITEMSIZE[dtype]
+    term = min(2 * blas.flop.get(dtype, blas.loop_flop), vector)
     return min(blas.stack + count * call + terms * term, _LOOPS_CALL)
 
 

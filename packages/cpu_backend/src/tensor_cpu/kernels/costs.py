@@ -79,7 +79,12 @@ def _parts(dtype: str, found: Rates) -> float:
 
 
 def least_scatter() -> float:
-    """The least that :func:`scatter` says."""
+    """The least that :func:`scatter` says.
+
+    >>> shape = dict(rows=1, columns=1, depth=1, stack=1, dtype="float32", packing=("rows", "rows"))
+    >>> least_scatter() < scatter(**shape, in_vectors=True)
+    True
+    """
     packed = rates().packed
     return packed.call + packed.product
 
