@@ -102,9 +102,7 @@ def test_what_is_not_read_of_a_triangular_matrix_may_be_anything(
     for mode in ({}, {"transpose": True}, {"check": "mask"}, {"overwrite": True}, {"side": "right"}):
         turned = np.swapaxes(b, 0, 1) if "side" in mode else b
         given = [tr.asarray(np.asfortranarray(x)) for x in (a, filled)]
-        found, expected = (
-            tl.triangular_solve(x, tr.asarray(np.array(turned, order="F")), **options, **mode) for x in given
-        )
+        found, expected = (tl.triangular_solve(x, tr.asarray(turned, copy=True), **options, **mode) for x in given)
         if "check" in mode:
             assert not found.status.to_numpy().any()
             found, expected = found.result, expected.result

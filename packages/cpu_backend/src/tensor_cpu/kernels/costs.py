@@ -65,7 +65,7 @@ _FOLLOWED_LINES: Final = 96
 _FAR_LINES: Final = 1 << 12
 _STAGED_LINES: Final = 64
 _MOST_COLUMNS: Final = 8  # of a block in registers
-_TILE_ROWS: Final = 4  # and columns of a tile in them
+_TILE_SIDE: Final = 4  # rows or columns of a tile in them
 _FIRST_LEVEL: Final = 1 << 15  # bytes of the first-level cache
 _FIRST_PLACES: Final = 64
 _FIRST_PLACES_LINES: Final = 8  # that one of them holds
@@ -229,7 +229,7 @@ def lanes(stack: int, near: int, m: int, n: int, k: int, dtype: str, *, packed: 
     found = rates()
     small, width = found.stack, found.vector_bytes // ITEMSIZE[dtype]
     groups, lines, parts = stack * -(-near // width), m * k + k * n + m * n, _PARTS.get(dtype, 1)
-    tiles = -(-m // _TILE_ROWS) * -(-n * parts // _TILE_ROWS)
+    tiles = -(-m // _TILE_SIDE) * -(-n * parts // _TILE_SIDE)
     each = small.block + k * max(m * n * parts * small.lanes, tiles * small.latency) + packed * width * small.pack
     far = max(m * k, k * n, m * n) * near * ITEMSIZE[dtype] > CACHED_BYTES and lines > _FOLLOWED_LINES
     if far and near * ITEMSIZE[dtype] >= small.far_bytes:
