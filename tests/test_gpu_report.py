@@ -95,7 +95,7 @@ def test_beside_other_libraries_every_row_is_judged(monkeypatch: pytest.MonkeyPa
     from gpu_reporting import benchmark
 
     honest = ours("sim")
-    slow = honest._replace(einsum=lambda *given: [honest.einsum(*given) for _ in range(20)].pop())
+    slow = honest._replace(einsum=lambda *given: [honest.einsum(*given) for _ in range(60)].pop())
     peers = {"PyTorch": lambda: slow, "JAX": lambda: None, "cuTENSOR": lambda: slow._replace(take=lambda x: x / 0)}
     names = ("6 axes permuted", "pair of tensors", "a PEPS")
     monkeypatch.setattr(benchmark, "PEERS", peers)
