@@ -131,6 +131,22 @@ def test_an_iteration_that_does_not_converge_names_the_matrix() -> None:
         tl.svd(tr.asarray(x[..., 7, 30]), check=False)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "shape", [(3, 3), (5, 3), (3, 5), (8, 8), (16, 16), (40, 40), (100, 90), (4, 4, 2), (20, 30, 2)]
+)
+def test_singular_values_beside_an_infinity_that_nobody_looked_for_end(shape: tuple[int, ...], dtype: str) -> None:
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    x[(1, 0, 1)[: len(shape)]] = np.inf  # beside which LAPACK's iteration goes on for ever
+
+    at = " of the matrix at batch index (1,)" if len(shape) == 3 else ""
+    for find in (tl.svd, tl.svdvals):
+        with pytest.raises(
+            tl.NotConvergedError, match=escape(f"the iteration{at} did not converge: it holds NaN or inf")
+        ):
+            find(tr.asarray(x), check=False)
+
+
 @pytest.mark.parametrize("bad", [0, 1, 499, 998, 999])
 def test_one_matrix_of_a_thousand_that_is_not_positive_definite_is_named(bad: int) -> None:
     x = identities(1000)

@@ -88,7 +88,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         a_strides=a.strides[::-1] if shared else stack_strides(a, batch),
         b_strides=b_strides,
         results=tuple((form.shape[::-1], form.dtype.name) for form in results),
-        check=check,
+        check=check or name.startswith("svd"),  # whose iteration may never end beside an infinity
         fallback=behind,
         in_floats=is_large,
     )
