@@ -77,6 +77,17 @@ def nothing_behind(*arrays: object) -> None:
     """
 
 
+def bounded(a: Array) -> Array:
+    """The matrices, of which none holds an infinity: LAPACK's iteration for singular values may never end there.
+
+    >>> bounded(np.eye(1)).tolist()
+    [[1.0]]
+    """
+    if np.isinf(a).any():
+        raise np.linalg.LinAlgError("an infinity")
+    return a
+
+
 def first_failure(run: Callable[[Array], object], transposed: Array) -> tuple[Index, Array]:
     """The first matrix of a batch on which ``run`` raises ``LinAlgError``.
 
