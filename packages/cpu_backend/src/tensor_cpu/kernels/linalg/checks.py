@@ -31,10 +31,8 @@ _HIGH: Final = 1010
 _LARGE: Final = 1000
 """Binary exponents within which sizes are far from the limits, and to which larger sizes are brought: further down,
 what is far smaller would vanish."""
-_TINY: Final = -300
-"""The exponent below which eigenvectors may not have norm 1."""
-_NOTHING: Final = -(2**20)
-"""The exponent of zero, below every other one."""
+_TINY: Final = -300  # the exponent below which eigenvectors may not have norm 1
+_NOTHING: Final = -(2**20)  # that of zero, below every other one
 _LN2: Final = 0.6931471805599453
 
 Compute = Callable[..., tuple[Array, ...]]
