@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import inf
+from types import SimpleNamespace
+
 import pytest
 
 from tensor_cpu.kernels import blas_costs as cost
@@ -9,7 +12,8 @@ from tensor_cpu.kernels.contraction.broadcast_sum import Accumulation
 from tensor_cpu.kernels.contraction.choice import plan_numpy
 from tensor_cpu.kernels.contraction.gemm import plan_product
 from tensor_cpu.kernels.copy.permute import bind_tiles
-from tensor_runtime.backends.shared.axes import Labels, Operand, join, row_major
+from tensor_runtime.backends.shared.axes import Axis, Labels, Operand, join, row_major
+from tensor_runtime.backends.shared.choice import Way, cheapest
 from tensor_runtime.backends.shared.products import MatrixProduct
 
 
@@ -148,3 +152,33 @@ def test_a_large_result_is_not_written_in_interleaved_runs(monkeypatch: pytest.M
     assert plan_product(axes, x, y, result).copies
     monkeypatch.setattr(cost, "interleaved", lambda *_: 0.0)
     assert not plan_product(axes, x, y, result).copies  # but for runs of 11 elements
+
+
+@pytest.mark.parametrize(
+    "subscripts", ["aij,bjk->abik", "aji,bkj->ikab", "abc,bcd->ad", "abc,dcb->da", "xabc,xcbde->aexbd", "abc,dec->deab"]
+)
+def test_a_bound_on_the_cost_hides_no_product_that_is_within_it(subscripts: str) -> None:
+    inputs, output = subscripts.split("->")
+    first, second = inputs.split(",")
+    for sizes in [(2, 3, 5, 8, 20, 40, 9, 7)[start:] + (2, 3, 5, 8, 20, 40, 9, 7)[:start] for start in range(8)]:
+        extents = dict(zip("xabcdeij", sizes, strict=True)) | {"k": sizes[1]}
+        x, y, result = operand(first, extents), operand(second, extents), operand(output, extents)
+        axes = join(x, y, result)
+        best = plan_product(axes, x, y, result)
+        assert plan_product(axes, x, y, result, best.cost * 1.001) == best
+        assert plan_product(axes, x, y, result, best.cost / 2).cost >= best.cost
+
+
+def test_where_half_of_an_estimate_counts_a_plan_may_cost_twice_the_best_one() -> None:
+    bounds: list[float] = []
+
+    def way(time: float, part: float) -> Way[SimpleNamespace]:
+        def plan(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand, below: float) -> SimpleNamespace:
+            bounds.append(below)
+            return SimpleNamespace(cost=time)
+
+        return Way(plan, lambda terms, dtype: 0.0, lambda axes, x, y: part)
+
+    x = operand("ij", {"i": 2, "j": 2})
+    found = cheapest([way(100.0, 1.0), way(150.0, 0.5)], join(x, x, x), x, x, x)
+    assert (found.cost, bounds) == (150.0, [inf, 200.0])

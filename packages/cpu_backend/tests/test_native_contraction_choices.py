@@ -16,6 +16,7 @@ from contraction_cases import (
     scatter,
 )
 from tensor_cpu.kernels import blas_costs as cost
+from tensor_cpu.kernels.contraction.broadcast_sum import plan_broadcast_sum
 from tensor_cpu.kernels.contraction.choice import plan_contraction
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct
@@ -131,6 +132,14 @@ def test_no_product_of_blas_costs_less_than_the_least(dots: bool, dtype: str, wi
             assert cost.least_products(count, count * m * n * k, dtype, dots=dots) <= cost.products(
                 count, m, n, k, dtype
             )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex64", "int64"])
+def test_no_sum_of_products_by_numpy_costs_less_than_the_least(dtype: str) -> None:
+    for extents in product((1, 2, 30), repeat=4):
+        x, y = row_major((0, 1, 2), extents[:3], dtype), row_major((1, 3), extents[1::2], dtype)
+        plan = plan_broadcast_sum(join(x, y, row_major((0, 2, 3), (*extents[:3:2], extents[3]), dtype)), dtype)
+        assert cost.least_accumulation(extents[1]) <= plan.cost
 
 
 @calibrated

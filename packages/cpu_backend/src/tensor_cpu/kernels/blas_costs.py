@@ -160,6 +160,15 @@ def accumulation(size: int, terms: int, run: int, calls: int, dtype: str, *, con
     return calls * _UFUNC_CALL + size * (2 * terms - 1) * (element + _INNER_LOOP / run)
 
 
+def least_accumulation(terms: int) -> float:
+    """The least that :func:`accumulation` says for a sum of so many products.
+
+    >>> least_accumulation(2) <= accumulation(1, 2, 1, 3, "float64", contiguous=True)
+    True
+    """
+    return (2 * terms - 1) * _UFUNC_CALL
+
+
 def least_products(count: int, terms: int, dtype: str, *, dots: bool = True) -> float:
     """The least that :func:`products` and :func:`loops` say for so many multiply-adds in a stack of ``count`` products.
 

@@ -330,6 +330,8 @@ def plan_numpy(
     single = len(contracted) == len(axes)  # a result of one element is no array to add to
     if terms > MOST_TERMS or single or not (matrices.stack or matrices.copies):
         return matrices
+    if blas_costs.least_accumulation(terms) >= min(matrices.cost, below):
+        return matrices
     sums = plan_broadcast_sum(axes, result.dtype)
     return sums if sums.cost < matrices.cost else matrices
 

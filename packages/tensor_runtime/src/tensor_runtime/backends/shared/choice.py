@@ -70,10 +70,11 @@ def cheapest(ways: Sequence[Way[P]], axes: tuple[Axis, ...], x: Operand, y: Oper
     for way in ways:
         if best is not None and way.least(terms, result.dtype) >= least:
             continue
-        found = way.plan(axes, x, y, result, least)
+        part = 1.0 if way.part is _whole else way.part(axes, x, y)
+        found = way.plan(axes, x, y, result, least / part)
         if found is None:
             continue
-        time = found.cost if way.part is _whole else found.cost * way.part(axes, x, y)
+        time = found.cost * part
         if best is None or time < least:
             best, least = found, time
     assert best is not None

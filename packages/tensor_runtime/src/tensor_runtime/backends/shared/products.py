@@ -50,10 +50,6 @@ class ProductCosts(Protocol):
         """A stack of products by the library, with the call around it."""
         ...
 
-    def least_products(self, count: int, terms: int, dtype: str, *, dots: bool) -> float:
-        """What no product of so many multiply-adds in a stack costs less than; ``dots`` are of vectors."""
-        ...
-
     def loops(self, count: int, m: int, n: int, k: int) -> float:
         """The same by a loop that takes any strides; infinite where there is none."""
         ...
@@ -106,6 +102,16 @@ class MatrixProduct(NamedTuple):
         return max(copied, result.size if self.permutes_result else 0) * as_dtype(result.dtype).itemsize
 
 
+class Factor(NamedTuple):
+    """One operand as the matrix of a product, if it is taken so."""
+
+    own: Group  # its axes besides the inner ones
+    extent: int  # of those
+    matrix: Matrix | None
+    copied: bool  # also where the library would take it, as its elements are of another type
+    copying: float  # estimated nanoseconds
+
+
 def plan_product(
     axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, costs: ProductCosts, below: float = inf
 ) -> MatrixProduct:
@@ -114,8 +120,8 @@ def plan_product(
     >>> from types import SimpleNamespace
     >>> from tensor_runtime.backends.shared.axes import join, row_major
     >>> nothing = lambda *given, **options: 0.0
-    >>> costs = SimpleNamespace(products=nothing, least_products=nothing, along=nothing, apart=nothing,
-    ...     interleaved=nothing, loops=lambda *given: inf, copy=lambda size, *given: float(size), stacks_evenly=False)
+    >>> costs = SimpleNamespace(products=nothing, along=nothing, apart=nothing, interleaved=nothing,
+    ...     loops=lambda *given: inf, copy=lambda size, *given: float(size), stacks_evenly=False)
     >>> x, w = row_major((0, 1, 2), (5, 40, 30), "float64"), row_major((3, 1), (20, 40), "float64")
     >>> result = row_major((0, 3, 2), (5, 20, 30), "float64")
     >>> plan = plan_product(join(x, w, result), x, w, result, costs)
@@ -124,21 +130,26 @@ def plan_product(
     """
     _, contracted, free_x, free_y = by_occurrence(axes)
     best: MatrixProduct | None = None
-    terms = extent_of(axes)
+    terms, dtype = extent_of(axes), result.dtype
+    columns_of, rows_of = _choices(free_x, FIRST), _choices(free_y, SECOND)
     for inner in _orders(contracted, FIRST, SECOND):
-        for columns in _choices(free_x, FIRST):
-            for rows in _choices(free_y, SECOND):
-                taken = (*inner, *columns, *rows)
-                stack = tuple([axis for axis in axes if axis not in taken]) if len(taken) < len(axes) else ()
+        k = extent_of(inner)
+        seconds = [_factor(rows, inner, SECOND, y, dtype, costs) for rows in rows_of]
+        for first in [_factor(columns, inner, FIRST, x, dtype, costs) for columns in columns_of]:
+            for second in seconds:
+                m, n = first.extent, second.extent
+                count = terms // (m * n * k)
+                time = costs.products(count, m, n, k, dtype)
                 if best is not None:
-                    dots = not (rows or columns)
-                    least = costs.least_products(extent_of(stack), terms, result.dtype, dots=dots)
-                    if least >= min(best.cost, below):
+                    least = min(time + first.copying + second.copying, costs.loops(count, m, n, k))
+                    if least >= best.cost or least >= below:
                         continue
-                candidate = _judge(stack, rows, inner, columns, x, y, result, costs)
+                taken = (*inner, *first.own, *second.own)
+                stack = tuple([axis for axis in axes if axis not in taken]) if len(taken) < len(axes) else ()
+                candidate = _judge(stack, first, second, inner, (x, y, result), costs, time)
                 if best is None or candidate.cost < best.cost:
                     best = candidate
-                if len(columns) == len(free_x) and len(rows) == len(free_y) and not candidate.copies:
+                if len(first.own) == len(free_x) and len(second.own) == len(free_y) and not candidate.copies:
                     return candidate
     assert best is not None  # every generator yields at least once
     return best
@@ -159,57 +170,61 @@ def _choices(group: Sequence[Axis], role: int) -> list[Group]:
     return choices
 
 
+def _factor(own: Group, inner: Group, role: int, operand: Operand, dtype: str, costs: ProductCosts) -> Factor:
+    matrix = matrix_of(inner, own, FIRST) if role == FIRST else matrix_of(own, inner, SECOND)
+    factor = Factor(own, extent_of(own), matrix, False, 0.0)
+    return factor if matrix and operand.dtype == dtype else _copied(factor, inner, role, operand, dtype, costs)
+
+
+def _copied(factor: Factor, inner: Group, role: int, operand: Operand, dtype: str, costs: ProductCosts) -> Factor:
+    time = costs.copy(operand.size, _contiguous_run((*factor.own, *inner), role), dtype)
+    return factor._replace(copied=True, copying=time)
+
+
 def _judge(
     stack: Group,
-    rows: Group,
+    first: Factor,
+    second: Factor,
     inner: Group,
-    columns: Group,
-    x: Operand,
-    y: Operand,
-    result: Operand,
+    arrays: tuple[Operand, Operand, Operand],
     costs: ProductCosts,
+    time: float,
 ) -> MatrixProduct:
-    first, second, product = matrices = (
-        matrix_of(inner, columns, FIRST),
-        matrix_of(rows, inner, SECOND),
-        matrix_of(rows, columns, RESULT),
-    )
+    """The product of these parts; ``time`` is what the library takes for the stack."""
+    (x, y, result), rows, columns = arrays, second.own, first.own
+    product = matrix_of(rows, columns, RESULT)
+    dtype = result.dtype
     if stack and costs.stacks_evenly:
-        first, second, product = matrices = (
-            first if evenly_spaced(stack, FIRST) else None,
-            second if evenly_spaced(stack, SECOND) else None,
-            product if evenly_spaced(stack, RESULT) else None,
-        )
-    copies_first, copies_second = x.dtype != result.dtype or first is None, y.dtype != result.dtype or second is None
-    permutes_result = product is None
-    m, n, k = extent_of(columns), extent_of(rows), extent_of(inner)
-    count = extent_of(stack)
-    time = costs.products(count, m, n, k, result.dtype)
-    loop_time = costs.loops(count, m, n, k)
-    if first and second and first[0].stride == 1 == second[1].stride and k > 1:
-        time += costs.along(count, m, n, k, result.dtype)
-    for matrix, copied in ((first, copies_first), (second, copies_second)):
-        if matrix and not copied and 1 in (matrix[0].extent, matrix[1].extent):
-            vector = max(matrix)
+        if not (first.copied or evenly_spaced(stack, FIRST)):
+            first = _copied(first._replace(matrix=None), inner, FIRST, x, dtype, costs)
+        if not (second.copied or evenly_spaced(stack, SECOND)):
+            second = _copied(second._replace(matrix=None), inner, SECOND, y, dtype, costs)
+        product = product if evenly_spaced(stack, RESULT) else None
+    matrices = first.matrix, second.matrix, product
+    m, n, k, count = first.extent, second.extent, extent_of(inner), extent_of(stack)
+    if k > 1 and first.matrix and second.matrix and first.matrix[0].stride == 1 == second.matrix[1].stride:
+        time += costs.along(count, m, n, k, dtype)
+    for factor in (first, second):
+        if factor.matrix and not factor.copied and 1 in (factor.matrix[0].extent, factor.matrix[1].extent):
+            vector = max(factor.matrix)
             if vector.stride > 1:
-                time += costs.apart(count, vector.extent, vector.stride, result.dtype)
+                time += costs.apart(count, vector.extent, vector.stride, dtype)
     if stack and product and min(m, n) > 1:
         slow, fast = sorted(product, key=lambda one: -one.stride)
         if any((axis.strides[RESULT] or 0) < slow.stride for axis in stack):
-            time += costs.interleaved(result.size, fast.extent, result.dtype)
-    if copies_first:
-        time += costs.copy(x.size, _contiguous_run((*columns, *inner), FIRST), result.dtype)
-    if copies_second:
-        time += costs.copy(y.size, _contiguous_run((*rows, *inner), SECOND), result.dtype)
-    if permutes_result:
-        time += costs.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT), result.dtype)
+            time += costs.interleaved(result.size, fast.extent, dtype)
+    time += first.copying + second.copying
+    if product is None:
+        time += costs.copy(result.size, _contiguous_run((columns or rows)[-1:], RESULT), dtype)
     if stack and costs.stacks_evenly and (_is_mixed(stack, FIRST) or _is_mixed(stack, SECOND)):
         time = inf  # no copy makes it even
-    if loop_time < time and x.dtype == y.dtype == result.dtype:
+    loop_time = costs.loops(count, m, n, k)
+    if loop_time < time and x.dtype == y.dtype == dtype:
         roles = ((FIRST, inner, columns), (SECOND, rows, inner), (RESULT, rows, columns))
         if all(line(outer, role) and line(fast, role) for role, outer, fast in roles):  # views exist, for that loop
             return MatrixProduct(stack, rows, inner, columns, False, False, False, matrices, loop_time)
-    return MatrixProduct(stack, rows, inner, columns, copies_first, copies_second, permutes_result, matrices, time)
+    copies = first.copied, second.copied, product is None
+    return MatrixProduct(stack, rows, inner, columns, *copies, matrices, time)
 
 
 def _contiguous_run(axes: Sequence[Axis], role: int) -> int:
