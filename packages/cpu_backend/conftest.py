@@ -15,7 +15,8 @@ collect_ignore_glob = (
         f"{_KERNELS}/linalg/batched_simd.py",
         f"{_KERNELS}/linalg/factorization.py",
         f"{_KERNELS}/linalg/lapack.py",
-        f"{_KERNELS}/linalg/triangular_simd.py",
+        f"{_KERNELS}/linalg/substitution/blas.py",
+        f"{_KERNELS}/linalg/substitution/lanes.py",
         f"{_KERNELS}/linalg/variants/systems.py",
         "src/tensor_cpu/system/blas.py",
     ]

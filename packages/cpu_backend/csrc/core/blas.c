@@ -45,6 +45,8 @@ static const Function FUNCTIONS[] = {
     OF_TYPES("gemm", gemm),
     OF_TYPES("gemv", gemv),
     OF_TYPES("syrk", syrk),
+    OF_TYPES("trsm", trsm),
+    OF_TYPES("trsv", trsv),
     {"sdot", offsetof(Blas, sdot)},
     {"ddot", offsetof(Blas, ddot)},
     OF_ALL("potrf", "potrf", potrf),

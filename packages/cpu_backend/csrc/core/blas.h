@@ -25,6 +25,10 @@ typedef void Gemv(const char *transpose, const BlasInt *m, const BlasInt *n, con
                   const BlasInt *y_step);
 typedef void Syrk(const char *triangle, const char *transpose, const BlasInt *n, const BlasInt *k, const void *alpha,
                   const void *a, const BlasInt *lda, const void *beta, void *c, const BlasInt *ldc);
+typedef void Trsm(const char *side, const char *triangle, const char *transpose, const char *diagonal, const BlasInt *m,
+                  const BlasInt *n, const void *alpha, const void *a, const BlasInt *lda, void *b, const BlasInt *ldb);
+typedef void Trsv(const char *triangle, const char *transpose, const char *diagonal, const BlasInt *n, const void *a,
+                  const BlasInt *lda, void *x, const BlasInt *x_step);
 typedef float FloatDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
 typedef double DoubleDot(const BlasInt *n, const void *x, const BlasInt *x_step, const void *y, const BlasInt *y_step);
 
@@ -129,6 +133,8 @@ typedef struct {
     Gemm *gemm[4];
     Gemv *gemv[4];
     Syrk *syrk[4];
+    Trsm *trsm[4];
+    Trsv *trsv[4];
     FloatDot *sdot;
     DoubleDot *ddot;
     Lapack lapack;

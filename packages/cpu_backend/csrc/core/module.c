@@ -37,6 +37,7 @@ static PyMethodDef *const TOPICS[] = {
     semiring_functions,
     sequence_functions,
     stack_functions,
+    substitution_functions,
     taking_functions,
     turned_functions,
     spaced_functions,

@@ -9,6 +9,7 @@ extern PyMethodDef blas_functions[];
 extern PyMethodDef batched_simd_functions[];
 extern PyMethodDef lapack_functions[];
 extern PyMethodDef factorization_functions[];
+extern PyMethodDef substitution_functions[];
 extern PyMethodDef memory_functions[];
 extern PyMethodDef tiny_functions[];
 extern PyMethodDef view_functions[];

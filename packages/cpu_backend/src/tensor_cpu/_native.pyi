@@ -152,6 +152,21 @@ def bind_lapack(
     overwrite: bool = False,
     in_floats: bool = False,
 ) -> Kernel: ...
+def bind_substitution(
+    dtype: str,
+    sides: tuple[int, int],
+    batch: tuple[int, ...],
+    a_strides: tuple[int, ...],
+    b_strides: tuple[int, ...],
+    shape: tuple[int, ...],
+    lower: bool,
+    transpose: bool,
+    conjugate: bool,
+    unit_diagonal: bool,
+    check: bool,
+    fallback: Callable[..., Any],
+    overwrite: bool = False,
+) -> Kernel: ...
 def bind_factorization(
     routine: str,
     dtype: str,

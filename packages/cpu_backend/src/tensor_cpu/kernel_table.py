@@ -164,7 +164,8 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         },
         **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.variants.status")),
         **dict.fromkeys(
-            ("triangular_solve", "triangular_solve_checked"), Row("linalg.triangular", ("linalg.triangular_simd",))
+            ("triangular_solve", "triangular_solve_checked"),
+            Row("linalg.substitution.numpy", ("linalg.substitution.lanes", "linalg.substitution.blas")),
         ),
     },
     "normalization": dict.fromkeys(

@@ -17,10 +17,11 @@ import numpy as np
 from tensor_core.dtypes import C64, F64
 from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.linalg import factors, triangular
+from tensor_cpu.kernels.linalg import factors
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.checks import not_positive_definite, nothing_behind, require_finite
-from tensor_cpu.kernels.linalg.triangular_simd import FEW_SIDES
+from tensor_cpu.kernels.linalg.substitution import blas, numpy
+from tensor_cpu.kernels.linalg.substitution.lanes import FEW_SIDES
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system import lapack
@@ -201,11 +202,12 @@ def bind_triangular_solve(operands: tuple[Form, Form], result: Form, *params: bo
     usual = kernel_table.bind("triangular_solve", operands, result, options)
     if result.shape[0] < _LEAST or result.shape[1] <= FEW_SIDES or not result.size or not operands[1].is_compact:
         return usual
-    in_place = triangular.bind_in_place(result, options)
+    found = blas.bind_in_place(operands, options) if AVAILABLE else None
+    in_place = found or numpy.bind_in_place(result, options)
 
     def kernel(a: Array, b: Array) -> Array:
-        found: Array = (in_place if b.flags.writeable and b.flags.c_contiguous else usual)(a, b)
-        return found
+        solved: Array = (in_place if b.flags.writeable and b.flags.c_contiguous else usual)(a, b)
+        return solved
 
     return kernel
 

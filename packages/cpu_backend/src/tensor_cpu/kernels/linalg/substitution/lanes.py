@@ -1,7 +1,7 @@
 """Substitution by our own kernels (csrc/linalg).
 
 Batches of small matrices have each in one lane of a vector register; larger ones with one or two right-hand sides, and
-those that no group of small ones is full of, are read column by column.
+those that no group of small ones is full of, are read column by column. `blas` takes the others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernel_table import NativeBinder
-from tensor_cpu.kernels.linalg import triangular
+from tensor_cpu.kernels.linalg.substitution import numpy
 from tensor_cpu.storage import Array
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.contracts.linalg import TriangularSolveParams
@@ -51,9 +51,9 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
     [[[1.0, 2.0]]]
     """
     a, b = operands
-    if not isinstance(a, Form) or not isinstance(b, Form) or not _fits(a, b, params):
+    if not isinstance(a, Form) or not isinstance(b, Form) or not fits(a, b, params):
         return None
-    kernel = _lanes(a, b, result, params, triangular.bind_triangular_solve((a, b), result, params), False)
+    kernel = _lanes(a, b, result, params, numpy.bind_triangular_solve((a, b), result, params), False)
     kernel = _with_ones(kernel, a.shape[0]) if params.unit_diagonal else kernel
     if params.conjugate and a.dtype.kind == "complex":
         return _conjugated(kernel)
@@ -74,15 +74,23 @@ def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularS
     a, b = operands
     if not isinstance(a, Form) or not isinstance(b, Form) or a.dtype is not b.dtype or a.shape[2:] != b.shape[2:]:
         return None
-    if not _fits(a, b, params) or (params.conjugate and a.dtype.kind == "complex"):
+    if not fits(a, b, params) or (params.conjugate and a.dtype.kind == "complex"):
         return None
-    kernel = _lanes(a, b, result, params, triangular.bind_checked((a, b), result, params), True)
+    kernel = _lanes(a, b, result, params, numpy.bind_checked((a, b), result, params), True)
     kernel = _with_ones(kernel, a.shape[0]) if params.unit_diagonal else kernel
     return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
-def _fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
-    """Whether right-hand sides are few, or the matrices small, and not too few."""
+def fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
+    """Whether right-hand sides are few, or the matrices small, and not too few.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> upper = TriangularSolveParams(lower=False, transpose=False, conjugate=False, unit_diagonal=False)
+    >>> [fits(form_of(F64, (99, 99), CPU), form_of(F64, (99, sides), CPU), upper) for sides in (2, 3)]
+    [True, False]
+    """
     rows, columns, count = b.shape[0], prod(b.shape[1:2]), prod(b.shape[2:])
     if a.dtype not in FLOATING or 0 in b.shape or (params.unit_diagonal and rows > _SMALL):
         return False

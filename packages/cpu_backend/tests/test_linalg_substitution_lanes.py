@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tensor_core.dtypes import C32, C64, F32, F64, DType
-from tensor_cpu.kernels.linalg import triangular, triangular_simd
+from tensor_cpu.kernels.linalg.substitution import lanes as in_lanes
+from tensor_cpu.kernels.linalg.substitution import numpy as by_numpy
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.errors import NonFiniteError, SingularMatrixError
@@ -24,7 +25,7 @@ def kernels(dtype: DType, size: int, columns: int, count: int, params: Triangula
         form_of(dtype, (size, size, count), CPU),
         form_of(dtype, (size, columns, count), CPU),
     )
-    return triangular_simd.bind(forms, forms[1], params), triangular.bind_triangular_solve(forms, forms[1], params)
+    return in_lanes.bind(forms, forms[1], params), by_numpy.bind_triangular_solve(forms, forms[1], params)
 
 
 def arrays(dtype: DType, size: int, columns: int, count: int) -> tuple[Any, Any]:
@@ -144,7 +145,7 @@ def test_matrices_with_subnormal_diagonals_are_divided_and_no_others(dtype: DTyp
     forms = form_of(dtype, (17, 17, 5), CPU), form_of(dtype, (17, 20, 5), CPU)
     params = TriangularSolveParams(True, False, False, False)
 
-    assert (triangular.bind_triangular_solve(forms, forms[1], params)(a, b) == x).all()
+    assert (by_numpy.bind_triangular_solve(forms, forms[1], params)(a, b) == x).all()
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
@@ -162,9 +163,9 @@ def test_columns_of_few_right_hand_sides_have_the_bits_of_many(dtype: DType, siz
 
 def checked(dtype: DType, size: int, columns: int, count: int, params: TriangularSolveParams) -> tuple[Any, Any]:
     forms = form_of(dtype, (size, size, count), CPU), form_of(dtype, (size, columns, count), CPU)
-    lanes = triangular_simd.bind_checked(forms, forms[1], params)
+    lanes = in_lanes.bind_checked(forms, forms[1], params)
     assert lanes is not None
-    return lanes, triangular.bind_checked(forms, forms[1], params)
+    return lanes, by_numpy.bind_checked(forms, forms[1], params)
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
