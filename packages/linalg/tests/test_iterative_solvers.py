@@ -192,6 +192,24 @@ def test_conjugate_gradients_go_on_to_rounding_without_calling_it_indefinite(dty
     np.testing.assert_allclose(found.x.to_numpy(), [1, 1 / 2, 1 / 3], rtol=1e-6)
 
 
+@pytest.mark.parametrize("seed", [4, 11, 20, 33])
+def test_conjugate_gradients_rest_where_squares_of_residuals_would_vanish(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    q = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    a = ((q * np.logspace(0, -2, 30)) @ q.T).astype("float32")
+    a, b = (a + a.T) / 2, rng.normal(size=30).astype("float32")
+    found = tl.cg(tr.asarray(a), tr.asarray(b), tol=0.0)
+    assert not found.converged and found.iterations < 500
+    assert np.linalg.norm(a @ found.x.to_numpy() - b) <= 1e-5 * np.linalg.norm(b)
+
+
+def test_squares_that_are_rounding_alone_do_not_show_an_operator_indefinite() -> None:
+    hilbert = tr.tensor([[1 / (i + j + 1) for j in range(12)] for i in range(12)])  # of condition 1e16
+    found = tl.cg(hilbert, tr.ones(12))
+    assert not found.converged
+    assert np.linalg.norm(hilbert.to_numpy() @ found.x.to_numpy() - 1) <= 0.01
+
+
 def test_conjugate_gradients_tell_which_map_is_not_positive_definite_and_for_which_column() -> None:
     a, indefinite = tr.eye(2), tr.tensor([[1.0, 0.0], [0.0, -1.0]])
     b = tr.tensor([[1.0, 1.0], [0.0, 2.0]])

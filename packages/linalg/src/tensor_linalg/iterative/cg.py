@@ -123,8 +123,8 @@ def _iterated(
     length, resting = start.residuals, start.ended
     scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for residuals of norm 1 to begin with
     x, r = tr.multiply(start.rest, 0.0), tr.divide(start.rest, scale)
-    bound = tr.divide(bound, scale)
     tiny = unit_of(r.dtype)
+    bound = tr.maximum(tr.divide(bound, scale), tiny * tiny)  # what is smaller adds nothing to x, and squares vanish
     norm = tr.multiply(length, 0.0)  # of A, at least
     lift: tr.Tensor | None = None  # A times that is iterated
     steps, done, interrupted = 0, False, False
@@ -149,17 +149,15 @@ def _iterated(
             q, steps = times(q, lift), steps + 1
             square, pq = inner(p, p), inner(p, q)
             norm = tr.maximum(norm, over(tr.norm(q, axis=0), tr.sqrt(square)))
-            pq = tr.where(tr.abs(pq) <= tr.multiply(tr.multiply(norm, square), 10 * tiny), 0.0, pq)  # rounding alone
-            moving, wrong = active, active & ((pq <= 0) | (rz <= 0))
-            if again:
-                moving, resting = active & ~wrong, resting | wrong
-            elif tr.any(wrong):
+            lost = (pq != 0) & (tr.abs(pq) <= tr.multiply(tr.multiply(norm, square), 10 * tiny))  # rounding alone
+            wrong = active & ((pq <= 0) | lost | (rz <= 0))
+            if not again and tr.any(wrong):
                 require_numbers("cg", norm, batch, maps)
-                resolved = residuals > tiny  # else squares of what is left have vanished, and the column rests
+                resolved = residuals > tiny  # else squares of what is left have vanished
                 _require_positive(active & ((rz < 0) | (resolved & (rz <= 0))), batch, "preconditioner", "leave it out")
                 remedy = "minres takes any Hermitian"
-                _require_positive(active & ((pq < 0) | (resolved & (pq <= 0))), batch, "operator", remedy)
-                moving = active & (pq > 0) & (rz > 0)
+                _require_positive(active & ~lost & ((pq < 0) | (resolved & (pq <= 0))), batch, "operator", remedy)
+            moving, resting = active & ~wrong, resting | wrong
             step = over(rz, pq, there=moving)
             x, r = tr.add(x, tr.multiply(step, p)), tr.subtract(r, tr.multiply(step, q))
             z = r if precondition is None else times(precondition(r), z_lift)
