@@ -58,7 +58,11 @@ def product(m: int, n: int, k: int, dtype: str) -> float:
     >>> product(4, 4, 4, "float64") < product(4, 4, 4, "int64")
     True
     """
-    blas, terms, elements = rates().blas, m * n * k, m * n + m * k + n * k
+    return _product(rates().blas, m, n, k, dtype)
+
+
+def _product(blas: BlasRates, m: int, n: int, k: int, dtype: str) -> float:
+    terms, elements = m * n * k, m * n + m * k + n * k
     if min(m, n) == 1:
         flop = blas.vector_flop.get(dtype, blas.loop_flop) * _slower(blas, terms, dtype)
         moved = elements * ITEMSIZE[dtype]
@@ -88,7 +92,8 @@ def products(count: int, m: int, n: int, k: int, dtype: str) -> float:
     >>> products(1, 4, 4, 4, "float64") > 2 * product(4, 4, 4, "float64")
     True
     """
-    return rates().blas.stack + count * product(m, n, k, dtype)
+    blas = rates().blas
+    return blas.stack + count * _product(blas, m, n, k, dtype)
 
 
 def along(count: int, m: int, n: int, k: int, dtype: str) -> float:

@@ -262,11 +262,11 @@ def _cheap_scatter(
     inner = by_stride(contracted, FIRST if x.size >= y.size else SECOND)
     k, stacked = extent_of(inner), extent_of(stack)
     own = extent_of(of_x), extent_of(of_y)
+    packings = _packing(of_x, own[FIRST], inner, k, FIRST), _packing(of_y, own[SECOND], inner, k, SECOND)
 
     def estimate(second: bool) -> float:
-        rows, columns = (of_y, of_x) if second else (of_x, of_y)
-        of_rows, of_columns = (SECOND, FIRST) if second else (FIRST, SECOND)
-        m, n = own[of_rows], own[of_columns]
+        rows = of_y if second else of_x
+        m, n = (own[SECOND], own[FIRST]) if second else own
         written = _run(rows, RESULT)
         return cost.scatter(
             m,
@@ -274,9 +274,9 @@ def _cheap_scatter(
             k,
             stacked,
             dtype=x.dtype,
-            packing=(_packing(rows, m, inner, k, of_rows), _packing(columns, n, inner, k, of_columns)),
+            packing=packings[::-1] if second else packings,
             in_vectors=written >= min(_PANEL, m),
-            in_runs=_run(rows, of_rows) == written == m,
+            in_runs=written == m and _run(rows, SECOND if second else FIRST) == m,
         )
 
     second = bool(of_y) and (not of_x or _fastest(of_y) < _fastest(of_x))
@@ -292,7 +292,7 @@ def _cheap_scatter(
         block, further = _block_of(inner)
         walk = (*block, *reversed(rows), *reversed(columns), *further, *reversed(stack))
         steps = [role for role in roles if (walk[0].strides[role] or 0) in range(1, LINE)]
-        runs = [role for role in roles if _packing((of_x, of_y)[role], own[role], inner, k, role) == "rows"]
+        runs = [role for role in roles if packings[role] == "rows"]
         ordered = [role for role in roles if role in steps or role in runs]
         apart = [role for role in roles if role not in ordered]
         crowded = rates().crowded

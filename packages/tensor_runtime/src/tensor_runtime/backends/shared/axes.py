@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from tensor_core.shapes import Shape
 
 Labels = tuple[int, ...]
+Strides = tuple[int | None, int | None, int | None]
+"""By role; None where the label does not occur."""
 Look = Callable[[Any], Any]
 
 FIRST: Final = 0
@@ -63,7 +65,7 @@ class Axis(NamedTuple):
 
     labels: Labels
     extent: int
-    strides: tuple[int | None, int | None, int | None]  # by role; None where the label does not occur
+    strides: Strides
 
 
 class Line(NamedTuple):
@@ -137,14 +139,23 @@ def join(x: Operand, y: Operand, result: Operand) -> tuple[Axis, ...]:
         large = of_x if x.size >= y.size else of_y
         contracted.sort(key=lambda label: -abs(large.get(label, 0)))
     axes: list[Axis] = []
+    labels: Labels = ()
+    size = 1
+    outer: Strides = None, None, None
     for label in (*result.labels, *contracted):
-        if extents[label] == 1:
+        extent = extents[label]
+        if extent == 1:
             continue
-        axis = Axis((label,), extents[label], (of_x.get(label), of_y.get(label), of_result.get(label)))
-        if axes and _continues_everywhere(axes[-1], axis):
-            outer = axes.pop()
-            axis = Axis((*outer.labels, label), outer.extent * axis.extent, axis.strides)
-        axes.append(axis)
+        inner = of_x.get(label), of_y.get(label), of_result.get(label)
+        if labels and _continues_everywhere(outer, inner, extent):
+            labels, size = (*labels, label), size * extent
+        else:
+            if labels:
+                axes.append(Axis(labels, size, outer))
+            labels, size = (label,), extent
+        outer = inner
+    if labels:
+        axes.append(Axis(labels, size, outer))
     return tuple(axes)
 
 
@@ -153,12 +164,11 @@ def _continues(outer: int | None, inner: int | None, extent: int) -> bool:
     return outer is inner is None or (outer is not None and inner is not None and outer == extent * inner)
 
 
-def _continues_everywhere(outer: Axis, inner: Axis) -> bool:
-    (first, second, result), extent = outer.strides, inner.extent
+def _continues_everywhere(outer: Strides, inner: Strides, extent: int) -> bool:
     return (
-        _continues(first, inner.strides[FIRST], extent)
-        and _continues(second, inner.strides[SECOND], extent)
-        and _continues(result, inner.strides[RESULT], extent)
+        _continues(outer[FIRST], inner[FIRST], extent)
+        and _continues(outer[SECOND], inner[SECOND], extent)
+        and _continues(outer[RESULT], inner[RESULT], extent)
     )
 
 
