@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 
@@ -176,8 +177,9 @@ def test_every_element_that_is_not_finite_and_every_zero_on_a_diagonal_is_found(
     dtype: DType, size: int, columns: int
 ) -> None:
     rng = np.random.default_rng(size)
-    for lower, transpose in product((True, False), (True, False) if size <= 64 else (False,)):
-        lanes, numpys = checked(dtype, size, columns, 11, TriangularSolveParams(lower, transpose, False, False))
+    turns, kinds = (True, False) if size <= 64 else (False,), (False, True) if dtype.kind == "complex" else (False,)
+    for lower, transpose, conjugate in product((True, False), turns, kinds):
+        lanes, numpys = checked(dtype, size, columns, 11, TriangularSolveParams(lower, transpose, conjugate, False))
         a, b = arrays(dtype, size, columns, 11)
         assert np.isfinite(lanes(a, b)).all()
         for value in (np.nan, np.inf, -np.inf):
@@ -193,6 +195,8 @@ def test_every_element_that_is_not_finite_and_every_zero_on_a_diagonal_is_found(
                 else:
                     with pytest.raises(NonFiniteError) as told:
                         lanes(a, b)
+                    with pytest.raises(NonFiniteError, match=f"^{re.escape(str(told.value))}$"):
+                        numpys(a, b)
                     assert (told.value.batch_index, told.value.element_index) == ((place[0],), place[:0:-1])
                 operand[place] = before
         which, row = int(rng.integers(0, 11)), int(rng.integers(0, size))
@@ -213,6 +217,8 @@ def test_every_element_that_is_not_finite_and_every_zero_on_a_diagonal_is_found(
 def test_solutions_beyond_the_range_are_no_failures() -> None:
     a, b = np.zeros((9, 8, 8)), np.zeros((9, 1, 8))
     a[:], b[..., -1] = np.eye(8) * 1e-200, 1e200
-    found = checked(F64, 8, 1, 9, TriangularSolveParams(True, False, False, False))[0](a, b)
-    assert np.isinf(found[..., -1]).all()
-    assert not found[..., :-1].any()
+    for dtype, conjugate in ((F64, False), (C64, True)):
+        x, y = a.astype(dtype.numpy_name), b.astype(dtype.numpy_name)
+        found = checked(dtype, 8, 1, 9, TriangularSolveParams(True, False, conjugate, False))[0](x, y)
+        assert np.isinf(found[..., -1]).all()
+        assert not found[..., :-1].any()

@@ -61,7 +61,7 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
 
 
 def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
-    """The kernel that refuses what is not finite while it computes, or None as for :func:`bind`, and for conjugates.
+    """The kernel that refuses what is not finite while it computes, or None as for :func:`bind`.
 
     >>> from tensor_core import F64
     >>> from tensor_runtime.form import form_of
@@ -74,10 +74,14 @@ def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularS
     a, b = operands
     if not isinstance(a, Form) or not isinstance(b, Form) or a.dtype is not b.dtype or a.shape[2:] != b.shape[2:]:
         return None
-    if not fits(a, b, params) or (params.conjugate and a.dtype.kind == "complex"):
+    if not fits(a, b, params):
         return None
-    kernel = _lanes(a, b, result, params, numpy.bind_checked((a, b), result, params), True)
+    conjugates = params.conjugate and a.dtype.kind == "complex"
+    behind = numpy.bind_checked((a, b), result, params)
+    kernel = _lanes(a, b, result, params, _of_conjugates(behind) if conjugates else behind, True)
     kernel = _with_ones(kernel, a.shape[0]) if params.unit_diagonal else kernel
+    if conjugates:
+        return _conjugated(kernel)
     return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
@@ -139,6 +143,11 @@ def _conjugated(kernel: Kernel) -> Kernel:
         return np.conjugate(found, out=found)
 
     return conjugated
+
+
+def _of_conjugates(behind: Kernel) -> Kernel:
+    """What a kernel of the right-hand sides themselves gives, or refuses, of conjugate ones."""
+    return lambda a, conjugates: np.conjugate(behind(a, np.conjugate(conjugates)))
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {"triangular_solve": bind, "triangular_solve_checked": bind_checked}
