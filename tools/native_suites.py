@@ -140,8 +140,12 @@ def threaded(count: int) -> Suite | str:
 
 
 def strict(folder: Path) -> Suite:
-    """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
-    built = extension(with_objects(folder / "strict"), CFLAGS="-Werror")
+    """Versions that run here as users get them: a warning is an error, and so is a function that takes much stack.
+
+    Of the others ``check_c.py`` asks what a compiler finds without an optimizer; ``make dist`` compiles all of them,
+    with ``-Werror`` as here.
+    """
+    built = extension(with_objects(folder / "strict"), CFLAGS="-Werror", NATIVE_HERE="1")
     what = "every array compared with the form of its operand, and no warning of the compiler"
     checked = [str(TESTS / f"test_{name}.py") for name in STRICT_TESTS]
     return Suite(what, [*checked, *NO_SKIPS], ORACLE | {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
