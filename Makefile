@@ -10,7 +10,8 @@ PROJECTS := $(wildcard packages/*/pyproject.toml)
 NATIVE := $(wildcard packages/*/setup.py) $(shell find packages/*/csrc -name '*.[ch]')
 PACKAGES := $(addprefix -e ,$(dir $(PROJECTS)))
 PIP_INSTALL := -m pip --disable-pip-version-check install --quiet
-LOCKED := --require-hashes --only-binary=:all:
+# Of what is installed, Python compiles what is imported.
+LOCKED := --require-hashes --only-binary=:all: --no-compile
 OURS := --no-deps --no-build-isolation
 CODE := packages tests tools examples benchmarks clients conftest.py
 
