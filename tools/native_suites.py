@@ -201,7 +201,11 @@ class Watched:
 
 
 def sanitized_einsum(folder: Path, compiler: str) -> Suite:
-    """The extension of einsum, watched; what takes long anyway is left out."""
+    """The extension of einsum, watched; what takes long anyway is left out.
+
+    That is how good the orders are which millions of rotations find, and limits beyond every float: the loops are those
+    of the other tests of the same files.
+    """
     built = extension(folder / "search", EINSUM, NATIVE_SANITIZE="1")
     what = "calls, and the search for contraction orders, under the address and undefined-behaviour sanitizers"
     environment = watching(compiler) | ORACLE | {"TENSOR_EINSUM_NATIVE": built}
