@@ -84,13 +84,15 @@ def test_the_change_that_adds_an_elementwise_operation_passes_the_tests_of_the_h
     apply(copy, "CONTRIBUTING.md")
     for tool in ("catalogue", "kernels"):
         run(copy, sys.executable, f"tools/{tool}.py")
+    # test_catalogue_page would only make the page again, and compare it with itself.
+    rows = (copy / "docs" / "catalogue.md").read_text(encoding="utf-8").splitlines()
+    assert "| heaviside | all but Bool C32 C64 | F64 from I32 I64; else same | heaviside | cpu, sim |" in rows
 
     said = run(
         copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "heaviside or page or list",
         "packages/cpu_backend/tests/test_cpu_conformance.py",
         "packages/tensor_runtime/tests/test_simulated_conformance.py",
         "packages/tensor_runtime/src/tensor_runtime/ops/selection.py",
-        "tests/test_catalogue_page.py",
         "tests/test_kernels_page.py", "tests/test_one_fact_one_place.py",
     )  # fmt: skip
     assert int(re.findall(r"(\d+) passed", said)[-1]) > 20

@@ -2,9 +2,10 @@
 
 Headers of programs for devices, and what runs them on the host, have that format too.
 
-Each file of both extensions is read, not compiled, as often as it is compiled: once, or once per instruction set. A
-compiler that is not installed is named and left out. Warnings that only an optimizer finds are errors of a suite in
-``native_suites.py``.
+Each file of both extensions is read, not compiled, as often as it is compiled: once, or once per instruction set. For
+sets that this machine lacks, which nothing else compiles here, it is compiled too, without optimizing: an instruction
+that a set does not have is an error that no reader finds. A compiler that is not installed is named and left out.
+Warnings that only an optimizer finds are errors of a suite in ``native_suites.py``, and of ``make dist``.
 """
 
 from __future__ import annotations
@@ -88,7 +89,10 @@ def complaints_of_format(sources: Iterable[Path]) -> list[str]:
 
 def complaints_of_compiler(compiler: Any) -> list[str]:
     """Its warnings about every file of the extensions, and about the fuzz drivers."""
-    jobs = [reading(compiler, unit.source, unit.flags) for unit in compiler.units()]
+    here = build_script().Compiler(compiler.command, runs_here=True).instruction_sets()
+    units = compiler.units()
+    jobs = [reading(compiler, unit.source, unit.flags) for unit in units]
+    jobs += [generating(compiler, unit) for unit in units if elsewhere(unit, here)]
     jobs += [reading(compiler, path) for path in sorted((PACKAGE / "fuzz").glob("*.c"))]
     options = [*compiler.command, *build_script(EINSUM).FLAGS, "-isystem", sysconfig.get_path("include"), *WARNINGS]
     jobs += [[*options, "-fsyntax-only", str(path)] for path in sorted((EINSUM / "csrc").glob("*.c"))]
@@ -100,6 +104,17 @@ def complaints_of_compiler(compiler: Any) -> list[str]:
 def reading(compiler: Any, source: Path, flags: Iterable[str] = ()) -> list[str]:
     """The command that reads a file and writes nothing."""
     return [*compiler.command, *compiler.options(), *WARNINGS, "-fsyntax-only", *flags, str(source)]
+
+
+def generating(compiler: Any, unit: Any) -> list[str]:
+    """The command that compiles a file quickly and keeps nothing; what there is to warn of, others find."""
+    return [*compiler.command, *compiler.options(), *unit.flags, "-O0", "-w", "-S", "-o", os.devnull, str(unit.source)]
+
+
+def elsewhere(unit: Any, here: Iterable[str]) -> bool:
+    """Whether it is for an instruction set that is not among these."""
+    chosen = [flag.removeprefix("-DSIMD_SET=") for flag in unit.flags if flag.startswith("-DSIMD_SET=")]
+    return bool(set(chosen).difference(here))
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:

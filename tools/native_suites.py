@@ -119,9 +119,10 @@ def left_out() -> str:
 
 
 def numpy_alone() -> Suite:
-    """The backend as it is where nothing was compiled."""
+    """The backend as it is where nothing was compiled, but for what asks NumPy's kernels by name wherever it runs."""
     environment = POLLING | {"TENSOR_CPU_NATIVE": "0"}
-    return Suite("kernels and conformance on NumPy alone", [str(TESTS), *NO_SKIPS, *OWN], environment)
+    by_name = f"--ignore={TESTS / 'test_reduction_accuracy.py'}"
+    return Suite("kernels and conformance on NumPy alone", [str(TESTS), by_name, *NO_SKIPS, *OWN], environment)
 
 
 def python_alone() -> Suite:
@@ -140,18 +141,27 @@ def threaded(count: int) -> Suite | str:
 
 
 def strict(folder: Path) -> Suite:
-    """Every version as users get it, in which a warning is an error, and so is a function that takes much stack."""
-    built = extension(with_objects(folder / "strict"), CFLAGS="-Werror")
+    """Versions that run here as users get them: a warning is an error, and so is a function that takes much stack.
+
+    Of the others ``check_c.py`` asks what a compiler finds without an optimizer; ``make dist`` compiles all of them,
+    with ``-Werror`` as here.
+    """
+    built = extension(with_objects(folder / "strict"), CFLAGS="-Werror", NATIVE_HERE="1")
     what = "every array compared with the form of its operand, and no warning of the compiler"
     checked = [str(TESTS / f"test_{name}.py") for name in STRICT_TESTS]
     return Suite(what, [*checked, *NO_SKIPS], ORACLE | {"TENSOR_CPU_NATIVE": built, "TENSOR_CPU_CHECK_CALLS": "1"})
 
 
 def plain(folder: Path) -> Suite:
-    """The version for any processor."""
+    """The version for any processor.
+
+    Tests that choose instruction sets themselves choose it in the backend as it is, too, and find the same objects
+    there: they would prove nothing new.
+    """
     built = extension(with_objects(folder / "plain"), NATIVE_PLAIN="1")
     what = "native kernels in plain C, as any processor runs them"
-    return Suite(what, [*KERNEL_TESTS, *NO_SKIPS, *OWN], ORACLE | {"TENSOR_CPU_NATIVE": built})
+    arguments = [*KERNEL_TESTS, *NO_SKIPS, "-m", "not own_process and not own_instructions"]
+    return Suite(what, arguments, ORACLE | {"TENSOR_CPU_NATIVE": built})
 
 
 def with_objects(folder: Path) -> Path:
@@ -197,7 +207,11 @@ class Watched:
 
 
 def sanitized_einsum(folder: Path, compiler: str) -> Suite:
-    """The extension of einsum, watched; what takes long anyway is left out."""
+    """The extension of einsum, watched; what takes long anyway is left out.
+
+    That is how good the orders are which millions of rotations find, and limits beyond every float: the loops are those
+    of the other tests of the same files.
+    """
     built = extension(folder / "search", EINSUM, NATIVE_SANITIZE="1")
     what = "calls, and the search for contraction orders, under the address and undefined-behaviour sanitizers"
     environment = watching(compiler) | ORACLE | {"TENSOR_EINSUM_NATIVE": built}

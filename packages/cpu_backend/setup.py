@@ -7,8 +7,9 @@ on NumPy alone; where one is found, failing to build is an error.
 
 ``CC``, ``CPPFLAGS``, ``CFLAGS``, ``LDFLAGS`` and ``ARCHFLAGS`` are honoured, and come last; what the target processor
 is, the compiler says, so a cross compiler is one more ``CC``. The extension is stripped unless ``LDFLAGS`` is set.
-``NATIVE_PLAIN=1`` builds only the version for any processor, ``NATIVE_SANITIZE=1`` with the address and
-undefined-behaviour sanitizers, and only the versions that this machine can run: what is watched is run here.
+``NATIVE_PLAIN=1`` builds only the version for any processor, ``NATIVE_HERE=1`` only the versions that this machine can
+run. So does an editable installation, which is for this machine, and ``NATIVE_SANITIZE=1``, which adds the address and
+undefined-behaviour sanitizers: what is watched is run here. Every other build has all versions.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class BuildNative(build_ext):
         # An editable installation gets a temporary folder, in which nothing would ever be up to date.
         kept = ROOT / "build" / f"editable.{self.plat_name}-{sys.implementation.cache_tag}"
         objects_folder = (kept if self.editable_mode else Path(self.build_temp)) / "native"
-        compiler = Compiler(runs_here=sanitizing())
+        compiler = Compiler(runs_here=self.editable_mode or sanitizing() or os.environ.get("NATIVE_HERE") == "1")
         options = [*compiler.options(), *(SANITIZE if sanitizing() else [])]
         own = [*from_environment("CPPFLAGS"), *from_environment("CFLAGS"), *compiler.architectures]
         changed = functools.cache(change_time)

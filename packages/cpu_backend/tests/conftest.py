@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,19 +15,48 @@ from tensor_cpu.system.extension import AVAILABLE, LIBRARY, WHY_NOT
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import CPU
 
+INSTRUCTION_SETS = ("plain", "avx2", "avx512")
+LEFT_OUT = pytest.StashKey[Counter[str]]()
+"""How many tests name each instruction set that is not here."""
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what no setting of this process reaches, so that suites with other settings leave it out."""
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what no setting of this process reaches, so that suites with other settings leave it out.
+
+    Tests of instruction sets that are not here are left out, and counted: they are thousands.
+    """
+    here = INSTRUCTION_SETS[: INSTRUCTION_SETS.index(LIBRARY.instruction_set()) + 1] if AVAILABLE else ()
+    kept: list[pytest.Item] = []
+    lacking: list[pytest.Item] = []
     for item in items:
+        named = None
         if isinstance(item, pytest.Function) and item.path.parent == Path(__file__).parent:
             drawn = item.callspec.params if hasattr(item, "callspec") else {}
             if not {"program", "output"}.isdisjoint(set(item.fixturenames) - set(drawn)):
                 item.add_marker("own_process")
             if "threads" in item.fixturenames:
                 item.add_marker("own_threads")
+            named = drawn.get("instruction_set", drawn.get("instructions"))
+            if named in INSTRUCTION_SETS:
+                item.add_marker("own_instructions")
+        if named in INSTRUCTION_SETS and named not in here:
+            config.stash.setdefault(LEFT_OUT, Counter())[named] += 1
+            lacking.append(item)
+        else:
+            kept.append(item)
+    if lacking:
+        config.hook.pytest_deselected(items=lacking)
+        items[:] = kept
 
 
-@pytest.fixture(params=["plain", "avx2", "avx512"])
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say which kernels were not tested, and why."""
+    why = "this processor lacks it" if AVAILABLE else WHY_NOT
+    for name, count in config.stash.get(LEFT_OUT, Counter()).items():
+        terminalreporter.write_line(f"{count:,} tests of {name} kernels are left out: {why}")
+
+
+@pytest.fixture(params=INSTRUCTION_SETS)
 def instruction_set(request: pytest.FixtureRequest) -> Iterator[str]:
     """Kernels made meanwhile use this one; skipped where the processor lacks it."""
     if not AVAILABLE:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,16 @@ while [ "$#" -gt 0 ]; do
     shift
 done
 """
+SCRIPT = ("setup.py", "-q", "build_ext", "-b", "built", "-t", "objects")
+TOPICS = {"core", "copy", "contraction"}
+EDITABLE = (  # what pip does at the end of many other things
+    "-c",
+    "import setup; from setuptools import Distribution\n"
+    "package = Distribution({'ext_modules': setup.extensions(), 'package_dir': {'': 'src'}})\n"
+    "command = setup.BuildNative(package)\n"
+    "command.editable_mode, command.build_lib = True, 'built'\n"
+    "command.ensure_finalized(); command.run()",
+)
 
 pytestmark = [
     pytest.mark.own_process,
@@ -38,19 +49,22 @@ pytestmark = [
 
 
 class Tree:
-    """A copy of the package that is built again and again."""
+    """A copy of the package that is built again and again, with some of its topics: nothing is told a topic's name."""
 
     def __init__(self, folder: Path) -> None:
         self.source, self.record, self.compiler = folder / "source", folder / "commands", folder / "recorder"
         kept = shutil.ignore_patterns("build", "__pycache__", "*.so", "*.egg-info", "tests")
         shutil.copytree(PACKAGE, self.source, ignore=kept)
+        for file in (self.source / "csrc").rglob("*.c"):
+            if file.relative_to(self.source / "csrc").parts[0] not in TOPICS:
+                file.unlink()
         self.compiler.write_text(COMPILER, encoding="utf-8")
         self.compiler.chmod(0o755)
 
-    def build(self, **environment: str) -> tuple[list[str], str]:
+    def build(self, program: Sequence[str] = SCRIPT, **environment: str) -> tuple[list[str], str]:
         """The commands that compiled something, and the one that linked."""
         self.record.write_text("", encoding="utf-8")
-        ours = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "ARCHFLAGS", "NATIVE_PLAIN", "NATIVE_SANITIZE")
+        ours = ("CC", "CFLAGS", "CPPFLAGS", "LDFLAGS", "ARCHFLAGS", "NATIVE_PLAIN", "NATIVE_HERE", "NATIVE_SANITIZE")
         settings = {name: value for name, value in os.environ.items() if name not in ours}
         settings |= {
             "CC": str(self.compiler),
@@ -58,9 +72,13 @@ class Tree:
             "RECORDED_TARGET": "__x86_64__",
             "RECORDED_BY": "",
         }
-        command = [sys.executable, "setup.py", "-q", "build_ext", "-b", "built", "-t", "objects"]
         done = subprocess.run(
-            command, cwd=self.source, env=settings | environment, capture_output=True, text=True, check=False
+            [sys.executable, *program],
+            cwd=self.source,
+            env=settings | environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         commands = self.record.read_text(encoding="utf-8").splitlines()
@@ -75,7 +93,7 @@ def tree(tmp_path: Path) -> Tree:
 
 def test_an_object_is_compiled_again_when_its_command_line_has_changed(tree: Tree) -> None:
     everything, _ = tree.build()
-    assert len(everything) > 60
+    assert len(everything) > 40
     assert tree.build()[0] == []
     shutil.move(tree.source / "objects", tree.source / "kept")
     shutil.copytree(tree.source / "kept", tree.source / "objects")
@@ -143,17 +161,30 @@ def test_the_compiler_says_what_the_target_is(tree: Tree) -> None:
         (("AVX2", "FMA", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"), {"plain", "avx2", "avx512"}, None),
     ],
 )
-def test_sanitizers_watch_the_versions_that_this_machine_has(
+def test_what_is_for_this_machine_has_the_versions_that_it_can_run_and_all_else_has_every_one(
     tree: Tree, here: tuple[str, ...], versions: set[str], said: str | None
 ) -> None:
     has = " 1\n#define ".join(["__x86_64__", *(f"__{name}__" for name in here)])
-    commands, _ = tree.build(NATIVE_SANITIZE="1", RECORDED_TARGET=has)
+    watched, _ = tree.build(NATIVE_SANITIZE="1", RECORDED_TARGET=has)
+    asked, _ = tree.build(NATIVE_HERE="1", RECORDED_TARGET=has)
+    installed, _ = tree.build(EDITABLE, RECORDED_TARGET=has)
 
-    assert all("-fsanitize=address,undefined" in line for line in commands)
-    assert {found[1] for line in commands if (found := re.search(r"-DSIMD_SET=(\w+)", line))} == versions
-    for line in commands:
-        told = [word for word in line.split() if word.startswith("-DNATIVE")]
-        assert told == ([] if said is None or "-DSIMD_SET" in line else [said])
+    assert all("-fsanitize=address,undefined" in line for line in watched)
+    assert len(watched) == len(asked) == len(installed)
+    for commands in (watched, asked, installed):
+        assert versions_in(commands) == versions
+        for line in commands:
+            told = [word for word in line.split() if word.startswith("-DNATIVE")]
+            assert told == ([] if said is None or "-DSIMD_SET" in line else [said])
+
+    every, _ = tree.build(("setup.py", "-q", "build_ext", "-b", "built", "-t", "others"), RECORDED_TARGET=has)
+    assert versions_in(every) == {"plain", "avx2", "avx512"}
+    assert not any("-DNATIVE" in line for line in every)
+
+
+def versions_in(commands: list[str]) -> set[str]:
+    """The instruction sets for which they compile."""
+    return {found[1] for line in commands if (found := re.search(r"-DSIMD_SET=(\w+)", line))}
 
 
 def test_without_a_compiler_the_build_says_so_and_leaves_the_extension_out(tree: Tree) -> None:

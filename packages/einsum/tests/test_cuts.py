@@ -19,6 +19,7 @@ from tensor_einsum.slices.model import Model, Parts
 from tensor_einsum.testing.networks import lattice, regular_graph
 
 
+@pytest.mark.slow
 def test_limits_where_flops_are_beyond_every_float() -> None:
     problem = regular_graph(40, 4, 3)
     operands = [part for term in problem.inputs for part in ((10_000,) * len(term), term)]

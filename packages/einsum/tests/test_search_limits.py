@@ -70,6 +70,7 @@ def test_searching_with_the_limit_beats_slicing_the_best_tree_afterwards() -> No
     assert limited.record.log2_products < measure(problem, free.path, sliced).products - 1
 
 
+@pytest.mark.slow
 @needs_native
 @pytest.mark.parametrize(
     ("problem", "bits"),
@@ -94,6 +95,7 @@ def test_a_share_finds_under_a_limit_what_as_many_rotations_find(problem: Proble
     assert all(step.log2_size <= bits for record in share for step in record.history)
 
 
+@pytest.mark.slow
 @needs_native
 @pytest.mark.parametrize(
     ("shape", "rotations", "bits", "most"),

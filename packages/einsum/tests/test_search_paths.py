@@ -151,6 +151,7 @@ def row_sweep(rows: int, columns: int) -> tuple[tuple[int, int], ...]:
     return ((0, 1), *((step + 1, operands + step - 1) for step in range(1, operands - 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not native.AVAILABLE, reason="the native search was not built")
 @pytest.mark.parametrize(("rows", "columns", "rotations"), [(10, 10, 10**6), (30, 30, 2 * 10**7)])
 def test_a_plain_sweep_by_rows_does_not_beat_it_on_a_lattice(rows: int, columns: int, rotations: int) -> None:

@@ -70,7 +70,7 @@ class TensorLayout(Record):
                 shape=extents,
                 strides=steps,
             )
-        if any(abs(number) > LARGEST for number in (*steps, start)):
+        if max(map(abs, (*steps, start))) > LARGEST:
             found = f"strides {shortened(steps)} and offset {shortened(start)}"
             raise SizeLimitError(
                 f"TensorLayout: {found}; accepted: magnitudes up to 2**63 - 1", strides=steps, offset=start

@@ -346,12 +346,12 @@ class HostTensor(HostTensorView[T]):
         validate_layout(layout, layout.size, element.itemsize)
         storage = Storage(element, buffer)
         if len(storage) != layout.size:
-            raise LayoutError(
-                f"wrap_bytes: {storage.raw.nbytes} bytes for shape {layout.shape} of {element}; "
-                f"accepted: exactly {layout.size * element.itemsize}",
-                shape=layout.shape,
-            )
-        return HostTensor(storage, layout)
+            found = f"{storage.raw.nbytes} bytes for shape {layout.shape} of {element}"
+            wanted = layout.size * element.itemsize
+            raise LayoutError(f"wrap_bytes: {found}; accepted: exactly {wanted}", shape=layout.shape)
+        made: HostTensor[Any] = HostTensor.__new__(HostTensor)  # what the constructor would ask was asked above
+        made._storage, made._layout = storage, layout
+        return made
 
     @property
     def raw(self) -> memoryview:

@@ -49,6 +49,7 @@ from tensor_runtime.testing.conformance_parts.facts import FactsConformance
 from tensor_runtime.testing.conformance_parts.memory import Lacking, MemoryConformance, check_unsupported, require
 from tensor_runtime.testing.conformance_parts.sequences import SequenceConformance
 from tensor_runtime.testing.layout_variants import VARIANTS
+from tensor_runtime.testing.oracle import Host
 from tensor_runtime.testing.pytest_plugin import LACKING, PLACE
 from tensor_runtime.testing.strategies import ViewedTensor, tensors, viewed_tensors
 
@@ -192,14 +193,14 @@ def check_case(
             continue
         if expected is None:
             expected = _as_tuple(case.expected())
-        _check_values(case, compared, expected, where)
+        seen = _check_values(case, compared, expected, where)
         for position, result in enumerate(results):
             what = f"{where}: result {position}" if len(results) > 1 else where
             require(isinstance(result, Tensor), f"{what}: a {type(result).__name__}, expected a tensor")
             require(result.placement is placement, f"{what}: on {result.placement}, expected {placement}")
             _check_layout(result, what, array_is_laid_out)
             if not case.shares:
-                _check_owned(result, what)
+                _check_owned(result, download(result) if case.compared else seen[position], what)
         for operand, host in zip(operands, case.operands, strict=True):
             found = difference(download(operand), host)
             require(found is None, f"{where}: an operand has changed with the result: {found}")
@@ -232,13 +233,17 @@ def _compared(case: Case, operands: Sequence[Tensor], results: tuple[Any, ...] |
     return _as_tuple(case.compared(*operands, *results))
 
 
-def _check_values(case: Case, found: Sequence[Any], expected: Sequence[Any], where: str) -> None:
+def _check_values(case: Case, found: Sequence[Any], expected: Sequence[Any], where: str) -> list[Host]:
+    """What was found, on the host."""
     require(len(found) == len(expected), f"{where}: {len(found)} results, expected {len(expected)}")
+    seen = []
     for position, (one, wanted) in enumerate(zip(found, expected, strict=True)):
         what = f"{where}: result {position}" if len(found) > 1 else where
         require(isinstance(one, Tensor), f"{what}: a {type(one).__name__}, expected a tensor")
-        differing = difference(download(one), wanted, case.ulps)
+        seen.append(download(one))
+        differing = difference(seen[-1], wanted, case.ulps)
         require(differing is None, f"{what}: {differing}")
+    return seen
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -256,9 +261,9 @@ def _check_layout(result: Tensor, what: str, array_is_laid_out: Callable[[Tensor
         require(array_is_laid_out(result), f"{what}: the array is not laid out as {result._form}")
 
 
-def _check_owned(result: Tensor, what: str) -> None:
-    """Compact and writable; the caller then looks whether an operand changed."""
+def _check_owned(result: Tensor, elements: Host, what: str) -> None:
+    """Compact and writable; the caller, who has its elements, then looks whether an operand changed."""
     require(result.is_compact, f"{what}: strides {result.strides}, expected a compact result")
-    other = inverted(download(result))
+    other = inverted(elements)
     copy_into(mutable_view(result), upload(other, result.placement))
     require(download(result).tobytes() == other.tobytes(), f"{what}: the result could not be written")
