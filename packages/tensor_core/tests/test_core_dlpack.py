@@ -257,6 +257,8 @@ def test_what_a_consumer_may_not_ask_is_refused(asked: dict[str, Any], error: ty
         ([1, 2], DTypeError, "found list"),
         (np.arange(3, dtype=np.uint8), DTypeError, "the element type is uint8"),
         (np.arange(3, dtype=np.float16), DTypeError, "the element type is float16"),
+        (np.ma.array([1.0, 2.0], mask=[False, True]), DTypeError, "found a masked array"),
+        (np.ma.array([1.0, 2.0]), DTypeError, "found a masked array"),
         (np.array([object()]), ExchangeError, "lends nothing"),
         (Lender(None), ExchangeError, "gave a NoneType"),
         (Lender(None, (2, 0)), PlacementError, "nothing is moved silently"),

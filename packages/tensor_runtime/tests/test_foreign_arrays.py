@@ -14,6 +14,7 @@ import tensor_core as tc
 import tensor_runtime as tr
 from tensor_core import ArgumentError, DTypeError, HostTensor, HostTensorView, LossyConversionError, TensorError
 from tensor_core.foreign import dtypes_that_hold
+from tensor_runtime import array_api
 
 FOREIGN = ["u1", "i1", "u2", "i2", "u4", "u8", "f2", ">u2", ">i2", ">u4", ">u8", ">f2"]
 SWAPPED = [">i4", ">i8", ">f4", ">f8", ">c8", ">c16"]
@@ -117,6 +118,10 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "from_buffer": HostTensor.from_buffer,
     "from_buffer with a dtype": lambda x: HostTensor.from_buffer(x, "F64"),
     "borrow": HostTensorView.borrow,
+    "from_dlpack": tr.from_dlpack,
+    "from_dlpack of a copy": lambda x: tr.from_dlpack(x, copy=True),
+    "from_dlpack of the array interface": array_api.from_dlpack,
+    "from_dlpack of the host": HostTensorView.from_dlpack,
     "wrap_bytes": lambda x: HostTensor.wrap_bytes(x, 3, "F64"),
     "operand": lambda x: tr.ones(3) + x,
     "first operand": lambda x: x + tr.ones(3),

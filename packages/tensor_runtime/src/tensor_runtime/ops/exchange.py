@@ -33,7 +33,7 @@ def from_dlpack(x: object, /, *, copy: bool | None = None) -> Tensor:
         copy: True always copies, False never, None where it must.
 
     Raises:
-        DTypeError: no such object, or an element type that is none of ours.
+        DTypeError: no such object, a masked array, or an element type that is none of ours.
         PlacementError: the memory is of a device from which no backend borrows; nothing is moved silently.
         ExchangeError: the other library refuses, or lends what is malformed.
         ArgumentError: ``copy=False`` and it takes a copy.

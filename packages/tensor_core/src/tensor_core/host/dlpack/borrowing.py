@@ -15,6 +15,7 @@ from tensor_core.errors import (
     TensorError,
     shortened,
 )
+from tensor_core.foreign import refuse_masked
 from tensor_core.host.dlpack.lending import HOST
 from tensor_core.host.interchange import borrow_address, check_address
 from tensor_core.host.storage import Storage
@@ -35,7 +36,7 @@ def borrow_capsule(source: Any, copy: bool | None = None, /) -> tuple[Storage, T
         copy: passed on to the producer: False shares or fails, True copies, None copies where the producer has to.
 
     Raises:
-        DTypeError: no ``__dlpack__``, or an element type that is none of ours.
+        DTypeError: no ``__dlpack__``, a mask, or an element type that is none of ours.
         PlacementError: the memory is a device's.
         ExchangeError: the producer refuses, or what it lends is malformed or newer than what is known here.
 
@@ -112,7 +113,7 @@ def check_on_host(source: Any, copy: object = None, /) -> None:
         copy: what the caller asks for, which has to be True, False or None.
 
     Raises:
-        DTypeError: it has no ``__dlpack__``.
+        DTypeError: it has no ``__dlpack__``, or is a masked array, which lends its elements without the mask.
         PlacementError: the memory is a device's.
         ExchangeError: it tells no device.
         ArgumentError: another ``copy``.
@@ -127,6 +128,7 @@ def check_on_host(source: Any, copy: object = None, /) -> None:
         raise DTypeError(
             f"from_dlpack: found {name}; accepted: an array or tensor with __dlpack__ and __dlpack_device__"
         )
+    refuse_masked("from_dlpack", source)
     try:
         kind, number = source.__dlpack_device__()
         device = int(kind), int(number)
