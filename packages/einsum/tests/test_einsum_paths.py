@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tensor_runtime as tr
 from tensor_einsum import PathError, plan, plan_cache
 from tensor_einsum.search.path import in_pairs, to_ids, to_linear
 
@@ -156,6 +157,12 @@ def test_a_search_that_fails_is_a_path_error() -> None:
         plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=search)
     with pytest.raises(PathError, match=r"plan: the search by function gave None; accepted: a path such as \[\(0, 1\)"):
         plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=lambda *_: None)
+
+
+@pytest.mark.parametrize("optimize", [np.array(1), tr.tensor(1), [tr.tensor(1)], 7])
+def test_what_holds_no_steps_is_no_path(optimize: Any) -> None:
+    with pytest.raises(PathError, match=r"plan: optimize is .*; accepted: the name of a search"):
+        plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5), optimize=optimize)
 
 
 @pytest.mark.parametrize("optimize", OPTIMIZERS)

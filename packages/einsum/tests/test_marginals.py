@@ -144,7 +144,7 @@ def test_a_single_label_may_be_named_alone_and_long_names_are_labels() -> None:
     assert list(plan("ij,jk->", a, b).marginals(a, b, labels="ki")) == ["k", "i"]
 
 
-@pytest.mark.parametrize("labels", ["x", ["i", "i"], 0, [0], ("i", None)])
+@pytest.mark.parametrize("labels", ["x", ["i", "i"], 0, [0], ("i", None), np.array(1), tr.tensor(1)])
 def test_labels_that_are_not_there_are_refused(labels: Any) -> None:
     with pytest.raises(ArgumentError, match=r"marginals: labels are .* accepted: each once, of 'i', 'j'"):
         plan("ij->", (2, 3)).marginals_plan(labels)

@@ -309,6 +309,8 @@ def test_nothing_is_computed_where_tensors_have_no_elements() -> None:
     ("call", "error", "message"),
     [
         (lambda p, x: p.with_slices(3), ArgumentError, "with_slices: found label 3; accepted: "),
+        (lambda p, x: p.with_slices(np.array(1)), ArgumentError, "with_slices: found label a ndarray.*; accepted: 'i'"),
+        (lambda p, x: p.with_slices(tr.tensor(1)), ArgumentError, "with_slices: found label a Tensor.*; accepted: 'i'"),
         (lambda p, x: p.with_slices("z"), ArgumentError, r"with_slices: found label 'z'; accepted: 'i', 'j', 'k'"),
         (lambda p, x: p.with_slices({"i": 0}), ArgumentError, r"parts of label 'i' have extent 0; accepted: an int of"),
         (lambda p, x: p.run_slice(4, x, x), ArgumentError, r"run_slice: found slice 4; accepted: 0 to 3, as the plan"),
@@ -340,8 +342,18 @@ def test_numbers_of_numpy_number_slices_and_parts() -> None:
     for number in (True, 1.0, "0", None):
         with pytest.raises(ArgumentError, match=r"run_slice: number is .*; accepted: an int"):
             found.run_slice(number, x, x)  # type: ignore[arg-type]
-    with pytest.raises(ForeignOperandError, match="gather: parts are 3; accepted: an iterable of tensors"):
-        found.gather(3)  # type: ignore[arg-type]
+    for parts in (3, np.array(3), tr.tensor(3)):
+        with pytest.raises(ForeignOperandError, match=r"gather: parts are .*; accepted: an iterable of tensors"):
+            found.gather(parts)  # type: ignore[arg-type]
+
+
+def test_errors_of_a_generator_of_parts_are_its_own() -> None:
+    def broken() -> Any:
+        raise TypeError("of the generator")
+        yield
+
+    with pytest.raises(TypeError, match=r"^of the generator$"):
+        plan("i->i", (3,)).with_slices("i").gather(broken())
 
 
 class Side(Enum):

@@ -7,7 +7,7 @@ one that holds all its values, decided from the types alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from operator import index as as_index
 
 from tensor_core.dtypes import C32, C64, DTYPE_NAMES, DTYPES, F32, F64, I32, I64, Bool, DType, Element, dtype_of_name
@@ -157,6 +157,22 @@ def shape_of(value: object, /) -> tuple[int, ...] | None:
     """
     shape = getattr(value, "shape", None)
     return tuple(shape) if isinstance(shape, (tuple, list)) else None
+
+
+def iterator_of(value: object, /) -> Iterator[Any] | None:
+    """An iterator over what a user gives for a collection; None of what cannot be run along, as no array of rank 0 can.
+
+    Classes do not tell: arrays of rank 0 have ``__iter__``, and refuse.
+
+    >>> list(iterator_of("ij")), iterator_of(3)
+    (['i', 'j'], None)
+    """
+    if not isinstance(value, Iterable) or shape_of(value) == ():
+        return None
+    try:
+        return iter(value)
+    except TypeError:
+        return None
 
 
 def own_dtype(value: object, /) -> DType | None:

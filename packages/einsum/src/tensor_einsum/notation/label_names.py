@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple, NoReturn
 
 from tensor_core.errors import shortened
+from tensor_core.foreign import iterator_of
 from tensor_einsum.errors import SubscriptsError, pointed
 
 ELLIPSIS: Final = -1
@@ -211,7 +212,8 @@ def listed_labels(labels: Any, names: Sequence[str]) -> list[Any]:
     (['i', 'j'], ['left bond'], [2])
     """
     one = isinstance(labels, Hashable) and label_number(labels, names) is not None
-    return [labels] if one or not isinstance(labels, Iterable) else [*labels]
+    several = None if one else iterator_of(labels)
+    return [labels] if several is None else [*several]
 
 
 def some_names(names: Iterable[str]) -> str:

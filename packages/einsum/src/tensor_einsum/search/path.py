@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import index as as_index
 from typing import Any
 
-from tensor_core.errors import shortened
+from tensor_core.errors import IndexingError, shortened
 from tensor_einsum.errors import PathError
 
 Path = tuple[tuple[int, ...], ...]
@@ -107,7 +107,7 @@ def path_entries(path: Any, operation: str = "einsum", found_by: str = "") -> Pa
         if entries and isinstance(entries[0], str) and entries[0] == "einsum_path":  # np.einsum_path puts this in front
             del entries[0]
         result = [tuple(as_index(position) for position in entry) for entry in entries]
-    except TypeError:
+    except (TypeError, IndexingError):  # the latter of a tensor of rank 0
         what, others = "optimize is", "the name of a search ('auto', 'greedy', 'optimal', ...), a path optimizer, or "
         if found_by:
             what, others = f"the search by {found_by} gave", ""

@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_core.foreign import iterator_of
 from tensor_core.shapes import Shape
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.executor import check_forms
@@ -237,20 +238,21 @@ def gather(plan: Plan, parts: Iterable[Tensor]) -> Tensor:
 
     Raises:
         ExtentError: too few or too many parts, or one of another shape.
-        DTypeError: one of another dtype.
+        DTypeError: one of another dtype, or no collection.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
     >>> gather(plan("i->i", (3,)).with_slices("i"), [ones(()) for _ in range(3)]).to_numpy()
     array([1., 1., 1.])
     """
-    if not isinstance(parts, Iterable):
+    given = iterator_of(parts)
+    if given is None:
         raise ForeignOperandError(
             f"gather: parts are {shortened(parts)}; accepted: an iterable of tensors", operation="gather"
         )
     making: Gathering | None = None
     count, number = plan.slices.count, 0
-    for part in parts:  # enumerate() would keep the former part
+    for part in given:  # enumerate() would keep the former part
         number += 1
         form, array = unwrap("gather", part)
         if number > count:
