@@ -8,11 +8,13 @@ tells them all at once; where an operation has none, for hardly a matrix ever fa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from math import nan, prod
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from tensor_core.dtypes import FLOATING, I32
+from tensor_core.errors import ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.operands import holds, with_batch
 from tensor_linalg.results import fields_html, fields_text
@@ -103,7 +105,7 @@ def masked_result(
     >>> masked_result("copy", tr.copy, tr.tensor([[1.0]])).status.item()
     0
     """
-    matrix_axes(operation, unwrap(operation, a)[0].shape)
+    unwrap(operation, a)  # which refuses what is no tensor
     kinds: list[Any] = []
 
     def several(*operands: Tensor) -> tuple[Any, ...]:
@@ -197,7 +199,7 @@ def masked(
     instead_of_b: Tensor | None = None,
     beside: Tensor | None = None,
 ) -> tuple[tuple[Any, ...], Tensor]:
-    """Results and status of a function whose operands have passed every check on metadata.
+    """Results and status of a function. What is wrong with a shape is told as without a mask, of the shapes given here.
 
     Args:
         run: the function without its check of values; from operands to results, each [core axes..., B...], or None.
@@ -217,9 +219,12 @@ def masked(
     >>> x.item(), status.item()
     (nan, 1)
     """
+    operands = [one for one in (a, b, beside) if one is not None]
+    if a.rank < 2:
+        run(*operands)  # which refuses it, in words of its own
+        matrix_axes(operation, a.shape)
     batch = a.shape[2:] if b is None else broadcast_batches(operation, a.shape[2:], b.shape[2:])
     count = prod(batch)
-    operands = [one for one in (a, b, beside) if one is not None]
     finite = [_finite(x) for x in operands]
     harmless = [zeros(x.shape[:2], dtype=x.dtype, placement=x.placement) for x in operands]
     harmless[0] = eye(a.shape[0], a.shape[1], dtype=a.dtype, placement=a.placement) if instead is None else instead
@@ -228,10 +233,12 @@ def masked(
     clean = [_replaced(x, ok, one) for x, ok, one in zip(operands, finite, harmless, strict=True)]
     good = reduce(logical_and, (_spread(ok, batch) for ok in finite))
     if not batch or count == 0:
-        found, failed = _alone(run, clean, harmless)
+        with _shapes_as_given(run, operands):
+            found, failed = _alone(run, clean, harmless)
         status: Tensor = full(batch, 2 if failed else 0, dtype=I32, placement=a.placement)
     else:
-        found, status = _in_parts(run, [_flat(x, batch) for x in clean], harmless, count, status_of)
+        with _shapes_as_given(run, operands):
+            found, status = _in_parts(run, [_flat(x, batch) for x in clean], harmless, count, status_of)
         found = tuple(one if one is None else owned(reshape(one, (*one.shape[:-1], *batch))) for one in found)
         status = reshape(status, batch)
     status = where(good, status, full((), 1, dtype=I32, placement=a.placement))
@@ -239,6 +246,19 @@ def masked(
     if holds(any(logical_not(fine))):
         found = tuple(where(fine, one, nan) if one is not None and one.dtype in FLOATING else one for one in found)
     return found, status
+
+
+@contextmanager
+def _shapes_as_given(run: Run, operands: list[Tensor]) -> Iterator[None]:
+    """Refuse shapes as they were given, in place of those of a part of the batch."""
+    try:
+        yield
+    except ShapeError:
+        try:
+            run(*operands)
+        except ShapeError as told:
+            raise told from None
+        raise
 
 
 def _as_batch(matrix: Tensor, rank: int) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, overload
 from tensor_core.dtypes import C32, C64, F32, F64
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.promotion import promote
+from tensor_core.shapes import Shape
 from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.contracts.common import EighRangeParams
 from tensor_linalg.decompositions.cholesky import cholesky
@@ -17,7 +18,7 @@ from tensor_linalg.products import mH
 from tensor_linalg.results import FactorT, SizesT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import EIGH, EIGH_RANGE, EIGVALSH
 from tensor_linalg.specs.overwriting import EIGH_OVERWRITING
-from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
+from tensor_linalg.specs.shapes import broadcast_batches, square_axes
 from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag, wholes
 from tensor_runtime.dispatch.call import execute_many, execute_parts, execute_with_params
@@ -223,13 +224,11 @@ def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedRe
     def run(x: Tensor, y: Tensor | None = None) -> tuple[Tensor, ...]:
         return _pairs(x, wanted, False) if y is None else _generalized(x, y, wanted, False, True)
 
-    shape = unwrap("eigh", a)[0].shape
+    unwrap("eigh", a)  # which refuses what is no tensor
     if b is None:
-        matrix_axes("eigh", shape)
         found, status = masked(run, "eigh", a)
     else:
-        size, batch_a = square_axes("eigh", shape)
-        batch = broadcast_batches("eigh", batch_a, square_axes("eigh", unwrap("eigh", b)[0].shape)[1])
+        size, batch = _axes_of_both(a, b)
         definite = eye(size, dtype=b.dtype, placement=b.placement)
         both = with_batch(a, 2, batch), with_batch(b, 2, batch)  # each matrix with its own, as both are to blame
         found, status = masked(run, "eigh", *both, instead_of_b=definite)
@@ -238,8 +237,8 @@ def _masked(a: Tensor, b: Any, wanted: _Wanted, gauge: str | Tensor) -> MaskedRe
     return MaskedResult(EighResult(values, vectors), status)
 
 
-def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool, in_range: bool) -> tuple[Tensor, ...]:
-    """Pairs of L⁻¹ A L⁻ᴴ with B = L Lᴴ, as LAPACK's xHEGST reduces them; ``in_range`` looks whether it is finite."""
+def _axes_of_both(a: Tensor, b: Tensor) -> tuple[int, Shape]:
+    """N and the batch shape of a generalized problem."""
     size, batch_a = square_axes("eigh", floating_form("eigh", a, "operand a").shape)
     size_b, batch_b = square_axes("eigh", floating_form("eigh", b, "operand b").shape)
     if size != size_b:
@@ -248,7 +247,12 @@ def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool, in_range: b
             operation="eigh",
             shapes=(a.shape, b.shape),
         )
-    batch = broadcast_batches("eigh", batch_a, batch_b)
+    return size, broadcast_batches("eigh", batch_a, batch_b)
+
+
+def _generalized(a: Tensor, b: Tensor, wanted: _Wanted, check: bool, in_range: bool) -> tuple[Tensor, ...]:
+    """Pairs of L⁻¹ A L⁻ᴴ with B = L Lᴴ, as LAPACK's xHEGST reduces them; ``in_range`` looks whether it is finite."""
+    _, batch = _axes_of_both(a, b)
     dtype = promote(a.dtype, b.dtype)
     if check:
         require_finite("eigh", "a", a)

@@ -79,6 +79,7 @@ def matrix_rank(
             one = rtol if tolerance is None else tolerance[0, 0]
             return matrix_rank(x, rtol=one, hermitian=hermitian, check=False)
 
+        matrix_axes("matrix_rank", unwrap("matrix_rank", a)[0].shape)
         return masked_result("matrix_rank", ranks, a, beside=tolerances("matrix_rank", a, rtol), out=out)
     operation = "matrix_rank"
     hermitian, check = flag(operation, "hermitian", hermitian), checks(operation, check)

@@ -9,14 +9,13 @@ from tensor_core.dtypes import TensorScalar
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.solving.condition import one_norm, refuse_with_mask, warn_if_ill_conditioned
 from tensor_linalg.specs.overwriting import INV_OVERWRITING
-from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.specs.solving import INV
 from tensor_linalg.specs.status import INV_STATUS
 from tensor_linalg.targets import given_up, placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_unary, execute_with_params
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor
 
 T = TypeVar("T", bound=TensorScalar)
 
@@ -79,7 +78,6 @@ def inv(
     if asks_for_mask(check):
         flag("inv", "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask("inv", condition)
-        square_axes("inv", unwrap("inv", a)[0].shape)
         status = partial(execute_unary, INV_STATUS)
         return masked_result("inv", lambda each: inv(each, check=False), a, status_of=status, out=out)
     checked = checks("inv", check)

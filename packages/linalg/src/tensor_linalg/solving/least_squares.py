@@ -238,6 +238,7 @@ def lstsq(
     a, b = promoted(operation, a, b)
     rows, columns, batch = matrix_axes(operation, a.shape)
     require_sides(operation, a.shape, b.shape)
+    broadcast_batches(operation, batch, b.shape[2:])
     vector = b.rank == 1
     sides = expand_dims(b, 1) if vector else b
     values: Tensor | None
