@@ -303,3 +303,29 @@ def test_roots_of_negative_numbers_lie_on_the_positive_imaginary_axis_whatever_t
     root, logarithm = tl.sqrtm(tr.asarray(a)).to_numpy(), tl.logm(tr.asarray(a)).to_numpy()
     np.testing.assert_allclose(root, np.eye(size) * 2j, atol=1e-12)
     np.testing.assert_allclose(logarithm, np.eye(size) * (np.log(4.0) + np.pi * 1j), atol=1e-12)
+
+
+SINGULAR = [[[1, 2], [2, 4]], [[1, 1], [1, 1]], [[0, 0], [0, 3]], [[2, 1, 3], [1, 3, 4], [0, 1, 1]]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("size", [0, 40], ids=["alone", "in a large matrix"])
+@pytest.mark.parametrize("rows", SINGULAR)
+def test_singular_matrices_have_no_logarithm(rows: list[list[int]], size: int, dtype: str) -> None:
+    a = scipy.linalg.block_diag(rows, np.eye(size)).astype(dtype)
+    with pytest.raises(tl.NotConvergedError, match=r"logm: the iteration|logm: the matrix has no square root"):
+        tl.logm(tr.tensor(a))
+    batch = np.stack([np.eye(len(a), dtype=dtype), a], -1)
+    assert tl.logm(tr.tensor(batch), check="mask").status.to_numpy().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("power", range(0, 16, 3))
+@pytest.mark.parametrize("size", [2, 5, 20])
+def test_matrices_that_are_merely_ill_conditioned_have_their_logarithms(size: int, power: int) -> None:
+    scales = np.logspace(0, -power, size)
+    q, _ = np.linalg.qr(numbers((size, size), "float64"))
+    graded = np.diag(scales) + np.triu(np.ones((size, size)), 1) * scales
+    for a, accuracy in ((graded, 1e-10), ((q * scales) @ q.T, size * 2.0**-50 * 10.0**power)):
+        if accuracy < 0.1:  # else rounding of the matrix itself may make an eigenvalue negative
+            values = np.exp(np.linalg.eigvals(tl.logm(tr.tensor(a)).to_numpy()).real)
+            np.testing.assert_allclose(np.sort(values), np.sort(scales), rtol=accuracy + 1e-12)

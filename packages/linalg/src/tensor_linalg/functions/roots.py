@@ -29,7 +29,7 @@ from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, matrix_at
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
-from tensor_runtime.ops.comparison import greater, less, less_equal, not_equal
+from tensor_runtime.ops.comparison import equal, greater, less, less_equal, not_equal
 from tensor_runtime.ops.logic import logical_not, logical_or
 from tensor_runtime.ops.reduction import max
 from tensor_runtime.ops.selection import maximum, where
@@ -140,7 +140,9 @@ def logm(
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
-            near it that it has no square root here; or the complex one is singular.
+            near it that it has no square root here; or the complex one is singular. What is looked for is an
+            exactly zero pivot or eigenvalue, not the rank: of a singular matrix with neither, to which rounding gives
+            an eigenvalue near 0, the result is the logarithm of a matrix beside it.
         NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has an eigenvalue that is not
             positive.
 
@@ -308,6 +310,8 @@ def _root_by_triangle(operation: str, a: Tensor, lost: Tensor) -> Tensor:
     without = misses(root, rest, _HALF_OF_THE_DIGITS)
     if real or operation == "logm":
         without = logical_or(without, singular)
+    if operation == "logm":  # rounding makes an eigenvalue of what elimination finds to be 0
+        without = logical_or(without, equal(slogdet(rest, check=False).sign, 0.0))
     if some(without):
         raise _without_root(operation, without, _REMEDY if real else _REMEDY_COMPLEX)
     return root
