@@ -85,3 +85,36 @@ def test_a_callback_that_stops_before_the_last_look_leaves_nothing_that_counts_a
         found = solver(tr.asarray(A), tr.asarray(B), callback=stopping(before))
         assert whole.converged and not found.converged and found.iterations == before
         np.testing.assert_allclose(found.x.to_numpy(), whole.x.to_numpy(), rtol=1e-12)
+
+
+SEARCHES: dict[str, Callable[..., Any]] = {
+    "eigsh": tl.eigsh,
+    "eigs": tl.eigs,
+    "svds": tl.svds,
+    "eigsh of a map": lambda a, x0, **options: tl.eigsh(lambda x: tr.tensordot(a, x, axes=1), x0, **options),
+    "eigs of a map": lambda a, x0, **options: tl.eigs(lambda x: tr.tensordot(a, x, axes=1), x0, **options),
+}
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_starts_from_finite_vectors(name: str, dtype: str, bad: float) -> None:
+    a, search = tr.asarray(A.astype(dtype)), SEARCHES[name]
+    operation = name.split()[0]
+    with pytest.raises(tl.NonFiniteError, match=f"^{operation}: the operator or the start holds NaN or an infinity"):
+        search(a, x0=tr.asarray(np.array([1.0, bad], dtype)))
+    with pytest.raises(tl.NonFiniteError, match=f"^{operation}: the operator or the start holds") as caught:
+        search(a, x0=tr.asarray(np.array([[1.0, 1.0], [0.0, bad]], dtype)), batch_rank=1)
+    assert caught.value.batch_index == (1,)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_may_start_from_a_vector_whose_norm_is_beyond_the_range(name: str, dtype: str) -> None:
+    a, x0 = tr.asarray(A.astype(dtype)), np.full(2, np.finfo(dtype).max, dtype)
+    found, block = (SEARCHES[name](a, x0=tr.asarray(x0)), SEARCHES[name](a, x0=tr.asarray(x0[:, None]), batch_rank=1))
+    for one in (found, block):
+        vector = (one.vh if name == "svds" else one.eigenvectors).to_numpy().ravel()
+        value = (one.s if name == "svds" else one.eigenvalues).to_numpy().real.item()
+        assert abs(np.linalg.norm(vector) - 1) < 1e-5 and abs(np.linalg.norm(A @ vector) - abs(value)) < 1e-4

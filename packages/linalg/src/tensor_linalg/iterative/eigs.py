@@ -76,7 +76,7 @@ def eigs(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
-        NonFiniteError: what the function gave holds NaN or an infinity.
+        NonFiniteError: what the function gave, or ``x0``, holds NaN or an infinity.
         NotConvergedError: LAPACK's iteration failed for the small matrix.
 
     Source: G. W. Stewart, SIAM J. Matrix Anal. Appl. 23, 601 (2002): the restart, here on a basis of the wanted

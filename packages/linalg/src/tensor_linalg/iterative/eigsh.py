@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, prod
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
@@ -15,7 +15,7 @@ from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.lanczos import Lanczos
-from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, raising
+from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, raising, require_numbers
 from tensor_linalg.iterative.refusals import OPERATOR, require_operator
 from tensor_linalg.iterative.results import Callback, EigenSearchResult, Stop
 from tensor_linalg.operands import number, require_regular, seed_of
@@ -26,6 +26,8 @@ from tensor_runtime.tensors.tensor import owned
 
 _ORDERS: dict[str, Callable[[float], float]] = {"SA": lambda w: w, "LA": lambda w: -w, "LM": lambda w: -abs(w)}
 """What is smallest for the eigenvalue wanted first."""
+_LOWERING: Final = 2.0**-64
+"""What brings lengths beyond the range back into it."""
 
 
 class Start(NamedTuple):
@@ -99,7 +101,7 @@ def eigsh(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
-        NonFiniteError: what the function gave holds NaN or an infinity.
+        NonFiniteError: what the function gave, or ``x0``, holds NaN or an infinity.
         SingularMatrixError: a matrix less ``sigma`` is exactly singular.
 
     Source: K. Wu and H. Simon, SIAM J. Matrix Anal. Appl. 22, 602 (2000); of blocks Golub and Van Loan, Matrix
@@ -181,6 +183,10 @@ def sizes(operation: str, k: Any, basis: Any, start: Start, /) -> tuple[int, int
 def start_vector(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: int, /) -> Start:
     """The start that was given, or normal numbers of the shape that a matrix takes.
 
+    Raises:
+        ShapeError, DTypeError, ArgumentError: it does not fit, or is not there beside a function.
+        NonFiniteError: it holds NaN or an infinity, beside which a search would draw another one.
+
     >>> start_vector("demo", tr.eye(3), None, 0, 0).core
     (3,)
     >>> start_vector("demo", tr.eye(3), tr.ones((3, 2)), 0, 0).batch
@@ -196,7 +202,11 @@ def start_vector(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: in
             operation=operation,
         )
     vectors = flat(given, core, batch)
-    return Start(tr.multiply(vectors, raising(tr.norm(vectors, axis=0))), core, batch)
+    lengths = tr.norm(vectors, axis=0)
+    if not tr.all(tr.isfinite(lengths)):  # but large elements may be all that it is
+        require_numbers(operation, tr.where(tr.all(tr.isfinite(vectors), 0), 0.0, inf), batch)
+        vectors = tr.multiply(vectors, tr.where(tr.isfinite(lengths), tr.ones_like(lengths), _LOWERING))
+    return Start(tr.multiply(vectors, raising(lengths)), core, batch)
 
 
 def _start(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: int) -> Any:

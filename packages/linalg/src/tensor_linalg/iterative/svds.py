@@ -97,7 +97,7 @@ def svds(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what a function gave, or an option, does not fit.
-        NonFiniteError: what a function gave holds NaN or an infinity.
+        NonFiniteError: what a function gave, or ``x0``, holds NaN or an infinity.
 
     Source: Golub and Van Loan, Matrix Computations, 4th ed., §10.4.
 
