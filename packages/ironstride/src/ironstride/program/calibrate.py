@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 import tensor_einsum
 import tensor_runtime as tr
+from ironstride.program.json_text import json_text
 from ironstride.program.output_paths import check_output_path, make_folder
 from ironstride.program.units import table
 from tensor_core.errors import ArgumentError, UnsupportedOperationError
@@ -45,7 +46,7 @@ def calibrate(output: Path | None, seconds: float, threads: int | None, as_json:
     make_folder("-o", file)
     write_atomically(str(file), [found.to_json().encode()])
     if as_json:
-        print(json.dumps({"saved": str(file), "digest": found.digest, **json.loads(found.to_json())}))
+        print(json_text({"saved": str(file), "digest": found.digest, **json.loads(found.to_json())}))
         return True
     rows = [
         (name, f"{rates.flop_rate / 1e9:.1f}", f"{rates.element_rate / 1e6:.0f}", f"{rates.step_seconds * 1e6:.2f}")
@@ -87,7 +88,7 @@ def calibrate_device(place: str, output: Path | None, seconds: float, as_json: b
     write_atomically(str(output), [text.encode()])
     content = json.loads(text)
     if as_json:
-        print(json.dumps({"saved": str(output), **content}))
+        print(json_text({"saved": str(output), **content}))
     else:
         print(f"saved {output}, digest {content['digest']}")
     return True

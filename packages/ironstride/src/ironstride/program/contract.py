@@ -6,7 +6,6 @@ plan whose operands and intermediates would not fit into memory.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -19,6 +18,7 @@ from tqdm import tqdm
 import tensor_einsum
 import tensor_runtime as tr
 from ironstride.program import json_report, report
+from ironstride.program.json_text import json_text
 from ironstride.program.network_file import Network, printable
 from ironstride.program.operands import make_operands, operand_files
 from ironstride.program.output_paths import check_apart, check_inputs_kept, check_output_path, make_folder
@@ -97,7 +97,7 @@ def _contract_source(source: Path | Network, options: Options, printer: Printer)
         document["seconds"] |= {"first": seconds[0], "later": seconds[1:]}
         if text:
             document["agrees"] = agrees
-        printer(json.dumps(document))
+        printer(json_text(document))
     else:
         printer(report.result_text(result))
         printer(report.time_text(plan, seconds))
@@ -129,7 +129,7 @@ def show_plan(source: Path | Network, options: Options) -> bool:
     with Printer(goes_on=bool(_outputs(options))) as printer:
         network, planned = plan_source(source, options, printer, operands=False)
         if options.json:
-            printer(json.dumps(json_report.plan_document(network, planned, options.steps)))
+            printer(json_text(json_report.plan_document(network, planned, options.steps)))
         _write(network, planned.plan, options, printer)
     return True
 

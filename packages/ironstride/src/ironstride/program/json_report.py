@@ -1,6 +1,7 @@
 """What the program prints with `--json`: one object for each network, on one line.
 
 Numbers are plain; counts that no float holds exactly stay ints. Sizes count elements unless their name says bytes.
+What is not finite becomes text where the object is written, as a norm is that is finite and that no float holds.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import tensor_einsum
 import tensor_runtime as tr
 from ironstride.program.network_file import Network
 from ironstride.program.planning import Planned
-from ironstride.program.report import norm
+from ironstride.program.report import norm, norm_text
 
 
 def plan_document(network: Network, planned: Planned, every_step: bool = False) -> dict[str, Any]:
@@ -71,15 +72,20 @@ def _steps(plan: tensor_einsum.Plan) -> list[dict[str, Any]]:
 
 def _search_document(record: tensor_einsum.SearchRecord) -> dict[str, Any]:
     return {
-        **{name: _finite(value) for name, value in record._asdict().items()},
+        **record._asdict(),
         "tried": [one._asdict() for one in record.tried],
         "history": [one._asdict() for one in record.history],
     }
 
 
-def _finite(value: object) -> object:
-    """JSON has no infinity, which is the logarithm of 0."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def norm_value(largest: float, ratio: float, /) -> float | str:
+    """The product of the two; as text where it is finite and beyond what a float holds.
+
+    >>> norm_value(3.0, 2.0), norm_value(1.5e308, 1e4), norm_value(float("inf"), 1.0)
+    (6.0, '1.50000000000e+312', inf)
+    """
+    product = largest * ratio
+    return product if math.isfinite(product) or not math.isfinite(largest) else norm_text(largest, ratio)
 
 
 def result_document(result: tr.Tensor) -> dict[str, Any]:
@@ -90,9 +96,8 @@ def result_document(result: tr.Tensor) -> dict[str, Any]:
     """
     document: dict[str, Any] = {"dtype": result.dtype.name, "shape": list(result.shape)}
     if result.rank:
-        largest, ratio = norm(result)
-        document["norm"] = _finite(largest * ratio)
+        document["norm"] = norm_value(*norm(result))
         return document
     value = result.item()
-    document["value"] = [_finite(value.real), _finite(value.imag)] if isinstance(value, complex) else _finite(value)
+    document["value"] = [value.real, value.imag] if isinstance(value, complex) else value
     return document

@@ -6,7 +6,6 @@ the median over the turns; below 1 ours is faster.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -18,6 +17,7 @@ from tqdm import tqdm
 import tensor_einsum
 import tensor_linalg as tl
 import tensor_runtime as tr
+from ironstride.program.json_text import json_text
 from ironstride.program.units import table
 
 TURN: Final = 2e-3  # seconds of one side of a turn, at least
@@ -63,7 +63,7 @@ def bench(seconds: float, threads: int | None, as_json: bool) -> bool:
     for row in rows:
         mean *= row.ratio ** (1 / len(rows))
     if as_json:
-        print(json.dumps({"threads": tr.threads(), "mean": mean, "cases": [row._asdict() for row in rows]}))
+        print(json_text({"threads": tr.threads(), "mean": mean, "cases": [row._asdict() for row in rows]}))
         return True
     cells = [
         (row.name, time_text(row.ours), time_text(row.numpy), f"{row.ratio:.2f}", f"{row.low:.2f} to {row.high:.2f}")

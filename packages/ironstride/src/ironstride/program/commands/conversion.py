@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import tensor_runtime as tr
 from ironstride.program.commands.reading import Reading
 from ironstride.program.commands.tensor_files import read_all, read_one
 from ironstride.program.commands.writing import Writing
+from ironstride.program.json_text import json_text
 from ironstride.program.output_paths import check_inputs_kept, check_output_path, make_folder
 from tensor_core.dtypes import as_dtype
 from tensor_core.errors import LossyConversionError, TensorError
@@ -62,7 +62,7 @@ def convert(asked: Conversion) -> bool:
     make_folder("the new file", asked.target)
     asked.writing.write(asked.target, tensors)
     if asked.json:
-        print(json.dumps({"saved": str(asked.target), "tensors": len(tensors), "names": list(tensors)}))
+        print(json_text({"saved": str(asked.target), "tensors": len(tensors), "names": list(tensors)}))
     else:
         print(f"saved {asked.target}, {len(tensors)} tensor{'' if len(tensors) == 1 else 's'}")
     return True

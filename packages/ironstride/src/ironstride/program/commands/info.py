@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from ironstride.program.commands.reading import Reading
 from ironstride.program.commands.tensor_files import Listed, listed
+from ironstride.program.json_text import json_text
 from ironstride.program.network_file import printable
 from ironstride.program.units import table
 from tensor_core.formatting import readable_bytes
@@ -33,7 +33,7 @@ def info(file: Path, reading: Reading, as_json: bool) -> bool:
     total = sum(one.nbytes for one in found.values())
     if as_json:
         tensors = [_document(name, one) for name, one in found.items()]
-        print(json.dumps({"file": str(file), "bytes": total, "tensors": tensors}))
+        print(json_text({"file": str(file), "bytes": total, "tensors": tensors}))
         return True
     count = f"{len(found)} tensor{'' if len(found) == 1 else 's'}"
     print(f"{printable(str(file))[1:-1]}: {count}, {readable_bytes(total)} of elements")

@@ -6,7 +6,6 @@ smallest relative error, in the Frobenius norm, that any approximation of rank r
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,8 @@ from ironstride.pictures.spectra import entropy, plot_spectrum, rank_for, trunca
 from ironstride.program.commands.info import shape_text
 from ironstride.program.commands.reading import Reading
 from ironstride.program.commands.tensor_files import read_one
+from ironstride.program.json_report import norm_value
+from ironstride.program.json_text import json_text
 from ironstride.program.output_paths import check_inputs_kept, check_output_path, make_folder
 from ironstride.program.units import table
 from tensor_core.dtypes import F64, FLOATING
@@ -86,8 +87,9 @@ def svd(asked: Asked) -> bool:
         "rank": rank,
     }
     if asked.json:
-        whole = math.isfinite(document["norm"])  # JSON has no infinity
-        print(json.dumps(document if whole else {**document, "norm": None}))
+        if math.isinf(document["norm"]) and math.isfinite(values[0]):
+            document["norm"] = norm_value(values[0], math.hypot(*(value / values[0] for value in values)))
+        print(json_text(document))
     else:
         print(_text(document))
     if asked.plot is not None:

@@ -1,0 +1,82 @@
+"""Numbers that JSON has not, in what the program prints with `--json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ironstride.program.json_report import plan_document
+from ironstride.program.json_text import json_text
+from ironstride.program.main import main
+from ironstride.program.planning import PlanOptions, make_plan
+from ironstride.program.sources import networks_of
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main([*arguments, "--json"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    document: dict[str, Any] = json.loads(line, parse_constant=pytest.fail)
+    return document
+
+
+def contracted(
+    capsys: pytest.CaptureFixture[str], folder: Path, equation: str, elements: list[complex]
+) -> dict[str, Any]:
+    array = np.array(elements)
+    np.save(folder / "x.npy", array)
+    network = {"format_string": equation, "shapes": [[len(elements)]], "dtype": array.dtype.name}
+    (folder / "network.json").write_text(json.dumps({**network, "operands": [{"npy": "x.npy"}]}), encoding="utf-8")
+    result: dict[str, Any] = printed(capsys, "contract", str(folder / "network.json"))["result"]
+    return result
+
+
+@pytest.mark.parametrize(
+    ("elements", "value"),
+    [
+        ([np.nan, 0.0], "NaN"),
+        ([np.inf, 0.0], "Infinity"),
+        ([-np.inf, 0.0], "-Infinity"),
+        ([1e308, 1e308], "Infinity"),
+        ([1.5, 0.5], 2.0),
+        ([complex(1.0, 1e308), complex(1.0, 1e308)], [2.0, "Infinity"]),
+        ([complex(-1.5e308, 2.0), complex(-1.5e308, 3.0)], ["-Infinity", 5.0]),
+        ([complex(1.0, np.nan)], [1.0, "NaN"]),
+    ],
+)
+def test_values_that_are_not_finite_are_told_apart(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, elements: list[complex], value: object
+) -> None:
+    assert contracted(capsys, tmp_path, "i->", elements)["value"] == value
+
+
+@pytest.mark.parametrize(
+    ("elements", "norm"),
+    [
+        ([np.nan, 0.0], "NaN"),
+        ([-np.inf, 0.0], "Infinity"),
+        ([1.5e308, 0.0], 1.5e308),
+        ([1.5e308] * 4, "3.00000000000e+308"),
+    ],
+)
+def test_norms_beyond_the_range_are_told_apart_from_infinities(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, elements: list[complex], norm: object
+) -> None:
+    assert contracted(capsys, tmp_path, "i->i", elements)["norm"] == norm
+
+
+def test_singular_values_beyond_the_range_are_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.full((2, 2), 1.7e308))
+    found = printed(capsys, "svd", str(tmp_path / "x.npy"))
+    assert found["singular_values"][0] == found["norm"] == "Infinity"
+
+
+def test_what_a_search_tells_is_json() -> None:
+    network: Any = networks_of(["ij,jk,kl->il", "0x3", "3x4", "4x5"])[0]
+    document = plan_document(network, make_plan(network, PlanOptions()))
+    text = json_text({**document, "more": [{"tried": (-np.inf, {"seconds": np.float64("nan")})}]})
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert found["more"] == [{"tried": ["-Infinity", {"seconds": "NaN"}]}]
