@@ -118,3 +118,33 @@ def test_axes_of_an_ellipsis_may_have_any_name() -> None:
     *named, covered = json.loads(PLANS[15].to_json())["names"]
 
     assert Plan.from_json(changed(PLANS[15], names=[*named, f"{covered}'"])).names == (*named, f"{covered}'")
+
+
+CONJUGATED = plan("ij,jk->ik", (2, 3), (3, 4), dtype="C64", conj=(0,)).with_slices("j")
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "accepted"),
+    [
+        ("path", [[False, True]], "a list of lists of positions"),
+        ("path", [[0, 1.0]], "a list of lists of positions"),
+        ("path", ["einsum_path", [0, 1]], "a list of lists of positions"),
+        ("path", "auto", "a list of lists of positions"),
+        ("sliced", "", "a list of pairs"),
+        ("sliced", {}, "a list of pairs"),
+        ("sliced", None, "a list of pairs"),
+        ("conj", 0, "a list of positions"),
+        ("conj", -1, "a list of positions"),
+        ("conj", "", "a list of positions"),
+        ("conj", [False], "a list of positions"),
+        ("inputs", {}, "a list of lists of labels"),
+        ("inputs", ["", ""], "a list of lists of labels"),
+        ("output", "", "a list of labels"),
+        ("shapes", [{}, [3, 4]], "a list of lists of extents"),
+        ("dtypes", {"C64": 1, "F64": 2}, "a list of names"),
+        ("notation", 5, "a text"),
+    ],
+)
+def test_members_of_other_types_are_refused(member: str, value: object, accepted: str) -> None:
+    with pytest.raises(FormatError, match=rf"^Plan\.from_json: {member} is .*; accepted: {accepted}"):
+        Plan.from_json(changed(CONJUGATED, **{member: value}))

@@ -24,6 +24,17 @@ FORMAT: Final = "tensor_einsum.plan/3"
 FORMER: Final = ("tensor_einsum.plan/2", "tensor_einsum.plan/1")
 """Versions that are still read: without ``shared_bytes``; of plans that are not sliced, without ``sliced``."""
 
+_LISTS: Final[dict[str, tuple[int, type, str]]] = {
+    "inputs": (2, object, "a list of lists of labels"),
+    "output": (1, object, "a list of labels"),
+    "shapes": (2, object, "a list of lists of extents"),
+    "dtypes": (1, str, "a list of names"),
+    "path": (2, int, "a list of lists of positions"),
+    "conj": (1, int, "a list of positions"),
+    "sliced": (2, object, "a list of pairs, each of a label and the extent of its parts"),
+}
+"""How deep lists go in JSON, and what is in them, of object what is looked at later; and the same in words."""
+
 Parts = tuple[Network, Sequence[DType], Order, Arithmetic]
 """What a plan is made of."""
 
@@ -72,6 +83,7 @@ def parts_of_json(text: str | bytes) -> Parts:
         if not isinstance(content, dict) or content.get("format") not in (FORMAT, *FORMER):
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
+        _check_lists(content)
         names = tuple(content["names"])
         if type(content["names"]) is not list or not all(type(name) is str and is_name(name) for name in names):
             raise FormatError(
@@ -91,7 +103,9 @@ def parts_of_json(text: str | bytes) -> Parts:
         dtypes = [as_dtype(name) for name in content["dtypes"]]
         if not inputs or len(dtypes) != len(inputs):
             raise FormatError(f"Plan.from_json: {len(inputs)} operands and {len(dtypes)} dtypes")
-        notation = str(content["notation"])
+        notation = content["notation"]
+        if type(notation) is not str:
+            raise FormatError(f"Plan.from_json: notation is {shortened(notation)}; accepted: a text")
         network = resolve_expanded("Plan.from_json", notation, inputs, output, names, shapes)
         check_notation(notation, inputs, output, names, shapes)
         algebra = algebra_named(content.get("algebra", PLUS_TIMES.name))
@@ -149,6 +163,19 @@ def parts_of_pickle(
     network = resolve_expanded("plan", notation, inputs, output, names, shapes)
     order = Order(to_ids(path, len(inputs)), None, sliced, shared_bytes)
     return network, [as_dtype(name) for name in dtypes], order, arithmetic
+
+
+def _check_lists(content: dict[str, Any]) -> None:
+    """Refuse other things that can be run along, such as texts and objects, and ints in other guises."""
+    for name, (depth, kind, accepted) in _LISTS.items():
+        if name in content and not _are_lists(content[name], depth, kind):
+            raise FormatError(f"Plan.from_json: {name} is {shortened(content[name])}; accepted: {accepted}")
+
+
+def _are_lists(found: Any, depth: int, kind: type) -> bool:
+    if depth == 0:
+        return kind is object or type(found) is kind
+    return type(found) is list and all(_are_lists(one, depth - 1, kind) for one in found)
 
 
 def _numbers(labels: Any, count: int) -> Labels:
