@@ -51,9 +51,19 @@ class Parser(argparse.ArgumentParser):
         """No option is what begins as an equation of scalars does."""
         return None if arg_string.startswith("->") else super()._parse_optional(arg_string)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """What argparse finds; what a command does not know is told beside the help of that command."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            self._end(f"unrecognized arguments: {' '.join(unknown)}", getattr(found, "command", None))
+        return found
+
     def error(self, message: str) -> NoReturn:
         """End the program with one line."""
-        self._report(f"{message} (see {self.prog} --help)")
+        self._end(message)
+
+    def _end(self, message: str, command: str | None = None) -> NoReturn:
+        self._report(f"{message} (see {self.prog}{f' {command}' if command else ''} --help)")
         sys.exit(REFUSED)
 
 
@@ -104,9 +114,9 @@ def parser_of(report: Callable[[object], None], /) -> Parser:
         "--repeat", metavar="N", type=_positive, default=1, help="contract so often, and tell first and later times"
     )
     contract.add_argument(
-        "--checkpoint", metavar="FILE", type=Path, help="keep the sum of slices there, and go on from it after a stop"
+        "--checkpoint", metavar="FILE", type=_file, help="keep the sum of slices there, and go on from it after a stop"
     )
-    contract.add_argument("-o", "--output", metavar="OUT.npy", type=Path, help="save the result")
+    contract.add_argument("-o", "--output", metavar="OUT.npy", type=_file, help="save the result")
     _add_showing(contract)
 
     plan = command(
@@ -149,7 +159,7 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
         "ironstride info a.bin --raw F64 --shape 200x300 --order F",
         "ironstride info x.npy --json",
     )
-    info.add_argument("file", metavar="FILE", type=Path, help="its ending says the format")
+    info.add_argument("file", metavar="FILE", type=_file, help="its ending says the format")
     _add_reading(info)
     _add_json(info)
 
@@ -163,8 +173,8 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
         "ironstride convert record.bin x.npy --raw F64 --shape 200x300 --order F --offset 4   # of Fortran",
         "ironstride convert x.npy x.bin --to-raw F   # elements and nothing else, for Fortran and Julia",
     )
-    convert.add_argument("source", metavar="A", type=Path, help="the file to read")
-    convert.add_argument("target", metavar="B", type=Path, help="the file to write; one that is there is replaced")
+    convert.add_argument("source", metavar="A", type=_file, help="the file to read")
+    convert.add_argument("target", metavar="B", type=_file, help="the file to write; one that is there is replaced")
     _add_name(convert)
     convert.add_argument("--dtype", metavar="NAME", help="of the new file, such as F32 or complex128")
     convert.add_argument("--cast", action="store_true", help="to that dtype even if values are lost")
@@ -180,10 +190,10 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
         "ironstride svd x.npy --rows 0,1 --cutoff 1e-12",
         "ironstride svd state.npz --name psi --plot spectrum.svg",
     )
-    svd.add_argument("file", metavar="FILE", type=Path, help="a file of tensors")
+    svd.add_argument("file", metavar="FILE", type=_file, help="a file of tensors")
     _add_name(svd)
     svd.add_argument(
-        "--rows", metavar="AXES", type=_axes, default=(0,), help="axes that count the rows, such as 0,2 (0)"
+        "--rows", metavar="AXES", type=_axes, default=(0,), help="axes that count the rows, such as 0,2 (0); '' is none"
     )
     svd.add_argument(
         "--cutoff",
@@ -191,7 +201,7 @@ def _add_tensor_commands(command: Callable[..., argparse.ArgumentParser]) -> Non
         type=_error,
         help="find the rank that split(cutoff=) keeps: this share of the sum of all squares may be lost",
     )
-    svd.add_argument("--plot", metavar="FILE.svg", type=Path, help="draw the spectrum (.svg, .png or .pdf)")
+    svd.add_argument("--plot", metavar="FILE.svg", type=_file, help="draw the spectrum (.svg, .png or .pdf)")
     _add_reading(svd)
     _add_json(svd)
 
@@ -219,7 +229,9 @@ def _add_machine_commands(command: Callable[..., argparse.ArgumentParser]) -> No
         "ironstride calibrate --device cuda:0 --seconds 300 -o drivers.json",
     )
     calibrate.add_argument("--device", metavar="PLACE", help="measure a device, such as cuda:0; takes -o")
-    calibrate.add_argument("-o", "--output", metavar="FILE.json", type=Path, help="default: in the folder for settings")
+    calibrate.add_argument(
+        "-o", "--output", metavar="FILE.json", type=_file, help="default: in the folder for settings"
+    )
     calibrate.add_argument("--seconds", type=_seconds, default=20.0, help="about how long to measure (20)")
     _add_threads(calibrate)
     _add_json(calibrate)
@@ -302,7 +314,7 @@ def _add_planning(command: argparse.ArgumentParser) -> None:
         "--calibration",
         metavar="FILE",
         nargs="?",
-        type=Path,
+        type=_file,
         const=Path(),
         help="estimate time by what `calibrate` wrote",
     )
@@ -312,13 +324,13 @@ def _add_planning(command: argparse.ArgumentParser) -> None:
         metavar="LABELS",
         help="cut these labels: j,k into parts of extent 1, j=4 into parts of 4; [left bond] is a longer name",
     )
-    command.add_argument("--load-plan", metavar="PLAN.json", type=Path, help="take a plan that --save-plan wrote")
-    command.add_argument("--save-plan", metavar="PLAN.json", type=Path, help="save the plan")
+    command.add_argument("--load-plan", metavar="PLAN.json", type=_file, help="take a plan that --save-plan wrote")
+    command.add_argument("--save-plan", metavar="PLAN.json", type=_file, help="save the plan")
 
 
 def _add_showing(command: argparse.ArgumentParser) -> None:
     command.add_argument("--steps", action="store_true", help="list every step of the plan")
-    command.add_argument("--plot", metavar="PLAN.svg", type=Path, help="draw the plan (.svg, .png or .pdf)")
+    command.add_argument("--plot", metavar="PLAN.svg", type=_file, help="draw the plan (.svg, .png or .pdf)")
     command.add_argument("--json", action="store_true", help="print JSON, one line for each network")
 
 
@@ -348,6 +360,12 @@ def _number(text: str, kind: Callable[[str], N], holds: Callable[[N], bool], acc
 
 def _axes(text: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in text.split(","))
+        return tuple(int(part) for part in text.split(",")) if text.strip() else ()
     except ValueError:
         raise argparse.ArgumentTypeError(f"found {text}; accepted: numbers of axes, such as 0,2") from None
+
+
+def _file(text: str) -> Path:
+    if not text:  # which Path would make the folder where the program runs
+        raise argparse.ArgumentTypeError("it is empty; accepted: the name of a file")
+    return Path(text)

@@ -153,8 +153,12 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def read_text(file: Path) -> str:
+def read_text(file: Path, kind: str = "network file") -> str:
     """The text of a file that is not too large; a `NetworkFileError` if it cannot be read.
+
+    Args:
+        file: its name.
+        kind: what an error calls it.
 
     >>> read_text(Path("missing.json"))
     Traceback (most recent call last):
@@ -165,18 +169,17 @@ def read_text(file: Path) -> str:
         if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES:
             return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise NetworkFileError(f"the file is not UTF-8 text (byte {error.start}); a network file is JSON") from None
+        raise NetworkFileError(f"the file is not UTF-8 text (byte {error.start}); a {kind} is JSON") from None
     except OSError as error:
         raise NetworkFileError(f"cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a null character in the name
         raise NetworkFileError(f"cannot be read: {error}") from None
     if stat.S_ISDIR(status.st_mode):
-        raise NetworkFileError("it is a directory; give the network file itself")
+        raise NetworkFileError(f"it is a directory; give the {kind} itself")
     if not stat.S_ISREG(status.st_mode):
         raise NetworkFileError("it is not a regular file")
-    raise NetworkFileError(
-        f"the file has {status.st_size:,} bytes, more than {MAX_FILE_BYTES:,}; put large operands into .npy files"
-    )
+    remedy = "; put large operands into .npy files" if kind == "network file" else ""
+    raise NetworkFileError(f"the file has {status.st_size:,} bytes, more than {MAX_FILE_BYTES:,}{remedy}")
 
 
 def _parse(text: str) -> object:
@@ -251,10 +254,10 @@ def _path(field: str, entry: object) -> tuple[tuple[int, ...], ...]:
 
 
 def _operands(value: object, count: int, dtype: DType) -> tuple[Values | Stored | Drawn, ...]:
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not value.keys().isdisjoint(("seed", "distribution")):
         return (_drawn("operands", value, dtype),) * count
     if not isinstance(value, list):
-        _refuse("operands", value, 'one entry per operand, or {"seed": 0} for random ones')
+        _refuse("operands", value, 'a list with one entry per operand, or {"seed": 0} for random ones')
     if len(value) != count:
         raise NetworkFileError(f"operands: found {len(value)} entries for {count} shapes; give one entry per operand")
     return tuple(_operand(f"operands[{number}]", entry, dtype) for number, entry in enumerate(value))

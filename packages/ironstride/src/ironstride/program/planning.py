@@ -126,7 +126,7 @@ def _found(network: Network, options: PlanOptions) -> tuple[tensor_einsum.Plan, 
     """The plan and where its order comes from, before labels are cut by name."""
     if options.load_plan is not None:
         return _loaded(network, options.load_plan), f"read from {options.load_plan.name}"
-    optimize: object = options.optimize or "auto"
+    optimize: object = "auto" if options.optimize is None else options.optimize
     origin = "our planner" if optimize in ("auto", "greedy") else f"search by {optimize}"
     if options.path is not None:
         if options.path not in network.paths:
@@ -196,7 +196,7 @@ def _cuts(text: str) -> dict[str, int]:
 def _loaded(network: Network, file: Path) -> tensor_einsum.Plan:
     """The plan in a file, if it is one of this network."""
     try:
-        plan = tensor_einsum.Plan.from_json(read_text(file))
+        plan = tensor_einsum.Plan.from_json(read_text(file, "plan"))
     except TensorError as error:
         raise NetworkFileError(f"--load-plan {file}: {error}") from None
     expected = _unsearched(network)

@@ -39,7 +39,7 @@ def networks_of(arguments: Sequence[str]) -> list[Path | Network]:
     """Files as they are named, still to be read; or the one network that an equation and its shapes describe.
 
     Raises:
-        SourceError: an equation without shapes, or with something that is none.
+        SourceError: an equation without shapes, or with something that is none; the empty name of a file.
 
     >>> networks_of(["a.json", "b.txt"])
     [PosixPath('a.json'), PosixPath('b.txt')]
@@ -57,6 +57,8 @@ def networks_of(arguments: Sequence[str]) -> list[Path | Network]:
                 f"{printable(first)} has no shapes; write the shape of each operand after it, such as 2x3"
             )
         return [_network("equation", Path(), first, rest)]
+    if not all(arguments):
+        raise SourceError("a SOURCE is empty; accepted: the name of a file, or an equation with shapes")
     return [Path(argument) for argument in arguments]
 
 
