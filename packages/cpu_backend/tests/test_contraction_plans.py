@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from random import Random
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from tensor_cpu.kernels.copy.permute import bind_tiles
 from tensor_runtime.backends.shared.axes import Axis, Labels, Operand, join, row_major
 from tensor_runtime.backends.shared.choice import Way, cheapest
 from tensor_runtime.backends.shared.products import MatrixProduct
+from tensor_runtime.backends.shared.products import plan_product as plan_with
 
 
 def labels(term: str) -> Labels:
@@ -182,3 +184,63 @@ def test_where_half_of_an_estimate_counts_a_plan_may_cost_twice_the_best_one() -
     x = operand("ij", {"i": 2, "j": 2})
     found = cheapest([way(100.0, 1.0), way(150.0, 0.5)], join(x, x, x), x, x, x)
     assert (found.cost, bounds) == (150.0, [inf, 200.0])
+
+
+@pytest.mark.parametrize("evenly", [False, True])
+def test_what_a_bound_hides_is_never_cheaper_whatever_products_and_copies_cost(evenly: bool) -> None:
+    for seed in range(400):
+        drawn = Random(seed)
+        x, y, result = drawn_operands(drawn)
+        costs = InventedCosts(seed, drawn.choice((0, 1, 100)), evenly)
+        axes = join(x, y, result)
+        best = plan_with(axes, x, y, result, costs)
+        for bound in (best.cost * 1.001 + 1e-9, drawn.uniform(0, 300)):
+            found = plan_with(axes, x, y, result, costs, bound)
+            assert found.cost == best.cost or (best.cost >= bound and found.cost >= bound)
+
+
+def drawn_operands(drawn: Random) -> tuple[Operand, Operand, Operand]:
+    """Of one contraction: in any order of axes, with gaps, reversed or constant along some."""
+    extents = {label: drawn.choice((1, 2, 2, 3, 4)) for label in range(drawn.randint(1, 6))}
+    terms: tuple[list[int], list[int], list[int]] = [], [], []
+    for label in extents:
+        for role in drawn.choice(((0, 1, 2), (0, 1), (0, 2), (1, 2))):
+            terms[role].append(label)
+    made = []
+    for term in terms:
+        drawn.shuffle(term)
+        strides, step = [], 1
+        for label in term:
+            strides.append(step * drawn.choice((1, 1, 1, 1, 1, -1, 0)))
+            step *= extents[label] * drawn.choice((1, 1, 1, 2))
+        dtype = drawn.choice(("float64", "float64", "float64", "float32"))
+        made.append(Operand(tuple(term), tuple(map(extents.__getitem__, term)), tuple(strides), dtype))
+    return made[0], made[1], made[2]
+
+
+class InventedCosts:
+    """Any costs at all, the same whenever they are asked."""
+
+    def __init__(self, seed: int, most: float, evenly: bool) -> None:
+        self._seed, self._most, self.stacks_evenly = seed, most, evenly
+
+    def _drawn(self, what: str, *given: object) -> float:
+        return Random(f"{self._seed} {what} {given}").uniform(0, 100 if what in ("products", "copy") else self._most)
+
+    def products(self, count: int, m: int, n: int, k: int, dtype: str) -> float:
+        return self._drawn("products", count, m, n, k)
+
+    def loops(self, count: int, m: int, n: int, k: int) -> float:
+        return inf if self.stacks_evenly else 50 + self._drawn("loops", count, m, n, k)
+
+    def along(self, count: int, m: int, n: int, k: int, dtype: str) -> float:
+        return self._drawn("along", count, m, n, k)
+
+    def apart(self, count: int, size: int, step: int, dtype: str) -> float:
+        return self._drawn("apart", count, size, step)
+
+    def interleaved(self, size: int, run: int, dtype: str) -> float:
+        return self._drawn("interleaved", size, run)
+
+    def copy(self, size: int, run: int, dtype: str) -> float:
+        return self._drawn("copy", size, run)

@@ -57,3 +57,18 @@ def test_operands_keep_their_elements() -> None:
 
     assert a.to_numpy().tolist() == [[2.0, 1.0], [3.0, 4.0]]
     assert b.to_numpy().tolist() == [[2.0], [8.0]]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("count", [1, 400])
+def test_diagonals_near_either_end_of_the_range_are_divided_by(dtype: str, count: int) -> None:
+    limits = np.finfo(dtype)
+    for extreme in (limits.max * (0.9 + 0.9j), limits.tiny * (0.25 - 0.125j)):
+        a = np.zeros((4, 4, count), dtype)
+        a[range(4), range(4)] = 1
+        b = np.ones((4, 2, count), dtype)
+        a[2, 2, -1] = b[2, :, -1] = extreme
+        x = triangular_solve(
+            tr.asarray(a), tr.asarray(b), lower=True, transpose=False, conjugate=False, unit_diagonal=False
+        )
+        np.testing.assert_allclose(x.to_numpy(), 1.0, rtol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -87,17 +88,39 @@ def test_solutions_are_those_of_the_triangle_that_is_read(
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
-def test_one_matrix_serves_all_right_hand_sides(dtype: DType) -> None:
-    a, b = system(dtype, 20, 4, (3,))
-    forms = forms_of(dtype, a[1], b)
-    found = blas.bind_checked(forms, forms[1], UPPER)(a[1], b)  # type: ignore[arg-type, misc]
-    one = forms_of(dtype, a[1], b[2])
-    assert found[2].tobytes() == blas.bind_checked(one, one[1], UPPER)(a[1], b[2]).tobytes()  # type: ignore[arg-type, misc]
+def test_batches_broadcast(dtype: DType) -> None:
+    a, b = system(dtype, 20, 4, (2, 2))
+    wide = np.zeros((2, 2, 4, 40), b.dtype)
+    wide[..., ::2] = b[..., ::-1]
+    for x, y in ((a[1, 0], b), (a[:, :1], b), (a[:1, ::-1], b[:, ::-1]), (a, b[1, 0]), (a, wide[..., -2::-2])):
+        forms = forms_of(dtype, x, y)
+        kernel: Any = blas.bind_checked(forms, form_of(dtype, b.shape[::-1], CPU), UPPER)
+        found = kernel(x, y)
+        for index in np.ndindex(2, 2):
+            one, sides = (np.broadcast_to(part, (2, 2, *part.shape[-2:]))[index].copy() for part in (x, y))
+            alone = forms_of(dtype, one, sides)
+            solve: Any = blas.bind(alone, alone[1], UPPER)
+            assert found[index].tobytes() == solve(one, sides).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [F64, C64])
+def test_vectors_are_solved_for(dtype: DType) -> None:
+    a, b = system(dtype, 20, 1)
+    params = UPPER._replace(transpose=True)  # what is not is read column by column
+    forms = forms_of(dtype, a, b[0])
+    kernel: Any = blas.bind_checked(forms, forms[1], params)
+    expected: Any = blas.bind(forms_of(dtype, a, b), form_of(dtype, (20, 1), CPU), params)
+    assert kernel(a, b[0]).tobytes() == expected(a, b).tobytes()
 
 
 @pytest.mark.parametrize("dtype", [F32, F64, C32, C64])
-def test_solutions_may_take_the_place_of_right_hand_sides(dtype: DType) -> None:
+@pytest.mark.parametrize("layout", ["columns", "rows", "steps"])
+def test_solutions_may_take_the_place_of_right_hand_sides(dtype: DType, layout: str) -> None:
     a, b = system(dtype, 20, 4, (3,))
+    if layout == "rows":
+        a = np.ascontiguousarray(a.swapaxes(-1, -2)).swapaxes(-1, -2)
+    elif layout == "steps":
+        a = np.repeat(a, 2, axis=-1)[..., ::2]
     forms = forms_of(dtype, a, b)
     for options in product((False, True), repeat=4):
         params = TriangularSolveParams(*options)
@@ -119,6 +142,26 @@ def test_subnormal_numbers_on_a_diagonal_are_divided_by(dtype: DType) -> None:
         assert found[2, 0, 7] == 4.0 and np.isfinite(found).all()
         expected = by_numpy.bind_triangular_solve(forms, forms[1], UPPER)(a, b)  # type: ignore[arg-type]
         assert found.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", [C32, C64])
+@pytest.mark.parametrize("columns", [1, 4])
+def test_very_large_complex_numbers_on_a_diagonal_are_divided_by(dtype: DType, columns: int) -> None:
+    """The square of their size is beyond the range, and so would be a part plus a part."""
+    a, b = system(dtype, 20, columns, (2,))
+    a[:] = np.eye(20)
+    a[1, 7, 7] = huge = np.finfo(b.dtype).max * (0.9 + 0.9j)
+    b[1, :, 7] = huge
+    forms = forms_of(dtype, a, b)
+    for options in product((False, True), repeat=3):
+        params = TriangularSolveParams(*options, unit_diagonal=False)
+        sides = np.conjugate(b) if params.conjugate else b
+        bound: Any = [blas.bind(forms, forms[1], params), blas.bind_in_place(forms, params)]
+        bound += [by_numpy.bind_triangular_solve(forms, forms[1], params)]  # type: ignore[arg-type]
+        for kernel in bound:
+            found = kernel(a, sides.copy())
+            np.testing.assert_allclose(found[1, :, 7], 1.0, rtol=1e-6)
+            assert found[0].tobytes() == sides[0].tobytes()
 
 
 def test_what_cannot_be_solved_is_named() -> None:
@@ -151,6 +194,16 @@ def test_what_cannot_be_solved_is_named() -> None:
     assert not np.isfinite(unchecked(a, b)[2]).all()
 
 
+def test_a_first_solution_imports_no_scipy(output: Callable[..., str]) -> None:
+    said = output(
+        "import sys, tensor_linalg, tensor_runtime as tr\n"
+        "for sides in (1, 5):\n"
+        "    x = tensor_linalg.cho_solve(tr.eye(70), tr.ones((70, sides)))\n"
+        "print(x.shape, 'scipy.linalg' in sys.modules)"
+    )
+    assert said == "(70, 5) False"
+
+
 def test_arguments_that_lead_outside_are_refused() -> None:
     good: dict[str, Any] = {
         "dtype": "F64", "sides": (4, 2), "batch": (3,), "a_strides": (16, 4, 1), "b_strides": (8, 4, 1),
@@ -168,6 +221,17 @@ def test_arguments_that_lead_outside_are_refused() -> None:
         ({"overwrite": True, "check": True}, ValueError, "unchecked right-hand sides without gaps"),
         ({"overwrite": True, "b_strides": (16, 8, 2)}, ValueError, "without gaps"),
         ({"overwrite": True, "b_strides": (0, 4, 1)}, ValueError, "without gaps"),
+        (
+            {
+                "overwrite": True,
+                "batch": (2, 3),
+                "a_strides": (48, 16, 4, 1),
+                "b_strides": (8, 16, 4, 1),
+                "shape": (2, 3, 2, 4),
+            },
+            ValueError,
+            "without gaps",
+        ),
     )
     for change, error, message in bad:
         with pytest.raises(error, match=message):

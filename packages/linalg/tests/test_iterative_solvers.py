@@ -208,6 +208,9 @@ def test_squares_that_are_rounding_alone_do_not_show_an_operator_indefinite() ->
     found = tl.cg(hilbert, tr.ones(12))
     assert not found.converged
     assert np.linalg.norm(hilbert.to_numpy() @ found.x.to_numpy() - 1) <= 0.01
+    nearly = [[0.5479125380516052, 0.4976990818977356], [0.4976990818977356, 0.4520874619483948]]  # 1 and 1e-8
+    a, b = (tr.asarray(np.array(part, "float32")) for part in (nearly, [0, -3]))
+    assert not tl.cg(a, b).converged  # p · A p is exactly zero
 
 
 def test_conjugate_gradients_tell_which_map_is_not_positive_definite_and_for_which_column() -> None:
@@ -221,6 +224,10 @@ def test_conjugate_gradients_tell_which_map_is_not_positive_definite_and_for_whi
     assert caught.value.operation == "cg" and caught.value.batch_index == ()
     with pytest.raises(NotPositiveDefiniteError, match="operator"):  # p · A p is exactly zero
         tl.cg(tr.tensor([[0.0, 1.0], [1.0, 0.0]]), tr.tensor([1.0, 0.0]))
+    with pytest.raises(NotPositiveDefiniteError, match="operator"):  # so is it here, of terms that are not
+        tl.cg(indefinite, tr.ones(2))
+    with pytest.raises(NotPositiveDefiniteError, match="operator"):
+        tl.cg(tr.zeros((2, 2)), tr.ones(2))
 
 
 def test_what_a_function_gives_is_checked() -> None:

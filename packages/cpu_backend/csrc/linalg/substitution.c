@@ -2,8 +2,9 @@
  *
  * Right-hand sides are copied once, into the result, or lie there already. A triangle is read where it lies if its rows
  * or its columns are neighbours: of the one layout it is what the other has transposed. What is not finite, and zeros on
- * a diagonal, are for Python's kernel to name. So are subnormal numbers there, as the library multiplies by reciprocals,
- * which are infinite; whether there are any is known before anything is overwritten.
+ * a diagonal, are for Python's kernel to name. So are numbers there whose reciprocals, by which the library multiplies,
+ * are infinite, or vanish on the way as those of very large complex numbers do; whether there are any is known before
+ * anything is overwritten.
  */
 #include "core/arguments.h"
 #include "core/blas.h"
@@ -24,14 +25,12 @@ static const double WORTH_ITS_THREADS = 700.0; /* rows of a square system from w
 typedef struct {
     ElementType type;
     Index rows, columns, count;
-    bool lower, unit_diagonal;  /* of the matrices as they are stored, by columns */
-    char op;                    /* what BLAS does with those */
-    bool conjugates_sides;      /* conj(A) x = b is A conj(x) = conj(b) */
-    bool rows_are_near, copies; /* a row lies in one piece; neither that nor a column does */
+    bool lower, unit_diagonal; /* of the matrices as they are stored, by columns */
+    char op;                   /* what BLAS does with those */
+    bool conjugates_sides;     /* conj(A) x = b is A conj(x) = conj(b) */
+    bool copies;               /* neither rows nor columns lie in one piece */
     BlasInt leading;
     bool check, overwrite, is_long;
-    int batch_rank;
-    Index batch[MAX_RANK]; /* transposed array order */
     MatrixStack a, b;
     ArrayForm result;
     size_t scratch_bytes;
@@ -87,13 +86,20 @@ static double size_at(const SubstitutionPlan *plan, const char *element) {
     }
 }
 
+static const char *given(const SubstitutionPlan *plan, const MatrixStack *stack, const char *first, Index number) {
+    return first + ELEMENT_BYTES[plan->type] * strided_offset(stack->rank, stack->axes, number);
+}
+
 /* Whether the library may divide by the diagonal, and by zeros on it if nobody wants to hear of them. */
-static bool diagonal_is_fine(const SubstitutionPlan *plan, const char *matrix) {
-    const Index step = ELEMENT_BYTES[plan->type] * (plan->leading + 1);
+static bool diagonal_is_fine(const Call *call, Index number) {
+    const SubstitutionPlan *plan = call->plan;
+    const Index step = ELEMENT_BYTES[plan->type] * (plan->a.row_stride + plan->a.column_stride);
     const double least = in_floats(plan) ? (double)FLT_MIN : DBL_MIN;
+    const double most = !is_complex(plan) ? INFINITY : in_floats(plan) ? (double)FLT_MAX / 4.0 : DBL_MAX / 4.0;
+    const char *const matrix = given(plan, &plan->a, call->a, number);
     for (Index i = 0; i < plan->rows && !plan->unit_diagonal; i++) {
         const double size = size_at(plan, matrix + step * i);
-        if (size < least && (size > 0.0 || plan->check)) return false;
+        if (size > most || (size < least && (size > 0.0 || plan->check))) return false;
     }
     return true;
 }
@@ -124,7 +130,7 @@ static void substitute(const SubstitutionPlan *plan, const char *matrix, void *s
 /* The matrix of this number, by columns or transposed; copied where it is neither. */
 static const char *matrix_of(const Call *call, Index number, char *memory) {
     const SubstitutionPlan *plan = call->plan;
-    const char *matrix = call->a + ELEMENT_BYTES[plan->type] * strided_offset(plan->a.rank, plan->a.axes, number);
+    const char *matrix = given(plan, &plan->a, call->a, number);
     if (!plan->copies) return matrix;
     (void)load(plan, matrix, plan->rows, plan->a.row_stride, plan->a.column_stride, memory);
     return memory;
@@ -132,14 +138,14 @@ static const char *matrix_of(const Call *call, Index number, char *memory) {
 
 static bool solve_one(const Call *call, Index number, char *memory) {
     const SubstitutionPlan *plan = call->plan;
-    const Index bytes = ELEMENT_BYTES[plan->type];
-    char *const sides = call->result + bytes * plan->rows * plan->columns * number;
+    char *const sides = call->result + ELEMENT_BYTES[plan->type] * plan->rows * plan->columns * number;
+    if (!plan->overwrite && !diagonal_is_fine(call, number)) return false;
     const char *const matrix = matrix_of(call, number, memory);
     if (!plan->overwrite) {
-        const char *const given = call->b + bytes * strided_offset(plan->b.rank, plan->b.axes, number);
-        const bool finite = load(plan, given, plan->columns, plan->b.row_stride, plan->b.column_stride, sides);
+        const MatrixStack *b = &plan->b;
+        const bool finite =
+            load(plan, given(plan, b, call->b, number), plan->columns, b->row_stride, b->column_stride, sides);
         if (plan->check && !(finite && triangle_is_finite(plan, matrix))) return false;
-        if (!diagonal_is_fine(plan, matrix)) return false;
     }
     substitute(plan, matrix, sides);
     return true;
@@ -161,12 +167,11 @@ static void solve(void *context, Index begin, Index end) {
 
 /* Before right-hand sides are lost. */
 static void look(Call *call) {
-    const SubstitutionPlan *plan = call->plan;
-    char *memory = scratch_acquire(plan->scratch_bytes);
-    if (memory == NULL) atomic_store(&call->outcome, NO_MEMORY);
-    for (Index number = 0; number < plan->count && atomic_load(&call->outcome) == FINE; number++)
-        if (!diagonal_is_fine(plan, matrix_of(call, number, memory))) atomic_store(&call->outcome, REFUSED);
-    if (memory != NULL) scratch_release(memory, plan->scratch_bytes);
+    for (Index number = 0; number < call->plan->count && !call->plan->unit_diagonal; number++)
+        if (!diagonal_is_fine(call, number)) {
+            atomic_store(&call->outcome, REFUSED);
+            return;
+        }
 }
 
 /* Of one system, in operations of real numbers. */
@@ -213,16 +218,26 @@ static void release(void *plan) {
 /* How BLAS gets at the matrices: op(A) of those of the tensor. */
 static void choose_layout(SubstitutionPlan *plan, bool lower, bool transpose, bool conjugated) {
     const Index row = plan->a.row_stride, column = plan->a.column_stride, rows = plan->rows;
-    plan->rows_are_near = column == 1 && row >= rows && rows > 1;
-    plan->copies = !plan->rows_are_near && !(row == 1 && column >= rows) && rows > 1;
-    plan->leading = plan->rows_are_near ? row : plan->copies || rows == 1 ? rows : column;
-    plan->lower = lower != plan->rows_are_near;
-    const bool turned = transpose != plan->rows_are_near;
+    const bool rows_are_near = column == 1 && row >= rows && rows > 1;
+    plan->copies = !rows_are_near && !(row == 1 && column >= rows) && rows > 1;
+    plan->leading = rows_are_near ? row : plan->copies || rows == 1 ? rows : column;
+    plan->lower = lower != rows_are_near;
+    const bool turned = transpose != rows_are_near;
     conjugated = conjugated && is_complex(plan);
     plan->op = !turned ? 'N' : conjugated ? 'C' : 'T';
     plan->conjugates_sides = conjugated && !turned;
     plan->scratch_bytes =
         (size_t)(plan->copies ? ELEMENT_BYTES[plan->type] * rows * rows : CACHE_LINE); /* never none */
+}
+
+/* Whether matrices of so many elements follow one another without gaps, in the order of the batch. */
+static bool is_in_order(const MatrixStack *stack, int batch_rank, Index elements) {
+    for (int axis = batch_rank - 1; axis >= 0; axis--) {
+        const Index extent = stack->axes[2 * axis], stride = stack->axes[2 * axis + 1];
+        if (extent > 1 && stride != elements) return false;
+        elements *= extent;
+    }
+    return stack->rank == batch_rank;
 }
 
 static bool plan_read(SubstitutionPlan *plan, PyObject *arguments, PyObject *named) {
@@ -239,9 +254,9 @@ static bool plan_read(SubstitutionPlan *plan, PyObject *arguments, PyObject *nam
         return false;
     }
     Py_INCREF(plan->fallback);
-    const int type = element_type_read(type_name);
-    plan->batch_rank = type < 0 ? -1 : indices_read(plan->batch, MAX_RANK, batch);
-    if (plan->batch_rank < 0) return false;
+    Index extents[MAX_RANK]; /* of the batch, in transposed array order */
+    const int type = element_type_read(type_name), rank = type < 0 ? -1 : indices_read(extents, MAX_RANK, batch);
+    if (rank < 0) return false;
     plan->type = (ElementType)type;
     plan->rows = rows;
     plan->columns = columns;
@@ -249,8 +264,8 @@ static bool plan_read(SubstitutionPlan *plan, PyObject *arguments, PyObject *nam
     plan->check = check;
     plan->overwrite = overwrite;
     plan->count = 1;
-    for (int axis = 0; axis < plan->batch_rank; axis++)
-        if (plan->batch[axis] < 1 || __builtin_mul_overflow(plan->count, plan->batch[axis], &plan->count)) {
+    for (int axis = 0; axis < rank; axis++)
+        if (extents[axis] < 1 || __builtin_mul_overflow(plan->count, extents[axis], &plan->count)) {
             PyErr_Format(PyExc_ValueError, "%R is no shape of a batch", batch);
             return false;
         }
@@ -260,8 +275,8 @@ static bool plan_read(SubstitutionPlan *plan, PyObject *arguments, PyObject *nam
     }
     if (!matrices_are_addressable(rows, columns, plan->count) || !matrices_are_addressable(rows, rows, plan->count))
         return false;
-    if (!matrix_stack_read(&plan->a, a, plan->batch_rank, plan->batch, rows, rows) ||
-        !matrix_stack_read(&plan->b, b, plan->batch_rank, plan->batch, rows, columns) ||
+    if (!matrix_stack_read(&plan->a, a, rank, extents, rows, rows) ||
+        !matrix_stack_read(&plan->b, b, rank, extents, rows, columns) ||
         array_form_read(&plan->result, shape, type_name) < 0)
         return false;
     if (plan->result.size != plan->count * rows * columns) {
@@ -270,7 +285,7 @@ static bool plan_read(SubstitutionPlan *plan, PyObject *arguments, PyObject *nam
     }
     choose_layout(plan, lower, transpose, conjugated);
     if (overwrite && (check || plan->b.row_stride != 1 || (columns > 1 && plan->b.column_stride != rows) ||
-                      plan->b.reach.high != plan->result.size - 1)) {
+                      !is_in_order(&plan->b, rank, rows * columns))) {
         PyErr_SetString(PyExc_ValueError, "unchecked right-hand sides without gaps are overwritten");
         return false;
     }

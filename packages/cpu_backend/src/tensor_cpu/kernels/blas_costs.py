@@ -174,17 +174,16 @@ def least_accumulation(terms: int) -> float:
     return (2 * terms - 1) * _UFUNC_CALL
 
 
-def least_products(count: int, terms: int, dtype: str, *, dots: bool = True) -> float:
-    """The least that :func:`products` and :func:`loops` say for so many multiply-adds in a stack of ``count`` products.
+def least_products(terms: int, dtype: str) -> float:
+    """The least that :func:`products` and :func:`loops` say for so many multiply-adds, in a stack of any length.
 
-    >>> least_products(8, 8 * 4**3, "float64", dots=False) < products(8, 4, 4, 4, "float64")
+    >>> least_products(8 * 4**3, "float64") < products(8, 4, 4, 4, "float64")
     True
     """
     blas = rates().blas
-    call = blas.dot if dots else blas.product
     vector = 2 * blas.vector_flop.get(dtype, blas.loop_flop) + blas.vector_byte * ITEMSIZE[dtype]
     term = min(2 * blas.flop.get(dtype, blas.loop_flop), vector)
-    return min(blas.stack + count * call + terms * term, _LOOPS_CALL)
+    return min(blas.stack + min(blas.dot, blas.product) + terms * term, _LOOPS_CALL)
 
 
 def least_numpy(terms: int, dtype: str) -> float:
@@ -193,4 +192,4 @@ def least_numpy(terms: int, dtype: str) -> float:
     >>> least_numpy(64**3, "float64") < products(1, 64, 64, 64, "float64")
     True
     """
-    return min(least_products(1, terms, dtype), _UFUNC_CALL)
+    return min(least_products(terms, dtype), _UFUNC_CALL)

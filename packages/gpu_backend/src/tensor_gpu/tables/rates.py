@@ -90,8 +90,8 @@ class Costs(NamedTuple):
         moved = count * (m * k + k * n + m * n) * self.itemsize
         return max(2 * count * m * n * k / (self.flops * share * busy), moved / (self.bandwidth * share))
 
-    def least_products(self, count: int, terms: int, dtype: str, *, dots: bool) -> float:
-        """What none takes less than."""
+    def least_products(self, terms: int) -> float:
+        """What no stack of so many multiply-adds takes less than."""
         return LIBRARY_CALL + 2 * terms / self.flops
 
     def loops(self, count: int, m: int, n: int, k: int) -> float:

@@ -61,7 +61,8 @@ def cg(
         Residuals are computed from x, with one product more, once the recurrence tells that they are small enough.
         Where rounding has hidden that they are not, as with a large ``x0``, the iteration starts again from there for
         as long as that halves them. Only what was computed counts as converged. Where a limit, a callback or Ctrl-C
-        comes before, they are as the recurrence has them.
+        comes before, they are as the recurrence has them. A right-hand side rests, and has not converged, where
+        rounding alone tells whether A is definite, as that of an A whose condition number is beyond the dtype's digits.
 
     Raises:
         NotPositiveDefiniteError: A, or the preconditioner, is found not to be positive definite.
@@ -105,7 +106,7 @@ class _Iterated(NamedTuple):
     change: tr.Tensor
     residuals: tr.Tensor
     done: bool
-    """Whether the recurrence tells that residuals are small enough."""
+    """Whether the recurrence tells that residuals are small enough, but for columns that rest."""
     interrupted: bool
 
 
@@ -119,7 +120,10 @@ def _iterated(
     drop: tr.Tensor,
     again: bool,
 ) -> _Iterated:
-    """The change of x by one run of the recurrence; what is left of rounding, ``again``, need not show A definite."""
+    """The change of x by one run of the recurrence.
+
+    A column rests where p · A p is rounding alone; where what is left is, ``again``, whatever its sign.
+    """
     length, resting = start.residuals, start.ended
     scale = tr.where(length > 0, length, 1.0)  # what is sought is a change, for residuals of norm 1 to begin with
     x, r = tr.multiply(start.rest, 0.0), tr.divide(start.rest, scale)
@@ -148,8 +152,11 @@ def _iterated(
                 lift = levelled(q, p)
             q, steps = times(q, lift), steps + 1
             square, pq = inner(p, p), inner(p, q)
-            norm = tr.maximum(norm, over(tr.norm(q, axis=0), tr.sqrt(square)))
-            lost = (pq != 0) & (tr.abs(pq) <= tr.multiply(tr.multiply(norm, square), 10 * tiny))  # rounding alone
+            sizes = tr.norm(q, axis=0)
+            norm = tr.maximum(norm, over(sizes, tr.sqrt(square)))
+            noise = tr.multiply(tr.multiply(norm, square), 10 * tiny)
+            # Of a semidefinite A the square of |A p| is at most |A| (p · A p), so a long A p is no rounding.
+            lost = (norm > 0) & (tr.abs(pq) <= noise) & (tr.multiply(sizes, sizes) <= tr.multiply(norm, noise * 16.0))
             wrong = active & ((pq <= 0) | lost | (rz <= 0))
             if not again and tr.any(wrong):
                 require_numbers("cg", norm, batch, maps)

@@ -143,7 +143,7 @@ def plan_contraction(executor: Executor, found: Contraction, result: Form, /, *,
         return asked_for(executor, described(axes, out, conjugated=conjugated), time)
 
     def least(terms: int, dtype: str) -> float:
-        return before + costs.least_products(1, terms, dtype, dots=False)
+        return before + costs.least_products(terms)
 
     x, y = found.summed
     axes, wanted = join(x, y, found.result), executor.providers.wanted

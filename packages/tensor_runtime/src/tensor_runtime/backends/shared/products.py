@@ -36,7 +36,7 @@ _SINGLE_AXES: Final = 3  # how many axes are tried as the only rows (or columns)
 
 
 class ProductCosts(Protocol):
-    """What products cost on a device, in estimated nanoseconds; a module may be one.
+    """What products cost on a device, in estimated nanoseconds, none of them negative; a module may be one.
 
     A stack is of ``count`` products [n, k] [k, m]; types are by NumPy's names.
     """
@@ -115,7 +115,9 @@ class Factor(NamedTuple):
 def plan_product(
     axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, costs: ProductCosts, below: float = inf
 ) -> MatrixProduct:
-    """The cheapest matrix product; ``axes`` as from ``join``. Where none costs less than ``below``, any of them.
+    """The cheapest matrix product; ``axes`` as from ``join``, none of extent 0.
+
+    Where none costs less than ``below``, any of them.
 
     >>> from types import SimpleNamespace
     >>> from tensor_runtime.backends.shared.axes import join, row_major
@@ -195,10 +197,12 @@ def _judge(
     product = matrix_of(rows, columns, RESULT)
     dtype = result.dtype
     if stack and costs.stacks_evenly:
-        if not (first.copied or evenly_spaced(stack, FIRST)):
-            first = _copied(first._replace(matrix=None), inner, FIRST, x, dtype, costs)
-        if not (second.copied or evenly_spaced(stack, SECOND)):
-            second = _copied(second._replace(matrix=None), inner, SECOND, y, dtype, costs)
+        if not evenly_spaced(stack, FIRST):
+            first = first if first.copied else _copied(first, inner, FIRST, x, dtype, costs)
+            first = first._replace(matrix=None)
+        if not evenly_spaced(stack, SECOND):
+            second = second if second.copied else _copied(second, inner, SECOND, y, dtype, costs)
+            second = second._replace(matrix=None)
         product = product if evenly_spaced(stack, RESULT) else None
     matrices = first.matrix, second.matrix, product
     m, n, k, count = first.extent, second.extent, extent_of(inner), extent_of(stack)

@@ -6,7 +6,7 @@ those that no group of small ones is full of, are read column by column. `blas` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, Final
 
@@ -53,11 +53,7 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
     a, b = operands
     if not isinstance(a, Form) or not isinstance(b, Form) or not fits(a, b, params):
         return None
-    kernel = _lanes(a, b, result, params, numpy.bind_triangular_solve((a, b), result, params), False)
-    kernel = _with_ones(kernel, a.shape[0]) if params.unit_diagonal else kernel
-    if params.conjugate and a.dtype.kind == "complex":
-        return _conjugated(kernel)
-    return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
+    return _bound(a, b, result, params, False, when_called(numpy.bind_triangular_solve, (a, b), result, params))
 
 
 def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
@@ -76,13 +72,7 @@ def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularS
         return None
     if not fits(a, b, params):
         return None
-    conjugates = params.conjugate and a.dtype.kind == "complex"
-    behind = numpy.bind_checked((a, b), result, params)
-    kernel = _lanes(a, b, result, params, _of_conjugates(behind) if conjugates else behind, True)
-    kernel = _with_ones(kernel, a.shape[0]) if params.unit_diagonal else kernel
-    if conjugates:
-        return _conjugated(kernel)
-    return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
+    return _bound(a, b, result, params, True, when_called(numpy.bind_checked, (a, b), result, params))
 
 
 def fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
@@ -108,9 +98,11 @@ def fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
     return parts * rows * max(rows, columns) <= count * _FILLING
 
 
-def _lanes(a: Form, b: Form, result: Form, params: TriangularSolveParams, fallback: Kernel, check: bool) -> Kernel:
+def _bound(a: Form, b: Form, result: Form, params: TriangularSolveParams, check: bool, behind: Kernel) -> Kernel:
+    """The kernel of these forms; what it refuses is given to the one behind it."""
+    conjugates = params.conjugate and a.dtype.kind == "complex"
     forward = params.lower != params.transpose
-    return LIBRARY.bind_batched_simd(
+    kernel: Kernel = LIBRARY.bind_batched_simd(
         ("forward" if forward else "backward") + ("_transposed" if params.transpose else ""),
         a.dtype.name,
         sides=(a.shape[0], a.shape[0]),
@@ -118,9 +110,13 @@ def _lanes(a: Form, b: Form, result: Form, params: TriangularSolveParams, fallba
         count=prod(b.shape[2:]),
         results=((result.shape[::-1], result.dtype.name),),
         single=True,
-        fallback=fallback,
+        fallback=_of_conjugates(behind) if conjugates else behind,
         check=check,
     )
+    kernel = _with_ones(kernel, a.shape[0]) if params.unit_diagonal else kernel
+    if conjugates:
+        return _conjugated(kernel)
+    return kernel if a.is_compact and b.is_compact else lambda *arrays: kernel(*map(np.ascontiguousarray, arrays))
 
 
 def _with_ones(kernel: Kernel, rows: int) -> Kernel:
@@ -148,6 +144,19 @@ def _conjugated(kernel: Kernel) -> Kernel:
 def _of_conjugates(behind: Kernel) -> Kernel:
     """What a kernel of the right-hand sides themselves gives, or refuses, of conjugate ones."""
     return lambda a, conjugates: np.conjugate(behind(a, np.conjugate(conjugates)))
+
+
+def when_called(bind: Callable[..., Kernel], *forms: Any) -> Kernel:
+    """A kernel that is bound whenever it is called: few calls are refused, and SciPy takes long to import.
+
+    >>> when_called(lambda times: lambda x: times * x, 3)(4)
+    12
+    """
+
+    def kernel(*arrays: Array) -> Any:
+        return bind(*forms)(*arrays)
+
+    return kernel
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {"triangular_solve": bind, "triangular_solve_checked": bind_checked}

@@ -79,16 +79,15 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
     solve_one: Any = get_blas_funcs("trsv", dtype=result.dtype.numpy_name)  # packs nothing of the matrix
     options_of_one = {"lower": lower, "trans": transposed, "diag": unit, "overwrite_x": True}
 
-    least = np.finfo(result.dtype.numpy_name).tiny
-    by_division = ignoring_fp_errors(partial(_substitute_lifted, lower != transpose))
+    by_division = ignoring_fp_errors(partial(_substitute, lower != transpose, divide=_divide_in_place))
 
     def triangular(a: Array, out: Array) -> Array:
         matrices = a.reshape(-1, rows, rows)
         if conjugate_sides:
             np.conjugate(out, out=out)
-        minute = repeat(False) if unit else _are_minute(matrices, least)
-        for is_minute, matrix, sides in zip(minute, matrices, out.reshape(-1, columns, rows), strict=False):
-            if is_minute:
+        extreme = repeat(False) if unit else _are_extreme(matrices)
+        for is_extreme, matrix, sides in zip(extreme, matrices, out.reshape(-1, columns, rows), strict=False):
+            if is_extreme:
                 turned = matrix if transposed else matrix.T
                 by_division(turned.conj() if transposed == 2 else turned, sides.T)
                 continue
@@ -103,11 +102,22 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
     return triangular
 
 
-def _are_minute(matrices: Array, least: Any) -> Iterable[bool]:
-    """Whether each matrix has subnormal numbers on its diagonal, whose reciprocals, which BLAS takes, are infinite."""
-    sizes = np.abs(matrices.diagonal(axis1=1, axis2=2))
-    found: list[bool] = ((sizes > 0) & (sizes < least)).any(axis=1).tolist()
-    return found
+def _are_extreme(matrices: Array) -> Iterable[bool]:
+    """Whether each matrix has numbers on its diagonal whose reciprocals, which BLAS takes, are infinite or vanish."""
+    diagonals = matrices.diagonal(axis1=1, axis2=2)
+    extreme = np.asarray((_minute(diagonals) | _huge(diagonals)).any(axis=1))
+    return map(bool, extreme)
+
+
+def _minute(x: Array) -> Array:
+    """Which elements have a size below the normal ones, and are not zero."""
+    sizes = np.abs(x)
+    return np.asarray((sizes > 0) & (sizes < np.finfo(x.dtype).tiny))
+
+
+def _huge(x: Array) -> Array:
+    """Which complex elements are so large that squares of their parts over one of them are beyond the range."""
+    return np.asarray((np.abs(x) > np.finfo(x.dtype).max / 4) & (x.dtype.kind == "c"))
 
 
 def _substitute(forward: bool, matrices: Array, x: Array, divide: Callable[[Array, Any], Any] | None) -> None:
@@ -124,24 +134,19 @@ def _substitute(forward: bool, matrices: Array, x: Array, divide: Callable[[Arra
 
 
 def _divide_in_place(row: Array, by: Any) -> None:
-    np.divide(row, by, out=row)
+    """Quotients in the place of a row.
 
-
-def _substitute_lifted(forward: bool, matrix: Array, x: Array) -> None:
-    """Substitution where the diagonal has subnormal numbers.
-
-    Complex quotients take the reciprocal of a part of the divisor, so such a divisor is lifted first.
+    Complex ones take the reciprocal of a part of the divisor, so minute and huge divisors are scaled, and the row too.
     """
-    limits = np.finfo(x.dtype)
-    lift = 2.0**200 if limits.bits == 64 else 2.0**40
-
-    def divide(row: Array, by: Any) -> None:
-        if abs(by) < limits.tiny:
-            row[...] = (row * lift) / (by * lift)
-        else:
-            _divide_in_place(row, by)
-
-    _substitute(forward, matrix, x, divide)
+    divisors = np.asarray(by)
+    if divisors.dtype.kind == "c":
+        wide = np.finfo(divisors.dtype).bits == 64
+        scale = np.where(_minute(divisors), 2.0**200 if wide else 2.0**40, np.where(_huge(divisors), 2.0**-8, 1.0))
+        if (scale != 1.0).any():
+            scale = scale.astype(divisors.real.dtype)
+            row[...] = (row * scale) / (divisors * scale)
+            return
+    np.divide(row, by, out=row)
 
 
 def _together(params: TriangularSolveParams, rows: int, columns: int) -> Kernel:

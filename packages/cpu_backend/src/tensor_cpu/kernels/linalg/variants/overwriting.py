@@ -1,8 +1,8 @@
 """Decompositions and solutions in the memory of operands that are given up, kernels ``NAME_overwriting``.
 
 LAPACK works in place. Operands are copied as ever where that would not pay or would be wrong: small matrices, which
-kernels in lanes are faster for, F32 and C32, which may have to be computed in double precision, layouts other than
-compact, and systems of very large or very small numbers, whose elimination may have to begin anew.
+kernels in lanes are faster for, F32 and C32, which may have to be computed in double precision (but for substitution),
+layouts other than compact, and systems of very large or very small numbers, whose elimination may have to begin anew.
 """
 
 from __future__ import annotations
@@ -202,8 +202,8 @@ def bind_triangular_solve(operands: tuple[Form, Form], result: Form, *params: bo
     usual = kernel_table.bind("triangular_solve", operands, result, options)
     if result.shape[0] < _LEAST or result.shape[1] <= FEW_SIDES or not result.size or not operands[1].is_compact:
         return usual
-    found = blas.bind_in_place(operands, options) if AVAILABLE else None
-    in_place = found or numpy.bind_in_place(result, options)
+    native = blas.bind_in_place(operands, options) if AVAILABLE else None
+    in_place = native or numpy.bind_in_place(result, options)
 
     def kernel(a: Array, b: Array) -> Array:
         solved: Array = (in_place if b.flags.writeable and b.flags.c_contiguous else usual)(a, b)
