@@ -246,7 +246,7 @@ def test_names_are_kept(names: dict[str, str], dtype: DType, mmap: bool, tmp_pat
         try:
             tr.save(tmp_path / f"x.{format}", {name: x for name, (x, _) in wanted.items()})
         except ArgumentError:
-            assert any(name[0] == "/" or set(name) & {"\\", "\0"} for name in names)
+            assert any(name[0] == "/" or name.endswith(".npy") or set(name) & {"\\", "\0"} for name in names)
             continue
         found = tr.load_all(tmp_path / f"x.{format}", mmap=mmap)
         assert found.keys() == wanted.keys()
