@@ -93,11 +93,12 @@ static const char *given(const SubstitutionPlan *plan, const MatrixStack *stack,
 /* Whether the library may divide by the diagonal, and by zeros on it if nobody wants to hear of them. */
 static bool diagonal_is_fine(const Call *call, Index number) {
     const SubstitutionPlan *plan = call->plan;
+    if (plan->unit_diagonal) return true;
     const Index step = ELEMENT_BYTES[plan->type] * (plan->a.row_stride + plan->a.column_stride);
     const double least = in_floats(plan) ? (double)FLT_MIN : DBL_MIN;
     const double most = !is_complex(plan) ? INFINITY : in_floats(plan) ? (double)FLT_MAX / 4.0 : DBL_MAX / 4.0;
     const char *const matrix = given(plan, &plan->a, call->a, number);
-    for (Index i = 0; i < plan->rows && !plan->unit_diagonal; i++) {
+    for (Index i = 0; i < plan->rows; i++) {
         const double size = size_at(plan, matrix + step * i);
         if (size > most || (size < least && (size > 0.0 || plan->check))) return false;
     }
@@ -167,7 +168,7 @@ static void solve(void *context, Index begin, Index end) {
 
 /* Before right-hand sides are lost. */
 static void look(Call *call) {
-    for (Index number = 0; number < call->plan->count && !call->plan->unit_diagonal; number++)
+    for (Index number = 0; number < call->plan->count; number++)
         if (!diagonal_is_fine(call, number)) {
             atomic_store(&call->outcome, REFUSED);
             return;

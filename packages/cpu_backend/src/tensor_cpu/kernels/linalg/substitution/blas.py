@@ -23,7 +23,7 @@ TAKES: Final = "systems with elements, of one floating dtype"
 
 
 def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
-    """The kernel for these forms, or None where they are not what :data:`TAKES` says, and BLAS cannot count so far.
+    """The kernel for these forms, or None where they are not what :data:`TAKES` says, or BLAS cannot count so far.
 
     >>> import numpy as np
     >>> from tensor_core import F64
@@ -37,7 +37,7 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
     a, b = operands
     if not isinstance(a, Form) or not isinstance(b, Form) or not _fits(a, b, result):
         return None
-    return _bound(a, b, result, params, False, lanes.when_called(numpy.bind_triangular_solve, (a, b), result, params))
+    return _bound(a, b, result, params, False, numpy.when_called(numpy.bind_triangular_solve, (a, b), result, params))
 
 
 def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
@@ -62,7 +62,7 @@ def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularS
     sides = form_of(a.dtype, (*_sides_of(result), *batch), a.placement)
     if lanes.fits(systems, sides, params):  # once they are checked, and copied where they broadcast
         return None
-    return _bound(a, b, result, params, True, lanes.when_called(numpy.bind_checked, (a, b), result, params))
+    return _bound(a, b, result, params, True, numpy.when_called(numpy.bind_checked, (a, b), result, params))
 
 
 def bind_in_place(operands: tuple[Form, Form], params: TriangularSolveParams, /) -> Kernel | None:
@@ -83,7 +83,7 @@ def bind_in_place(operands: tuple[Form, Form], params: TriangularSolveParams, /)
     a, b = operands
     if not _fits(a, b, b):
         return None
-    return _bound(a, b, b, params, False, lanes.when_called(numpy.bind_in_place, b, params), overwrite=True)
+    return _bound(a, b, b, params, False, numpy.when_called(numpy.bind_in_place, b, params), overwrite=True)
 
 
 def _fits(a: Form, b: Form, result: Form) -> bool:

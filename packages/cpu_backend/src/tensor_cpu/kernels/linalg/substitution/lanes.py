@@ -6,7 +6,7 @@ those that no group of small ones is full of, are read column by column. `blas` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any, Final
 
@@ -53,7 +53,7 @@ def bind(operands: tuple[Operand, ...], result: Any, params: TriangularSolvePara
     a, b = operands
     if not isinstance(a, Form) or not isinstance(b, Form) or not fits(a, b, params):
         return None
-    return _bound(a, b, result, params, False, when_called(numpy.bind_triangular_solve, (a, b), result, params))
+    return _bound(a, b, result, params, False, numpy.when_called(numpy.bind_triangular_solve, (a, b), result, params))
 
 
 def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularSolveParams, /) -> Kernel | None:
@@ -72,7 +72,7 @@ def bind_checked(operands: tuple[Operand, ...], result: Any, params: TriangularS
         return None
     if not fits(a, b, params):
         return None
-    return _bound(a, b, result, params, True, when_called(numpy.bind_checked, (a, b), result, params))
+    return _bound(a, b, result, params, True, numpy.when_called(numpy.bind_checked, (a, b), result, params))
 
 
 def fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
@@ -144,19 +144,6 @@ def _conjugated(kernel: Kernel) -> Kernel:
 def _of_conjugates(behind: Kernel) -> Kernel:
     """What a kernel of the right-hand sides themselves gives, or refuses, of conjugate ones."""
     return lambda a, conjugates: np.conjugate(behind(a, np.conjugate(conjugates)))
-
-
-def when_called(bind: Callable[..., Kernel], *forms: Any) -> Kernel:
-    """A kernel that is bound whenever it is called: few calls are refused, and SciPy takes long to import.
-
-    >>> when_called(lambda times: lambda x: times * x, 3)(4)
-    12
-    """
-
-    def kernel(*arrays: Array) -> Any:
-        return bind(*forms)(*arrays)
-
-    return kernel
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {"triangular_solve": bind, "triangular_solve_checked": bind_checked}

@@ -226,6 +226,19 @@ def _zero_on_diagonal(batch: tuple[int, ...]) -> SingularMatrixError:
     )
 
 
+def when_called(bind: Callable[..., Kernel], *forms: Any) -> Kernel:
+    """A kernel that is bound whenever it is called: native ones refuse few calls, and SciPy takes long to import.
+
+    >>> when_called(lambda times: lambda x: times * x, 3)(4)
+    12
+    """
+
+    def kernel(*arrays: Array) -> Any:
+        return bind(*forms)(*arrays)
+
+    return kernel
+
+
 BINDERS: Final[Mapping[str, Binder]] = {
     "triangular_solve": bind_triangular_solve,
     "triangular_solve_checked": bind_checked,
