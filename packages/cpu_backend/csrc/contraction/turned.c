@@ -28,7 +28,7 @@
 
 enum { WORTH_A_THREAD = 1 << 17 };         /* elements */
 enum { SHORT_ROW_BYTES = 8 * CACHE_LINE }; /* several are multiplied together */
-enum { LONG_ROW = 64 };                    /* elements */
+enum { LONG_ROW = 64, LONG_LANES = 16 };   /* elements */
 static const double NANOSECONDS = 1.0;     /* an element */
 
 enum { OPERANDS = 2 };
@@ -225,7 +225,8 @@ static int turn(TurnedPlan *plan, Group *block, Role role) {
     Index extents[MAX_RANK], from[MAX_RANK], to[MAX_RANK], size = 1, inside = 1;
     int rank = 0;
     for (int axis = block->rank - 1; axis >= 0; inside *= block->axes[axis--].extent) {
-        if (block->axes[axis].stride[role] == 0 && inside >= LONG_ROW) continue;
+        const bool is_long = inside >= LONG_ROW || (inside == 1 && block->axes[axis].extent >= LONG_LANES);
+        if (block->axes[axis].stride[role] == 0 && is_long) continue;
         extents[rank] = block->axes[axis].extent;
         from[rank] = block->axes[axis].stride[role];
         to[rank++] = block->axes[axis].stride[role] = size;

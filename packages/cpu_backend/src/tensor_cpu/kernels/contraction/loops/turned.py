@@ -17,14 +17,17 @@ from tensor_runtime.backends.shared.axes import FIRST, RESULT, SECOND, Axis, Ope
 
 Kernel = Callable[[Any, Any], Any]
 
-_RUN_OF_RESULT: Final = 128  # elements of a block that follow one another in the result, at least,
-_RUN: Final = 64  # and in an operand that is turned
-_LARGEST_BLOCK: Final = 1 << 18  # bytes
+_RUNS_OF_RESULT: Final = ((256, True), (128, True), (128, False))
+"""Elements of a block that follow one another in the result, at least, and whether blocks had better not overlap."""
+_RUN: Final = 64  # elements that follow one another in an operand that is turned
+_COMFORTABLE_BLOCK: Final = 1 << 17  # bytes, up to which the first of these runs are taken
+_LARGEST_BLOCK: Final = 1 << 18
 _ROOM_TO_REPEAT: Final = 1 << 17  # bytes of a block that takes axes so that an operand is turned once for all of them
 _IN_ORDER: Final = 16  # neighbours in the order of the result that are worth loading as they lie
 _FEWEST_LANES: Final = 8
 _MOST_OVERLAP: Final = 1.3  # 13 drawn products above it took 1.27 of the pair kernel's time, 178 below 0.69
-_LONG_ROW: Final = 64  # elements of a row within which what is turned is repeated along axes that it lacks
+_LONG_ROW: Final = 64  # elements of a row within which what is turned is repeated along axes that it lacks,
+_LONG_LANES: Final = 16  # but for an innermost axis as long as this
 _FEWEST_BYTES: Final = 1 << 22  # of a result; smaller ones and their operands stay near
 
 
@@ -46,7 +49,7 @@ def plan_turned(
     >>> x, y = row_major((0, 1), (1000, 900), "float64"), row_major((1, 0), (900, 1000), "float64")
     >>> plan = plan_turned(join(x, y, x), x, y, x)
     >>> plan and (plan.parts, plan.turns)
-    ((64, 128), (False, True))
+    ((100, 150), (False, True))
     """
     itemsize = memory.ITEMSIZE[result.dtype]
     if not AVAILABLE or result.size * itemsize < _FEWEST_BYTES or not x.dtype == y.dtype == result.dtype:
@@ -61,7 +64,7 @@ def plan_turned(
         return None
     for turned in dict.fromkeys((turns, (True, True))):  # both, where one lacks the innermost axis, and that is short
         roles = [role for role in (FIRST, SECOND) if turned[role]]
-        parts = _repeating(axes, _parts(axes, roles), roles, _ROOM_TO_REPEAT // itemsize)
+        parts = _repeating(axes, _parts(axes, roles, itemsize), roles, _ROOM_TO_REPEAT // itemsize)
         if prod(parts) * itemsize > _LARGEST_BLOCK or _overlap(axes, parts) > _MOST_OVERLAP:
             return None
         if _lanes(axes, parts, turned) >= _FEWEST_LANES:
@@ -92,20 +95,46 @@ def _has_neighbours(axes: Sequence[Axis], role: int) -> bool:
     return any(axis.strides[role] == 1 for axis in axes)
 
 
-def _parts(axes: Sequence[Axis], turned: Sequence[int]) -> tuple[int, ...]:
+def _parts(axes: Sequence[Axis], turned: Sequence[int], itemsize: int) -> tuple[int, ...]:
     """What a block has of each axis: long runs of the result and of what is turned."""
+    parts: tuple[int, ...] = ()
+    for run_of_result, evenly in _RUNS_OF_RESULT:
+        parts = _with_runs(axes, ((RESULT, run_of_result), *((role, _RUN) for role in turned)), evenly)
+        if prod(parts) * itemsize <= _COMFORTABLE_BLOCK:
+            break
+    return parts
+
+
+def _with_runs(axes: Sequence[Axis], runs: Sequence[tuple[int, int]], evenly: bool) -> tuple[int, ...]:
+    """Parts with runs of so many elements in the arrays with these roles, as far as they have such runs."""
     parts = [1] * len(axes)
-    for role, wanted in ((RESULT, _RUN_OF_RESULT), *((role, _RUN) for role in turned)):
+    for role, wanted in runs:
         run = 1
         places = [place for place, axis in enumerate(axes) if axis.strides[role]]
         for place in sorted(places, key=lambda place: abs(axes[place].strides[role] or 0)):
-            extent, more = axes[place].extent, -(-wanted // run)
-            part = extent if extent < 2 * more else more
+            extent = axes[place].extent
+            part = _part(extent, -(-wanted // run), evenly)
             parts[place] = max(parts[place], part)
             run *= part
             if run >= wanted or part < extent:
                 break
     return tuple(parts)
+
+
+def _part(extent: int, least: int, evenly: bool) -> int:
+    """What of an axis blocks have, at least so much, perhaps with a last block that overlaps as little as possible.
+
+    >>> _part(10, 3, True), _part(100, 13, True), _part(5, 2, True), _part(5, 2, False), _part(2, 30, True)
+    (5, 20, 5, 2, 2)
+    """
+    if extent < 2 * least:
+        return extent
+    if not evenly:
+        return least
+    parts = list(range(least, 2 * least))
+    if extent <= 4 * least:
+        parts.append(extent)
+    return min(parts, key=lambda part: -(-extent // part) * part)
 
 
 def _repeating(axes: Sequence[Axis], parts: Sequence[int], turned: Sequence[int], room: int) -> tuple[int, ...]:
@@ -146,7 +175,8 @@ def _lanes(axes: Sequence[Axis], parts: Sequence[int], turns: tuple[bool, bool])
     lanes, first = 1, None
     for axis, part in zip(reversed(axes), reversed(parts), strict=True):
         steps = [axis.strides[role] or 0 for role in (FIRST, SECOND)]
-        has = [step != 0 or (turns[role] and lanes < _LONG_ROW) for role, step in enumerate(steps)]
+        is_long = lanes >= _LONG_ROW or (lanes == 1 and part >= _LONG_LANES)
+        has = [step != 0 or (turns[role] and not is_long) for role, step in enumerate(steps)]
         first = first or has
         alike = has == first and any(has)
         if not (alike and all(turns[role] or step in (0, lanes) for role, step in enumerate(steps))):
