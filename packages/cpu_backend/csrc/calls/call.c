@@ -54,6 +54,7 @@ static const struct {
     {"ternary_into", call_ternary_into},
     {"params_into", call_params_into},
     {"several_into", call_several_into},
+    {"bound_into", call_bound_into},
     {"execute_unary", call_unary},
     {"execute_binary", call_binary},
     {"execute_mixed", call_binary},

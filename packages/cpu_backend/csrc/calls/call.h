@@ -226,5 +226,6 @@ CALL(call_several);
 CALL(call_results);
 CALL(call_results_of_several);
 CALL(call_several_into);
+CALL(call_bound_into);
 
 #endif

@@ -259,21 +259,20 @@ CALL(call_several) {
     return result;
 }
 
-/* several_into(spec, out, operands, params) */
-CALL(call_several_into) {
-    const Call *self = (Call *)object;
+/* The result of any number of tensors in the tensor given, by a binding, or by what a spec has for the tensors and params;
+ * false, perhaps with an exception set, where it did not get there. */
+static bool fill_of_several(const Call *self, PyObject *out, PyObject *operands, PyObject *binding, PyObject *spec,
+                            PyObject *params) {
     Several several;
     PyObject *form, *array;
     bool there = false;
-    if (names || PyVectorcall_NARGS(flagged_count) != 4 || !PyObject_TypeCheck(arguments[0], self->spec) ||
-        !call_parts(self, arguments[1], &form, &array) || !call_may_write(self, arguments[1], array))
-        return call_function(self, arguments, flagged_count, names);
+    if (!call_parts(self, out, &form, &array) || !call_may_write(self, out, array)) return false;
     Py_INCREF(form);
     Py_INCREF(array);
-    call_read_several(self, arguments[2], arguments[3], &several);
-    PyObject *binding = several.key ? call_entry(*call_slot(arguments[0], self->bindings_at), several.key) : NULL;
+    call_read_several(self, operands, params, &several);
+    if (several.key && !binding) binding = call_entry(*call_slot(spec, self->bindings_at), several.key);
     PyErr_Clear();
-    if (binding) {
+    if (several.key && binding) {
         Py_INCREF(binding);
         there =
             compute_into(&PyTuple_GET_ITEM(several.key, 0), several.arrays + 1, several.count, binding, form, array);
@@ -282,8 +281,28 @@ CALL(call_several_into) {
     call_let_go(&several);
     Py_DECREF(array);
     Py_DECREF(form);
-    if (!there && PyErr_Occurred()) return NULL;
-    return there ? Py_NewRef(arguments[1]) : call_function(self, arguments, flagged_count, names);
+    return there;
+}
+
+/* several_into(spec, out, operands, params) */
+CALL(call_several_into) {
+    const Call *self = (Call *)object;
+    if (!names && PyVectorcall_NARGS(flagged_count) == 4 && PyObject_TypeCheck(arguments[0], self->spec)) {
+        if (fill_of_several(self, arguments[1], arguments[2], NULL, arguments[0], arguments[3]))
+            return Py_NewRef(arguments[1]);
+        if (PyErr_Occurred()) return NULL;
+    }
+    return call_function(self, arguments, flagged_count, names);
+}
+
+/* bound_into(binding, out, operands) */
+CALL(call_bound_into) {
+    const Call *self = (Call *)object;
+    if (!names && PyVectorcall_NARGS(flagged_count) == 3) {
+        if (fill_of_several(self, arguments[1], arguments[2], arguments[0], NULL, Py_None)) Py_RETURN_TRUE;
+        if (PyErr_Occurred()) return NULL;
+    }
+    return call_function(self, arguments, flagged_count, names);
 }
 
 /* execute_unary(spec, a, out=None) */

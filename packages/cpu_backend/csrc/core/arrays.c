@@ -101,6 +101,8 @@ HOT bool array_target(const ArrayForm *form, PyObject *array) {
     return waiting;
 }
 
+HOT bool array_is_given(const ArrayForm *form) { return target.form == form; }
+
 HOT PyObject *array_new(const ArrayForm *form) {
     if (target.form == form) {
         target.form = NULL;

@@ -49,6 +49,8 @@ PyObject *array_in_buffer(const ArrayForm *form, void *buffer);
 /* The next array_new() of this very form, in this thread, gives this array, which has it; NULL for both ends that. Returns
  * whether the former one was still waiting. */
 bool array_target(const ArrayForm *form, PyObject *array);
+/* Whether that is what array_new() gives for this form now. */
+bool array_is_given(const ArrayForm *form);
 
 /* Elements of an array. */
 static inline Index array_size(PyObject *array) {

@@ -36,11 +36,13 @@ static void buffer_release(const Run *run, void *buffer, size_t bytes) {
 
 /* What has no place stays out of the region, which would not be found again while somebody keeps it. */
 static PyObject *new_array(const Run *run, const Step *step) {
+    const Sequence *sequence = run->sequence;
+    if (step->result == sequence->made_slot && array_is_given(&sequence->made)) return array_new(&sequence->made);
     const size_t bytes = step->form->bytes;
     if (run->region == NULL || bytes < ALLOCATOR_LARGE) return array_new(step->form);
     char *place = place_of(run, step);
     void *buffer = place ? allocator_acquire_at(place, bytes)
-                         : allocator_acquire_outside(run->region, run->sequence->region_bytes, bytes);
+                         : allocator_acquire_outside(run->region, sequence->region_bytes, bytes);
     return array_in_buffer(step->form, buffer);
 }
 

@@ -62,6 +62,8 @@ typedef struct {
     size_t arena_bytes, space_bytes;
     size_t region_bytes;  /* of the places of large results (sequence_places.c); 0 where none have one */
     size_t largest_bytes; /* of these results */
+    ArrayForm made;       /* of the array that a step makes which is the only result, for who gives one; */
+    int made_slot;        /* -1 for none */
     PyObject *failed;     /* from the number of a step and what it raised to what is raised */
 } Sequence;
 

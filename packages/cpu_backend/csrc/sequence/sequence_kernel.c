@@ -110,6 +110,18 @@ static int computing_steps(const Sequence *sequence) {
     return count;
 }
 
+/* Whether the only result is an array that a step makes before it computes, and which one that is. */
+static bool find_made(Sequence *sequence) {
+    sequence->made_slot = -1;
+    for (int i = 0; sequence->is_single && i < sequence->step_count; i++) {
+        const Step *step = sequence->steps + i;
+        if (step->result != sequence->results[0] || step->home != IN_ARRAY) continue;
+        sequence->made = *step->form;
+        sequence->made_slot = step->result;
+    }
+    return sequence->made_slot >= 0;
+}
+
 /* bind_sequence(number of operands, steps, results, failed): a kernel of all steps; None where few of them compute. */
 static PyObject *bind_sequence(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
@@ -133,7 +145,9 @@ static PyObject *bind_sequence(PyObject *module, PyObject *const *arguments, Py_
     sequence->space_bytes = (size_t)rounded_up((Index)(sequence_addresses(sequence) + held), CACHE_LINE);
     sequence->space_bytes += sequence->arena_bytes;
     const long long entries = (long long)(bytes_of(sequence) / sizeof(int64_t));
-    return kernel_with_tables(kernel_new("sequence", sequence_call, sequence, release), entries);
+    const bool makes = find_made(sequence);
+    PyObject *kernel = kernel_with_tables(kernel_new("sequence", sequence_call, sequence, release), entries);
+    return makes ? kernel_makes(kernel, &sequence->made, false) : kernel;
 }
 
 /* sequence_facts(kernel): what a sequence is made of, for tests. */

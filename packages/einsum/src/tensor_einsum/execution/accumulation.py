@@ -1,7 +1,8 @@
 """``out``, ``alpha`` and ``beta``: alpha times a contraction plus beta times what ``out`` holds, written into it.
 
 Numbers are weak, as everywhere: a result of the operands' dtype stays what it is unless the number's kind is wider.
-With a ``beta`` of 0, what ``out`` held is not read, as in BLAS. The contraction is made first and written then, so
+With a ``beta`` of 0, what ``out`` held is not read, as in BLAS. An ``out`` of just the result's form gets it from the
+kernel itself, if there is nothing to scale or to add; else the contraction is made first and written then, so that
 ``out`` may be an operand.
 
 No second large result is made, so that a limit on memory which the contraction keeps is kept: a large result is scaled
@@ -22,16 +23,22 @@ from tensor_core.formatting import readable_bytes
 from tensor_core.interrupts import InterruptsHeld
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.execution.memory import lacking, needs_check
+from tensor_einsum.execution.memory import CheckedKernel, lacking, needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
+from tensor_runtime.backends.bindings import Binding
+from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.meta import note_output
+from tensor_runtime.dispatch import call
 from tensor_runtime.dispatch.conversion import number_in
 from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces, write_in_pieces, write_result
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.placement import is_stand_in
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
 
+_KINDS: Final = (int, float, complex, bool)
 _SUM: Final = fuse(lambda result, former, beta: result + beta * former)
 _WEIGHTED: Final = fuse(lambda result, former, alpha, beta: alpha * result + beta * former)
 
@@ -124,11 +131,40 @@ class Accumulation:
                 _write(target, _SUM, result, target, beta)
             elif beta != 0:
                 _write(target, _WEIGHTED, result, target, alpha, beta)
+            elif same and target._form is result._form and is_stand_in(target._form.placement):
+                note_output(target._form)  # which a kernel may fill at once
             elif same:
                 write_result("einsum", target, result)
             else:
                 _write(target, multiply, result, alpha)
         return self.out
+
+
+def fill(binding: Binding, operands: Sequence[Tensor], out: Any, alpha: Any = True, beta: Any = 0) -> bool:
+    """Whether the kernel of a contraction wrote its result to ``out`` at once, so that there is nothing to finish.
+
+    It does where ``out`` has just the result's form and may be written, shares nothing with the operands, and neither
+    ``alpha`` nor ``beta`` changes anything. Nothing is refused here.
+
+    >>> from tensor_einsum.execution.executor import bind_call
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones, zeros
+    >>> operands, out = (ones((2, 3)), ones((3,))), zeros((2,))
+    >>> binding = bind_call(plan("ij,j->i", *operands), [operand._form for operand in operands])
+    >>> fill(binding, operands, out), fill(binding, operands, out, 2.0)
+    (True, False)
+    >>> out.to_numpy().tolist()
+    [3.0, 3.0]
+    """
+    kernel, form = binding
+    plain = alpha is True or (type(alpha) in _KINDS and _changes_nothing(alpha, form))
+    if out is None or not plain or type(beta) not in _KINDS or beta != 0:
+        return False
+    if isinstance(kernel, CheckedKernel):
+        kernel.check()
+        binding = kernel.kernel, form
+    there: bool = call_translated("einsum", form, call.bound_into, binding, out, operands)
+    return there
 
 
 def _write(target: TypedTensorViewMut[Any], function: Callable[..., Tensor], *operands: Any) -> None:

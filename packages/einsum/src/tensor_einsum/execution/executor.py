@@ -21,7 +21,7 @@ from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution import semirings
-from tensor_einsum.execution.memory import check_fits, needs_check
+from tensor_einsum.execution.memory import CheckedKernel, needs_check
 from tensor_einsum.execution.progress import OnStep
 from tensor_einsum.execution.room import within_room
 from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
@@ -190,14 +190,9 @@ def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     """
     executable, result = bind_plan(plan, forms)
     kernel, needed = executable.shortest(), executable.needed_bytes
-    if not needs_check(needed, result.placement):
-        return kernel, result
-
-    def run(*arrays: Any) -> Any:
-        check_fits(plan, needed, result.placement)
-        return kernel(*arrays)
-
-    return run, result
+    if needs_check(needed, result.placement):
+        kernel = CheckedKernel(kernel, plan, needed, result.placement)
+    return kernel, result
 
 
 def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:

@@ -15,6 +15,7 @@ from tensor_core.formatting import readable_bytes
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.placement import Placement
+from tensor_runtime.protocols import Kernel
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
@@ -72,6 +73,35 @@ def lacking(home: Placement, needed: int, /) -> tuple[int, str, str] | None:
     if _is_of_host(registry.backend_for(home)):
         return usable, f"this process may use {told} in all", "raise the limit of the process"
     return usable, f"{home} has {told} in all", "raise the limit of its pool where one is set"
+
+
+class CheckedKernel:
+    """A kernel of a whole plan which asks at every call whether the memory may suffice.
+
+    Args:
+        kernel: of native arrays.
+        plan, needed, home: as for :func:`check_fits`.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> CheckedKernel(len, plan("i->", (2,)), 16, CPU)("ab")
+    2
+    """
+
+    __slots__ = ("_home", "_needed", "_plan", "kernel")
+
+    def __init__(self, kernel: Kernel, plan: Plan, needed: int, home: Placement) -> None:
+        self.kernel = kernel
+        self._plan, self._needed, self._home = plan, needed, home
+
+    def check(self) -> None:
+        """What each call asks first; errors as for :func:`check_fits`."""
+        check_fits(self._plan, self._needed, self._home)
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run on native arrays."""
+        self.check()
+        return self.kernel(*arrays)
 
 
 def check_fits(plan: Plan, needed: int, home: Placement, /) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError
-from tensor_einsum.execution.accumulation import Accumulation, read_factor
+from tensor_einsum.execution.accumulation import Accumulation, fill, read_factor
 from tensor_einsum.execution.executor import bind_call, bind_plan, check_forms
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, reporting
@@ -15,7 +15,7 @@ from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.form import form_of
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -38,23 +38,14 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, for
     """
     pairs = [unwrap("einsum", operand) for operand in operands]
     forms = [form for form, _ in pairs]
-    key = (plan, *forms)
     if on_step is None and not force:
-        binding = plan_calls.get(key)
-        if binding is None:
-            check_forms(plan, forms)
-            if plan.sliced:
-                from tensor_einsum.slices.running import bind_sliced
-
-                binding = plan_calls.insert(key, bind_sliced(plan, forms))
-            else:
-                binding = plan_calls.insert(key, bind_call(plan, forms))
-        kernel, form = binding
+        kernel, form = _bound(plan, forms)
         return wrap(form, call_translated("einsum", form, kernel, *[array for _, array in pairs]))
     if plan.sliced:
         from tensor_einsum.slices.running import run_sliced
 
         return run_sliced(plan, operands, on_step, force)
+    key = (plan, *forms)
     binding = _executables.get(key)
     if binding is None:
         check_forms(plan, forms)
@@ -63,6 +54,20 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, for
     if not force and needs_check(executable.needed_bytes, binding[1].placement):
         check_fits(plan, executable.needed_bytes, binding[1].placement)
     return wrap(binding[1], executable.run([array for _, array in pairs], on_step))
+
+
+def _bound(plan: Plan, forms: Sequence[Form]) -> Binding:
+    """The kernel of calls without options."""
+    key = (plan, *forms)
+    binding = plan_calls.get(key)
+    if binding is not None:
+        return binding
+    check_forms(plan, forms)
+    if plan.sliced:
+        from tensor_einsum.slices.running import bind_sliced
+
+        return plan_calls.insert(key, bind_sliced(plan, forms))
+    return plan_calls.insert(key, bind_call(plan, forms))
 
 
 def check_known(names: Collection[str]) -> None:
@@ -102,7 +107,13 @@ def call_plan(
     >>> call_plan(plan("ij,j->i", (2, 3), (3,)), [ones((2, 3)), ones((3,))], alpha=2.0).to_numpy().tolist()
     [6.0, 6.0]
     """
-    check_forms(plan, [unwrap("einsum", operand)[0] for operand in operands])
+    forms = [unwrap("einsum", operand)[0] for operand in operands]
+    plain = on_step is None and progress is None and strip_exponent is False and force is False and checkpoint is None
+    if out is not None and plain and checkpoint_seconds is _MINUTE:
+        binding = _bound(plan, forms)
+        if fill(binding, operands, out, alpha, beta):
+            return out
+    check_forms(plan, forms)
     strips = flag("einsum", "strip_exponent", strip_exponent)
     alpha, beta = read_factor("alpha", alpha), read_factor("beta", beta)
     if strips and not (out is None and alpha == 1 and beta == 0):

@@ -18,6 +18,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, TypeVar, overload
 
+from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import MISSES, call_translated, fail
 from tensor_runtime.backends.meta import kernels_called, note_output
 from tensor_runtime.dispatch.out import Out, as_target, written, written_in_pieces
@@ -340,6 +341,20 @@ def several_into(spec: OpSpec, out: Tensor, operands: Sequence[Tensor], params: 
     [[1.0]]
     """
     return _received(spec.name, out, execute_several(spec, operands, params), *operands)
+
+
+def bound_into(binding: Binding, out: Tensor, operands: Sequence[Tensor], /) -> bool:
+    """Whether a kernel that is bound already wrote its result to ``out`` at once; here none does.
+
+    The tensors are those that it is bound for, and ``out`` was looked at. Where nothing was written, the result is to
+    be made, and copied.
+
+    >>> from tensor_runtime.ops.exponential import SQRT
+    >>> x = tensor([9.0])
+    >>> bound_into(SQRT.bindings[x._form], zeros(1), [x]) in (False, True)
+    True
+    """
+    return False
 
 
 def _received(operation: str, out: Tensor, result: Tensor, /, *operands: object) -> Tensor:
