@@ -115,14 +115,24 @@ static void multiply_square(const Products *products, BlasInt n, const char *a, 
                              &products->c.column);
 }
 
-/* Copies what lies below the diagonal of a result above it, block by block. */
+/* Copies what lies below the diagonal of a block above it, element by element of so many bytes, a constant here. */
+static inline void mirror_block(char *c, Index column, Index begin, Index end, Index first_row, Index last_row,
+                                const Index bytes) {
+    for (Index q = begin; q < end; q++)
+        for (Index p = first_row > q ? first_row : q + 1; p < last_row; p++)
+            memcpy(c + (p * column + q) * bytes, c + (q * column + p) * bytes, (size_t)bytes);
+}
+
+/* The same of a result. */
 static void mirror(const Products *products, char *c) {
-    const Index n = products->n, bytes = ELEMENT_BYTES[products->type], column = products->c.column * bytes;
+    const Index n = products->n, bytes = ELEMENT_BYTES[products->type], column = products->c.column;
     for (Index j = 0; j < n; j += MIRROR)
-        for (Index i = j; i < n; i += MIRROR)
-            for (Index q = j; q < smaller(j + MIRROR, n); q++)
-                for (Index p = i > q ? i : q + 1; p < smaller(i + MIRROR, n); p++)
-                    memcpy(c + p * column + q * bytes, c + q * column + p * bytes, (size_t)bytes);
+        for (Index i = j; i < n; i += MIRROR) {
+            const Index end = smaller(j + MIRROR, n), last = smaller(i + MIRROR, n);
+            if (bytes == 4) mirror_block(c, column, j, end, i, last, 4);
+            else if (bytes == 8) mirror_block(c, column, j, end, i, last, 8);
+            else mirror_block(c, column, j, end, i, last, 16);
+        }
 }
 
 static void run_tile(const ProductsCall *call, const StridedWalk *walk, Index tile) {
