@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensor_core.dtypes import as_dtype
+from tensor_cpu.kernels.contraction import native_unary_einsum
 from tensor_cpu.kernels.contraction.choice import bind_unary_einsum
 from tensor_cpu.kernels.copy.permute import bind_fill, bind_tiles, fuse
 from tensor_cpu.system.errstate import ignoring_fp_errors
+from tensor_cpu.system.extension import AVAILABLE
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
 
@@ -79,6 +81,23 @@ def test_sums_over_short_and_long_axes_equal_numpys(shape: tuple[int, ...], out:
     total = np.einsum(x, (0, 1, 2, 3), kept)  # type: ignore[arg-type]
     made = unary_einsum(x, (0, 1, 2, 3), out)
     assert np.array_equal(np.diag(made) if out == (0, 0) else made, total)
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="the extension is absent")
+@pytest.mark.parametrize("notation", ["abca->b", "abca->cb", "abac->bc", "aabb->", "abcab->c", "abcb->ca", "aab->b"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "complex128"])
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_native_sums_read_diagonals_of_any_strides(notation: str, dtype: str, step: int) -> None:
+    extents = {"a": 17, "b": 5, "c": 4}
+    text, out = notation.split("->")
+    rng = np.random.default_rng(len(notation))
+    x = rng.integers(-9, 10, [2 * extents[letter] for letter in text]).astype(dtype)
+    x = x[tuple(slice(None, extents[letter] * step if step > 0 else extents[letter] - 1, step) for letter in text)]
+    labels, kept = tuple(map(ord, text[::-1])), tuple(map(ord, out[::-1]))
+    summed = form_of(as_dtype(x.dtype), tuple(extents[letter] for letter in out[::-1]), CPU)
+    kernel = native_unary_einsum.bind_unary_einsum((form(x),), summed, (labels, kept))
+    assert kernel is not None
+    np.testing.assert_array_equal(kernel(x), np.einsum(notation, x))
 
 
 def test_trace_diagonal_and_embedding_of_a_matrix() -> None:

@@ -28,6 +28,9 @@ static void NAME(parts)(Index count, Index columns, void *folds) {
 #endif
 
 #if defined(LANES) /* a vector of A, which is S; JOIN works on vectors too */
+/* One that lies anywhere; GCC would copy it to the stack by halves, for which a load of all of it waits. */
+typedef LANES NAME(Anywhere) __attribute__((aligned(1), may_alias));
+
 /* Rows of WIDE_ROW columns, one behind the other; the folds stay in registers. */
 static void NAME(wide_rows)(Index rows, const S *a, A *folds, bool begun) {
     enum { VECTORS = WIDE_ROW * sizeof(A) / sizeof(LANES) };
@@ -35,8 +38,7 @@ static void NAME(wide_rows)(Index rows, const S *a, A *folds, bool begun) {
     memcpy(held, begun ? folds : a, sizeof held);
     for (Index row = begun ? 0 : 1; row < rows; row++)
         for (int k = 0; k < VECTORS; k++) {
-            LANES x = held[k], y;
-            memcpy(&y, a + row * WIDE_ROW + k * (WIDE_ROW / VECTORS), sizeof y);
+            LANES x = held[k], y = *(const NAME(Anywhere) *)(a + row * WIDE_ROW + k * (WIDE_ROW / VECTORS));
             held[k] = JOIN;
         }
     memcpy(folds, held, sizeof held);
@@ -45,11 +47,8 @@ static void NAME(wide_rows)(Index rows, const S *a, A *folds, bool begun) {
 /* A vector of elements that are so many apart. */
 static inline __attribute__((always_inline)) LANES NAME(lanes_at)(const S *a, Index step) {
     enum { LANE_COUNT = sizeof(LANES) / sizeof(A) };
+    if (step == 1) return *(const NAME(Anywhere) *)a;
     LANES read;
-    if (step == 1) { /* at once, as GCC keeps what goes through an array in memory */
-        memcpy(&read, a, sizeof read);
-        return read;
-    }
     A lanes[LANE_COUNT];
     for (int k = 0; k < LANE_COUNT; k++) lanes[k] = a[k * step];
     memcpy(&read, lanes, sizeof read);
@@ -65,6 +64,7 @@ static inline __attribute__((always_inline)) void NAME(line_of)(Index count, con
         return;
     }
     LANES held[VECTORS];
+#pragma GCC unroll 8 /* or GCC makes one copy of them all, to the stack */
     for (int k = 0; k < VECTORS; k++) held[k] = NAME(lanes_at)(a + k * LANE_COUNT * step, step);
     Index i = WIDE_ROW;
     for (; i + WIDE_ROW <= count; i += WIDE_ROW) {

@@ -1,4 +1,4 @@
-"""Native copies that permute labels and read diagonals (csrc/copy)."""
+"""Native copies that permute labels and read diagonals (csrc/copy), and sums over labels (csrc/reduction)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAKES: Final = "sums and diagonals of one operand with long neighbours"
 
 
 def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tuple[Any, ...], /) -> Kernel | None:
-    """The kernel that permutes labels, and reads diagonals or sums over labels; None where it would do both.
+    """The kernel that permutes labels, reads diagonals and sums over labels; None where it would repeat one.
 
     >>> import numpy as np
     >>> from tensor_core import F64
@@ -28,15 +28,15 @@ def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tup
     >>> matrix, vector = form_of(F64, (2, 2), CPU), form_of(F64, (2,), CPU)
     >>> bind_unary_einsum((matrix,), vector, ((0, 0), (0,)))(np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [1.0, 4.0]
-    >>> bind_unary_einsum((matrix,), vector, ((0, 0), ())) is None
+    >>> bind_unary_einsum((vector,), matrix, ((0,), (0, 0))) is None
     True
     """
     (form,) = operands
     assert isinstance(form, Form)
     assert isinstance(result, Form)
     labels_in, labels_out, *algebra = params  # whose sums and zero are not asked for here
-    if not algebra and len({*labels_in}) == len(labels_in) and {*labels_out} < {*labels_in}:
-        return _sum(form, result, labels_in, labels_out)
+    if not algebra and {*labels_out} < {*labels_in}:
+        return _sum(*_diagonal(form, labels_in), result, labels_out)
     if {*labels_in} != {*labels_out} or len({*labels_out}) < len(labels_out) or form.dtype is not result.dtype:
         return None
     operand = native(form, labels_in)
@@ -47,7 +47,25 @@ def bind_unary_einsum(operands: tuple[Operand, ...], result: Result, params: tup
     return LIBRARY.bind_copy(result.shape[::-1], strides, result.dtype.name)
 
 
-def _sum(form: Form, result: Form, labels_in: Labels, labels_out: Labels) -> Kernel | None:
+def _diagonal(form: Form, labels: Labels) -> tuple[Form, Labels]:
+    """The form of the diagonal that repeated labels read, at the operand's own address; and distinct labels.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> _diagonal(form_of(F64, (3, 2, 3), CPU), (0, 1, 0))
+    (Form(F64, (3, 2), strides=(7, 3), cpu), (0, 1))
+    """
+    distinct = tuple(dict.fromkeys(labels))
+    if len(distinct) == len(labels):
+        return form, labels
+    steps = dict.fromkeys(distinct, 0)
+    for label, stride in zip(labels, form.strides, strict=True):
+        steps[label] += stride
+    shape = tuple([form.shape[labels.index(label)] for label in distinct])
+    return form_of(form.dtype, shape, form.placement, tuple(steps.values())), distinct
+
+
+def _sum(form: Form, labels_in: Labels, result: Form, labels_out: Labels) -> Kernel | None:
     """The sum over the labels left out, and a copy in the order of the result where that is another one."""
     kept = tuple(label for label in labels_in if label in labels_out)
     if len(kept) != len(labels_out):
