@@ -26,7 +26,7 @@ NAMES += ["to_numpy", "tensor", "asarray", "zeros", "ones", "full", "empty", "ar
 NAMES += ["uniform", "normal", "integers", "isin", "length", "iterate", "unstack", "tolist", "matrices_transposed"]
 NAMES += ["squeeze", "expand_dims", "reverse", "count_nonzero", "nonzero", "dtype", "shape", "strides", "placement"]
 NAMES += ["rank", "size"]
-NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into", "bound_into"]
+NAMES += ["unary_into", "binary_into", "ternary_into", "params_into", "several_into", "bound_into", "is_free"]
 NAMES += [f"execute_{kind}" for kind in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several")]
 NAMES += ["execute_parts", "execute_many"]
 

@@ -17,13 +17,13 @@ from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
 from tensor_einsum import api, einsum, plan
 from tensor_einsum.execution import memory
-from tensor_einsum.plans import calls
+from tensor_einsum.plans import calls as plan_calls
 from tensor_runtime.tensors.tensor import Tensor
 
 NATIVE = pytest.mark.skipif(
     not AVAILABLE or CHECKED, reason="no native calls: the extension was not built, or every call is checked"
 )
-NETWORKS = {
+NETWORKS: dict[str, list[tuple[int, ...]]] = {
     "ij,jk->ik": [(3, 4), (4, 5)],
     "ij,kj->ki": [(70, 40), (50, 40)],
     "i,j->ij": [(300,), (200,)],
@@ -52,7 +52,8 @@ def test_it_gets_the_bits_of_a_fresh_result(notation: str, dtype: str) -> None:
     before = [one.to_numpy().tobytes() for one in operands]
     expected = einsum(notation, *operands)
     found = plan(notation, *operands)
-    for call in (lambda **o: einsum(notation, *operands, **o), lambda **o: found(*operands, **o)):
+    calls: list[Any] = [lambda **o: einsum(notation, *operands, **o), lambda **o: found(*operands, **o)]
+    for call in calls:
         for _ in range(2):  # not bound yet, and bound
             out = tr.copy(tr.zeros(expected.shape, dtype=expected.dtype))
             assert call(out=out) is out
@@ -70,16 +71,54 @@ def test_nothing_is_finished_where_the_kernel_writes_there(notation: str, monkey
     expected = einsum(notation, *operands)
     found = plan(notation, *operands)
     monkeypatch.setattr(api, "Accumulation", refused)
-    monkeypatch.setattr(calls, "Accumulation", refused)
+    monkeypatch.setattr(plan_calls, "Accumulation", refused)
     rows, columns = expected.shape[0], expected.shape[1:]
     wide = tr.zeros((rows, *columns, 2))
     for out in (tr.zeros(expected.shape), wide[..., 1].mutable_view()):
         assert einsum(notation, *operands, out=out) is found(*operands, out=out, alpha=1, beta=0.0) is out
         np.testing.assert_array_equal(out.to_numpy(), expected.to_numpy())
     assert not wide[..., 0].to_numpy().any()
-    for options in ({"alpha": 2.0}, {"beta": 1}, {"out": tr.zeros((*expected.shape, 1))}):
+    out, wider = tr.zeros(expected.shape), tr.zeros((*expected.shape, 1))
+    with pytest.raises(AssertionError):
+        einsum(notation, *operands, out=out, alpha=2.0)
+    with pytest.raises(AssertionError):
+        einsum(notation, *operands, out=out, beta=2)
+    with pytest.raises(AssertionError):
+        einsum(notation, *operands, out=wider)
+
+
+@pytest.mark.parametrize("dtype", ["F64", "F32", "C64", "I64", "I32"])
+@pytest.mark.parametrize("notation", NETWORKS)
+def test_it_is_added_to_what_was_there(notation: str, dtype: str) -> None:
+    operands = operands_of(notation, dtype)
+    expected = einsum(notation, *operands)
+    found = plan(notation, *operands)
+    former = tr.cast(tr.asarray(np.random.default_rng(1).integers(-9, 10, expected.shape)), expected.dtype)
+    calls: list[Any] = [lambda **o: einsum(notation, *operands, **o), lambda **o: found(*operands, **o)]
+    for call in calls:
+        for beta in (1, 1, True, 1.0 if dtype[0] in "FC" else 1):
+            out = tr.copy(former)
+            assert call(out=out, beta=beta) is out
+            np.testing.assert_array_equal(out.to_numpy(), expected.to_numpy() + former.to_numpy())
+
+
+@NATIVE
+def test_a_small_result_is_added_without_a_look_at_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*arguments: Any) -> Any:
+        raise AssertionError
+
+    x, y, out = tr.uniform((5, 6), seed=1), tr.uniform((6, 7), seed=2), tr.ones((5, 7))
+    found = plan("ij,jk->ik", x, y)
+    einsum("ij,jk->ik", x, y, out=out, beta=1)
+    monkeypatch.setattr(api, "Accumulation", refused)
+    monkeypatch.setattr(plan_calls, "Accumulation", refused)
+    einsum("ij,jk->ik", x, y, out=out, beta=1)
+    found(x, y, out=out, alpha=1.0, beta=1.0)
+    np.testing.assert_allclose(out.to_numpy(), 1 + 3 * (x.to_numpy() @ y.to_numpy()), rtol=1e-14)
+    large = tr.zeros((400, 700))
+    for other in (x, x[:], tr.zeros((5, 7), dtype="C64"), tr.zeros((7, 5)).mutable_view().T, large):
         with pytest.raises(AssertionError):
-            einsum(notation, *operands, **{"out": tr.zeros(expected.shape), **options})
+            einsum("ij,jk->ik", x, y, out=other, beta=1)
 
 
 @NATIVE
@@ -100,12 +139,14 @@ def test_an_output_that_meets_an_operand_is_as_if_that_had_been_copied_or_refuse
 ) -> None:
     numbers = np.arange(60.0) % 7
     lent = tr.asarray(numbers)
+    x: Tensor
     x, out = lent[first : first + 16].reshape(4, 4), lent[second : second + 16].reshape(4, 4).mutable_view()
     operands = [x] if "," not in notation else [x, tr.asarray(np.arange(16.0).reshape(4, 4))]
     expected, before = einsum(notation, *operands).to_numpy().copy(), numbers.copy()
     if first != second and abs(first - second) < 16:
-        with pytest.raises(OverlappingViewError):
-            einsum(notation, *operands, out=out)
+        for beta in (0, 1):
+            with pytest.raises(OverlappingViewError):
+                einsum(notation, *operands, out=out, beta=beta)
         assert np.array_equal(numbers, before)
         return
     einsum(notation, *operands, out=out)
@@ -121,8 +162,9 @@ def test_what_may_not_be_written_is_refused_each_time() -> None:
     target = tr.zeros((3, 3))
     for _ in range(3):
         for out in (tr.asarray(frozen), target[:], target.T.T):
-            with pytest.raises(ReadOnlyError):
-                einsum("ij,jk->ik", x, x, out=out)
+            for beta in (0, 1):
+                with pytest.raises(ReadOnlyError, match="einsum: out"):
+                    einsum("ij,jk->ik", x, x, out=out, beta=beta)
         with pytest.raises(ShapeError):
             einsum("ij,jk->ik", x, x, out=tr.zeros((3, 2)))
     assert not frozen.any()
@@ -137,9 +179,10 @@ def test_the_memory_is_asked_for_before_anything_is_written(monkeypatch: pytest.
     assert out.to_numpy().any()
     out.mutable_view()[...] = 0.0
     monkeypatch.setattr(memory, "usable_bytes", lambda home: 100)
-    for call in (lambda: einsum("i,j->ij", x, y, out=out), lambda: plan("i,j->ij", x, y)(x, y, out=out)):
-        with pytest.raises(OutOfMemoryError):
-            call()
+    with pytest.raises(OutOfMemoryError):
+        einsum("i,j->ij", x, y, out=out)
+    with pytest.raises(OutOfMemoryError):
+        plan("i,j->ij", x, y)(x, y, out=out)
     assert not out.to_numpy().any()
 
 

@@ -55,6 +55,7 @@ static const struct {
     {"params_into", call_params_into},
     {"several_into", call_several_into},
     {"bound_into", call_bound_into},
+    {"is_free", call_is_free},
     {"execute_unary", call_unary},
     {"execute_binary", call_binary},
     {"execute_mixed", call_binary},

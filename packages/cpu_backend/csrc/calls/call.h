@@ -227,5 +227,6 @@ CALL(call_results);
 CALL(call_results_of_several);
 CALL(call_several_into);
 CALL(call_bound_into);
+CALL(call_is_free);
 
 #endif

@@ -305,6 +305,34 @@ CALL(call_bound_into) {
     return call_function(self, arguments, flagged_count, names);
 }
 
+/* Whether no byte that the array reaches is one that an operand reaches. */
+static bool shares_nothing(PyObject *array, PyObject *const *operands, Py_ssize_t count) {
+    Index first, behind, low, high;
+    array_bounds(array, &low, &high);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        array_bounds(operands[i], &first, &behind);
+        if (array_data(array) + low < array_data(operands[i]) + behind &&
+            array_data(operands[i]) + first < array_data(array) + high)
+            return false;
+    }
+    return true;
+}
+
+/* is_free(out, operands) */
+CALL(call_is_free) {
+    const Call *self = (Call *)object;
+    PyObject *form, *array;
+    Several several;
+    if (names || PyVectorcall_NARGS(flagged_count) != 2 || !call_parts(self, arguments[0], &form, &array) ||
+        !call_may_write(self, arguments[0], array))
+        return call_function(self, arguments, flagged_count, names);
+    call_read_several(self, arguments[1], Py_None, &several);
+    const bool is_free = several.key && shares_nothing(array, several.arrays + 1, several.count);
+    call_let_go(&several);
+    PyErr_Clear();
+    return is_free ? Py_NewRef(Py_True) : call_function(self, arguments, flagged_count, names);
+}
+
 /* execute_unary(spec, a, out=None) */
 HOT CALL(call_unary) { return execute(object, arguments, flagged_count, names, BY_FORM, 1); }
 

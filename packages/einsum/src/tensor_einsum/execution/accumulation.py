@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
-from tensor_core.dtypes import INTEGER, DType
+from tensor_core.dtypes import INTEGER, Bool, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, OutOfMemoryError, ShapeError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.formatting import readable_bytes
@@ -34,9 +34,9 @@ from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
-from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.ops.arithmetic import add, multiply
 from tensor_runtime.placement import is_stand_in
-from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, wrap
 
 _KINDS: Final = (int, float, complex, bool)
 _SUM: Final = fuse(lambda result, former, beta: result + beta * former)
@@ -141,10 +141,11 @@ class Accumulation:
 
 
 def fill(binding: Binding, operands: Sequence[Tensor], out: Any, alpha: Any = True, beta: Any = 0) -> bool:
-    """Whether the kernel of a contraction wrote its result to ``out`` at once, so that there is nothing to finish.
+    """Whether the result of a contraction is in ``out`` already, so that there is nothing to finish.
 
-    It does where ``out`` has just the result's form and may be written, shares nothing with the operands, and neither
-    ``alpha`` nor ``beta`` changes anything. Nothing is refused here.
+    Its kernel writes there at once where ``out`` has just the result's form and may be written, shares nothing with the
+    operands, and neither ``alpha`` nor ``beta`` changes anything; and a small one is added to it with a ``beta`` of 1.
+    Nothing is refused here.
 
     >>> from tensor_einsum.execution.executor import bind_call
     >>> from tensor_einsum import plan
@@ -158,13 +159,25 @@ def fill(binding: Binding, operands: Sequence[Tensor], out: Any, alpha: Any = Tr
     """
     kernel, form = binding
     plain = alpha is True or (type(alpha) in _KINDS and _changes_nothing(alpha, form))
-    if out is None or not plain or type(beta) not in _KINDS or beta != 0:
+    if out is None or not plain or type(beta) not in _KINDS:
+        return False
+    if beta == 1 and _may_be_added(form, out, beta) and call.is_free(out, operands):
+        result = wrap(form, call_translated("einsum", form, kernel, *[operand._array for operand in operands]))
+        add(result, out, out=out)
+        return True
+    if beta != 0:
         return False
     if isinstance(kernel, CheckedKernel):
         kernel.check()
         binding = kernel.kernel, form
     there: bool = call_translated("einsum", form, call.bound_into, binding, out, operands)
     return there
+
+
+def _may_be_added(form: Form, out: Any, beta: Number) -> bool:
+    """Whether one kernel adds a result to ``out`` as a whole, and nothing has to be converted."""
+    same = getattr(out, "_form", None) is form and promote_scalar(form.dtype, type(beta)) is form.dtype
+    return same and form.dtype is not Bool and not serves_in_pieces(form)
 
 
 def _write(target: TypedTensorViewMut[Any], function: Callable[..., Tensor], *operands: Any) -> None:

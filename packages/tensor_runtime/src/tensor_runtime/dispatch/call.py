@@ -249,7 +249,7 @@ def execute_parts(spec: OpSpec, a: Tensor, params: Hashable, kind: type[Any] = t
     >>> from tensor_runtime.dispatch.spec import OpSpec
     >>> shapes = lambda name, a, params: ((a[0], 1), (1, a[1]))
     >>> thin = OpSpec("qr", result_dtype=lambda dtype: (dtype,) * 2, result_shape=shapes, takes_params=True)
-    >>> [part.shape for part in execute_parts(thin, ones((2, 1)), True)]
+    >>> [part.shape for part in execute_parts(thin, ones((2, 1)), (False,))]
     [(2, 1), (1, 1)]
     """
     try:
@@ -273,7 +273,7 @@ def execute_many(spec: OpSpec, operands: Sequence[Tensor], params: Hashable, kin
     >>> from tensor_runtime.dispatch.spec import OpSpec
     >>> shapes = lambda name, a, params: ((a[0], 1), (1, a[1]))
     >>> thin = OpSpec("qr", result_dtype=lambda dtype: (dtype,) * 2, result_shape=shapes, takes_params=True)
-    >>> [part.shape for part in execute_many(thin, [ones((2, 1))], True)]
+    >>> [part.shape for part in execute_many(thin, [ones((2, 1))], (False,))]
     [(2, 1), (1, 1)]
     """
     pairs = [unwrap(spec.name, operand) for operand in operands]
@@ -352,6 +352,15 @@ def bound_into(binding: Binding, out: Tensor, operands: Sequence[Tensor], /) -> 
     >>> from tensor_runtime.ops.exponential import SQRT
     >>> x = tensor([9.0])
     >>> bound_into(SQRT.bindings[x._form], zeros(1), [x]) in (False, True)
+    True
+    """
+    return False
+
+
+def is_free(out: Tensor, operands: Sequence[Tensor], /) -> bool:
+    """Whether ``out`` may be written, and shares no memory with the operands; here nobody knows, and it is False.
+
+    >>> is_free(zeros(1), [zeros(1)]) in (False, True)
     True
     """
     return False

@@ -120,6 +120,6 @@ def _put_everywhere(name: str, function: Callable[..., Any], current: Callable[.
 for _name in ("unary", "binary", "mixed", "ternary", "with_params", "pair", "several", "parts", "many"):
     _function = getattr(call, f"execute_{_name}")
     place(_function.__name__, _function, partial(_put_everywhere, _function.__name__, _function))
-for _name in ("unary_into", "binary_into", "ternary_into", "params_into", "several_into", "bound_into"):
+for _name in ("unary_into", "binary_into", "ternary_into", "params_into", "several_into", "bound_into", "is_free"):
     place(_name, getattr(call, _name), partial(setattr, call, _name))
 registry.on_serving(serve)
