@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tensor_runtime.contracts.reduction import NormParams, ReduceParams, SpreadParams
 
 TAKES: Final = "along axes with long neighbours, or few elements; of what is no float, copies in F64"
+_MOST_SIZES: Final = 1 << 21  # elements of an operand whose sizes are kept as a whole, to be added up or compared
 _TINY: Final = 1 << 10  # elements of an operand that is folded here although its neighbours are few
 _PARTS: Final[Mapping[DType, DType]] = {C32: F32, C64: F64}
 
@@ -228,12 +229,12 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
 
 
 def _by_steps(form: Form, result: Form, params: NormParams) -> Kernel | None:
-    """The kernel of a norm that takes its steps one by one; None of many elements, which go block by block.
+    """The kernel of a norm that takes its steps one by one; None of more elements, which go block by block.
 
     Sizes are F64, whose range no number of F32 leaves, and are divided by the one that decides before they are raised.
     """
     axis, _, order = params
-    if not AVAILABLE or not 0 < form.size <= BLOCK:
+    if not AVAILABLE or not 0 < form.size <= (_MOST_SIZES if order in (1, inf, -inf) else BLOCK):
         return None
     reduced = reduced_axes("norm", form.rank, axis)
     shape = tuple(1 if place in reduced else extent for place, extent in enumerate(form.shape))
