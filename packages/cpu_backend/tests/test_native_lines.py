@@ -131,6 +131,20 @@ def test_folds_of_short_lines_equal_numpys(name: str, dtype: DType, instruction_
         )
 
 
+@pytest.mark.parametrize("length", [2, 3, 9, 31, 32, 33, 100, 2048, 2049])
+@pytest.mark.parametrize("dtype", [I32, I64])
+@pytest.mark.parametrize("name", ["sum", "max", "min"])
+def test_folds_of_whole_numbers_are_exact_and_wrap(name: str, dtype: DType, length: int, instruction_set: str) -> None:
+    made = I64 if name == "sum" else dtype
+    form, result = form_of(dtype, (length, 45), CPU), form_of(made, (45,), CPU)
+    ends = np.iinfo(NUMPY_DTYPES[dtype])
+    x = np.random.default_rng(length).integers(ends.min, ends.max, (45, length), NUMPY_DTYPES[dtype], endpoint=True)
+    found = bind(name, (form,), result, ReduceParams(0, False))(x)
+    fold = {"sum": np.sum, "max": np.max, "min": np.min}[name]
+    np.testing.assert_array_equal(found, fold(x, axis=1))
+    assert found.dtype == NUMPY_DTYPES[made]
+
+
 @pytest.mark.parametrize("length", [2, 3, 4, 9, 32, 33, 100])
 @pytest.mark.parametrize("dtype", [C32, C64])
 def test_products_of_complex_lines_equal_numpys(length: int, dtype: DType, instruction_set: str) -> None:

@@ -261,7 +261,7 @@ def test_what_numpy_does_better_is_left_to_it() -> None:
     assert bound("any", Bool, (200, 300), (0,))
     assert bound("any", Bool, (200, 300), None)
     assert not bound("sum", F64, (200, 300), ())
-    assert bound("sum", I64, (3, 1 << 20), (0,)) and not bound("sum", I64, (3, 1 << 24), (0,))  # too large to copy
+    assert bound("prod", I64, (3, 1 << 20), (0,)) and not bound("prod", I64, (3, 1 << 24), (0,))  # too large to copy
 
 
 def test_complex_tensors_of_every_rank_are_summed() -> None:

@@ -206,7 +206,8 @@ static PyObject *bind_short_lines(PyObject *module, PyObject *arguments) {
         free(plan);
         return NULL;
     }
-    const ElementType made = fold == LINE_ANY || fold == LINE_ALL ? BOOL : (ElementType)type;
+    ElementType made = fold == LINE_ANY || fold == LINE_ALL ? BOOL : (ElementType)type;
+    if (fold == LINE_SUM && type == I32) made = I64;
     if (plan->inner != 1 || plan->result.type != made) {
         free(plan);
         return PyErr_Format(PyExc_ValueError,

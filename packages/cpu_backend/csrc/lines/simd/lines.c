@@ -23,6 +23,7 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define SUFFIX f32
 #define TYPE F32
 #define WRAPPING float
+#define SUMS float
 #define IS_NAN(x) ((x) != (x))
 #define LOWEST -INFINITY
 #define HIGHEST INFINITY
@@ -31,6 +32,7 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #include "lines/simd/scans_body.h"
 #include "lines/simd/softmax_body.h"
 #include "lines/simd/short_body.h"
+#undef SUMS
 #undef HIGHEST
 #undef LOWEST
 #undef IS_NAN
@@ -45,6 +47,7 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define SUFFIX f64
 #define TYPE F64
 #define WRAPPING double
+#define SUMS double
 #define IS_NAN(x) ((x) != (x))
 #define LOWEST -INFINITY
 #define HIGHEST INFINITY
@@ -53,6 +56,7 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #include "lines/simd/scans_body.h"
 #include "lines/simd/softmax_body.h"
 #include "lines/simd/short_body.h"
+#undef SUMS
 #undef HIGHEST
 #undef LOWEST
 #undef IS_NAN
@@ -68,8 +72,13 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #define IS_NAN(x) false
 #define LOWEST INT32_MIN
 #define HIGHEST INT32_MAX
+#define WHOLES
+#define WRAPPING uint64_t
+#define SUMS int64_t
 #include "lines/simd/turned_body.h"
 #include "lines/simd/extremes_body.h"
+#include "lines/simd/short_body.h"
+#undef WRAPPING
 #undef HIGHEST
 #undef LOWEST
 #undef IS_NAN
@@ -88,6 +97,9 @@ enum { FOUND_AT_ONCE = 1 << 12 }; /* elements of a line in which an extreme and 
 #include "lines/simd/turned_body.h"
 #include "lines/simd/extremes_body.h"
 #include "lines/simd/scans_body.h"
+#include "lines/simd/short_body.h"
+#undef SUMS
+#undef WHOLES
 #undef HIGHEST
 #undef LOWEST
 #undef IS_NAN
@@ -197,9 +209,9 @@ const LineKernels SIMD_NAME(line_kernels) = {
                [LOG_SOFTMAX] = REAL(log_softmax_across)},
     .extremes = {EVERY(argmax_pieces), EVERY(argmin_pieces)},
     .places = {EVERY(argmax_place), EVERY(argmin_place)},
-    .folds = {[LINE_SUM] = {short_sum_f32, short_sum_f64, short_sum_c32, short_sum_c64},
-              [LINE_LARGEST] = REAL(short_largest),
-              [LINE_LEAST] = REAL(short_least),
+    .folds = {[LINE_SUM] = {short_sum_f32, short_sum_f64, short_sum_c32, short_sum_c64, short_sum_i32, short_sum_i64},
+              [LINE_LARGEST] = EVERY(short_largest),
+              [LINE_LEAST] = EVERY(short_least),
               [LINE_MEAN] = REAL(short_mean),
               [LINE_SPREAD] = REAL(short_spread),
               [LINE_SQUARES] = REAL(short_squares),

@@ -1,5 +1,5 @@
 /* Folds of lines of at most MOST_IN_LINE elements of type T, of which those of at most SHORT_LINE are turned. Sums of
- * elements are of T; sums of squares are made in double. */
+ * elements are of type SUMS, and wrap as WRAPPING does; sums of squares are made in double, of T unless WHOLES. */
 
 /* Sets held[j] to the fold of column j of the tile: FIRST of an element x, and NEXT of one and of what is held, y. */
 #define FOLD(WIDE, FIRST, NEXT)                                                                                        \
@@ -15,17 +15,17 @@
         }
 
 /* TURNED sets held[j] to the fold of column j of the tile, FOUND sets y to that of a line. */
-#define SHORT_LINES(name, WIDE, TURNED, FOUND, FINISHED)                                                               \
+#define SHORT_LINES(name, MADE, WIDE, TURNED, FOUND, FINISHED)                                                         \
     static void NAME(name)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {   \
         T tile[SHORT_LINE * LINES_AT_ONCE];                                                                            \
         WIDE held[LINES_AT_ONCE];                                                                                      \
-        T *d = result;                                                                                                 \
+        MADE *d = result;                                                                                              \
         (void)divisor, (void)root;                                                                                     \
         for (Index line = 0; length > SHORT_LINE && line < lines; line++) {                                            \
             const T *a = (const T *)source + line * length;                                                            \
             WIDE y;                                                                                                    \
             FOUND;                                                                                                     \
-            d[line] = (T)(FINISHED);                                                                                   \
+            d[line] = (MADE)(FINISHED);                                                                                \
         }                                                                                                              \
         if (length > SHORT_LINE) return;                                                                               \
         memset(tile, 0, sizeof(T) * LINES_AT_ONCE * (size_t)length);                                                   \
@@ -35,7 +35,7 @@
             TURNED                                                                                                     \
             for (Index j = 0; j < count; j++) {                                                                        \
                 const WIDE y = held[j];                                                                                \
-                d[line + j] = (T)(FINISHED);                                                                           \
+                d[line + j] = (MADE)(FINISHED);                                                                        \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -45,12 +45,13 @@
     SIMD_NAME(reduce_kernels).loops[fold][TYPE].rows(length, LINES_AT_ONCE, LINES_AT_ONCE, tile, held, false);
 #define SUMMED(fold, centre) SIMD_NAME(wide_kernels).loops[fold][TYPE].line(length, a, centre, &y)
 
-SHORT_LINES(short_sum, T, FOLD(T, x, y + x), FOLDED(SUM), y)
-SHORT_LINES(short_largest, T, FOLDED_ROWS(LARGEST), FOLDED(LARGEST), y)
-SHORT_LINES(short_least, T, FOLDED_ROWS(LEAST), FOLDED(LEAST), y)
-SHORT_LINES(short_mean, T, FOLD(T, x, y + x), FOLDED(SUM), y / (T)divisor)
-SHORT_LINES(short_squares, double, FOLD(double, (double)x *(double)x, y + (double)x * (double)x), SUMMED(SQUARES, NULL),
-            root ? sqrt(y) : y)
+SHORT_LINES(short_sum, SUMS, SUMS, FOLD(SUMS, x, (SUMS)((WRAPPING)y + (WRAPPING)x)), FOLDED(SUM), y)
+SHORT_LINES(short_largest, T, T, FOLDED_ROWS(LARGEST), FOLDED(LARGEST), y)
+SHORT_LINES(short_least, T, T, FOLDED_ROWS(LEAST), FOLDED(LEAST), y)
+#if !defined(WHOLES)
+SHORT_LINES(short_mean, T, T, FOLD(T, x, y + x), FOLDED(SUM), y / (T)divisor)
+SHORT_LINES(short_squares, T, double, FOLD(double, (double)x *(double)x, y + (double)x * (double)x),
+            SUMMED(SQUARES, NULL), root ? sqrt(y) : y)
 
 static void NAME(short_spread)(Index lines, Index length, const void *source, void *result, double divisor, bool root) {
     T tile[SHORT_LINE * LINES_AT_ONCE];
@@ -76,6 +77,7 @@ static void NAME(short_spread)(Index lines, Index length, const void *source, vo
         for (Index j = 0; j < count; j++) d[line + j] = (T)(root ? sqrt(held[j] / divisor) : held[j] / divisor);
     }
 }
+#endif
 #undef FOLD
 #undef FOLDED
 #undef FOLDED_ROWS

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+import numpy as np
+
+from tensor_core.dtypes import I32, I64, Bool
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.reduction.native import bind_reduction
 from tensor_cpu.system.extension import LIBRARY
@@ -84,8 +87,16 @@ def _sum(form: Form, labels_in: Labels, result: Form, labels_out: Labels) -> Ker
 def _total(form: Form, result: Form, axes: tuple[int, ...]) -> Kernel | None:
     """The sum over some axes: over neighbours in memory first, where a sum over all at once would copy the operand.
 
-    What is added up on the way is rounded to the dtype, once for each axis.
+    What is added up on the way is rounded to the dtype, once for each axis. Sums of I32 wrap, as the I64 does that they
+    are made in, and of Bool they are ors.
     """
+    if form.dtype is I32 and result.dtype is I32:
+        wide = _total(form, form_of(I64, result.shape, result.placement), axes)
+        if wide is None:
+            return None
+        return with_workspace(lambda x: wide(x).astype(np.int32), workspace_of(wide) + 2 * result.nbytes)
+    if form.dtype is Bool:
+        return bind_reduction("any", form, result, (axes, False))
     total = bind_reduction("sum", form, result, (axes, False))
     first, *others = sorted(axes, key=lambda axis: abs(form.strides[axis]))
     if total is None or not others or not workspace_of(total):

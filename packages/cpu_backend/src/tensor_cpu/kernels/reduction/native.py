@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tensor_core.dtypes import C32, C64, F32, F64, Bool, DType
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder, bind
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.workspaces import with_workspace
@@ -225,7 +225,8 @@ def short_lines(
     >>> short_lines("sum", F64, form_of(F64, (4,), CPU), 0, [Axis(40, 9000, 1), Axis(9000, 1, 0)]) is None
     True
     """
-    if len(axes) != 2 or start != 0 or result.dtype is not dtype:
+    widens = fold == "sum" and dtype is I32 and result.dtype is I64
+    if len(axes) != 2 or start != 0 or not (result.dtype is dtype or widens):
         return None
     lines, line = axes
     longest = _LONG // 2 if fold == "sum" and dtype in _PARTS else _LONG  # of pairs
