@@ -106,7 +106,8 @@ def triangular_solve(
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         b: shape [N, M, B...] of any of these dtypes, or [N] when ``a`` is [N, N]; [M, N, B...] for ``side="right"``.
             The batch shapes are equal or broadcast among themselves, aligned at the last axis.
-        lower: whether A is lower triangular; else it is upper triangular.
+        lower: whether A is lower triangular, as what :func:`cholesky` gives: True is to be given with that. Else A is
+            upper triangular, and of a lower one the diagonal alone is read.
         transpose: op(A) is Aᵀ; ``lower`` describes A itself.
         adjoint: op(A) is Aᴴ; at most one of the two.
         unit_diagonal: take the diagonal to be ones, and do not read it.
