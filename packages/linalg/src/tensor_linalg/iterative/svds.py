@@ -227,7 +227,8 @@ class _Normal:
         if self._k > extent:
             found = f"k is {self._k}; accepted: 1 to {extent}, the extent of the range"
             if not extent:
-                found = f"the range, of shape {self.target}, has no elements, and no vector to find; accepted: extents from 1 on"
+                found = f"the range, of shape {self.target}, has no elements, and no vector to find"
+                found += "; accepted: extents from 1 on"
             raise ArgumentError(f"svds: {found}", operation="svds")
         self._lift = levelled(y.reshape((y.size,)), x.reshape((x.size,)))
         if self._lift is not None:
