@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from lane_cases import EACH_DTYPE, RIGHT, SQUARE, draw, forms, matrices, run
-from tensor_cpu.kernels.linalg import batched_simd
+from tensor_core import C32, C64, F32, F64, I32, DType
+from tensor_cpu.kernels.linalg import batched_simd, refusals
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.variants import status
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
+from tensor_runtime.form import form_of
+from tensor_runtime.placement import CPU
 
 pytestmark = pytest.mark.usefixtures("instruction_set")
 
@@ -30,6 +35,29 @@ def test_equal_rows_are_singular_at_every_side(side: int, dtype: str) -> None:
         with pytest.raises(SingularMatrixError) as singular:
             run(name, *operands)
         assert singular.value.batch_index == (13,)
+
+
+@EACH_DTYPE
+@pytest.mark.parametrize("side", [1, 2, 3, 5, 9, 16, 17, 40, 64])
+def test_the_sign_of_the_determinant_tells_what_eliminations_refuse(
+    side: int, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(side)
+    a = np.ascontiguousarray(rng.integers(-1, 2, (37, side, side)).astype(dtype))
+    a[5:30:6, -1] = a[5:30:6].sum(1) - a[5:30:6, -1]
+    a[3] = 0
+    dtypes: dict[str, DType] = {"float32": F32, "float64": F64, "complex64": C32, "complex128": C64}
+    form = form_of(dtypes[dtype], (side, side, 37), CPU)
+    expected = refusals.refused(a, partial(refusals.refusing, "inv", form))
+    assert expected[3]
+    assert refusals.singular(a).tolist() == expected.tolist()
+    for name, count in (("solve", 2), ("inv", 1)):
+        monkeypatch.setattr(status, "refused", None)  # no matrix is asked about alone
+        codes = status.bind(name, (form,) * count, form_of(I32, (37,), CPU), None)(*[a] * count)
+        assert codes.tolist() == (2 * expected).tolist()
+        with pytest.raises(SingularMatrixError) as told:
+            run(name, *[a.T] * count)
+        assert told.value.batch_index == (int(expected.argmax()),)
 
 
 @EACH_DTYPE

@@ -14,6 +14,7 @@ import scipy.linalg as sl
 import tensor_linalg as tl
 import tensor_runtime as tr
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
+from tensor_linalg.solving import factored
 from tensor_runtime.backends.bindings import binding_cache
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -165,6 +166,26 @@ def test_lu_solve_names_what_is_not_finite_unless_it_does_not_look(options: dict
     unchecked = tl.lu_solve(broken, tr.tensor(b), check=False, **options).to_numpy()
     assert (unchecked[..., [0, 2]] == 0.5).all()
     assert not np.isfinite(unchecked[2, 1, 3])
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_lu_solve_looks_at_factors_while_it_reads_them(monkeypatch: pytest.MonkeyPatch, transpose: bool) -> None:
+    a = np.array([[1.0, 2.0, 0.0], [4.0, 0.0, 0.0], [0.0, 1.0, 2.0]])
+    x = np.array([[1.0, -2.0], [3.0, 0.0], [-1.0, 4.0]])
+    factors, b = tl.lu_factor(tr.asarray(a)), tr.asarray((a.T if transpose else a) @ x)
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("another look at every element")
+
+    for name in ("require_finite", "require_regular", "take_along_axis"):
+        monkeypatch.setattr(factored, name, refused)
+    assert tl.lu_solve(factors, b, transpose=transpose).to_numpy().tolist() == x.tolist()
+    assert tl.lu_solve(factors, b[:, 0], transpose=transpose).to_numpy().tolist() == x[:, 0].tolist()
+
+
+def test_lu_solve_goes_on_with_what_is_beyond_the_range_on_the_way() -> None:
+    factors = tl.LUFactors(tr.tensor([[1.0, 0.0], [1e200, 1e200]]), tr.tensor([0, 1]))
+    assert tl.lu_solve(factors, tr.tensor([1e200, 1.0]))[1].item() == -np.inf
 
 
 def test_lu_solve_refuses_factors_that_do_not_belong_together() -> None:

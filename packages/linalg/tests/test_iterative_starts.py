@@ -10,6 +10,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
+from tensor_core import ArgumentError
 
 A = np.array([[4.0, 1.0], [1.0, 3.0]])
 B = np.array([1.0, 2.0])
@@ -118,3 +119,20 @@ def test_a_search_may_start_from_a_vector_whose_norm_is_beyond_the_range(name: s
         vector = (one.vh if name == "svds" else one.eigenvectors).to_numpy().ravel()
         value = (one.s if name == "svds" else one.eigenvalues).to_numpy().real.item()
         assert abs(np.linalg.norm(vector) - 1) < 1e-5 and abs(np.linalg.norm(A @ vector) - abs(value)) < 1e-4
+
+
+EMPTY = r"the space, of shape \(0,\), has no elements"
+NOWHERE: dict[str, Callable[[], object]] = {
+    f"eigsh: {EMPTY}": lambda: tl.eigsh(tr.zeros((0, 0))),
+    f"^eigsh: {EMPTY}": lambda: tl.eigsh(tr.zeros((0, 0)), x0=tr.zeros((0, 2))),
+    r"eigsh: the space, of shape \(2, 0\), has no elements": lambda: tl.eigsh(tr.copy, x0=tr.zeros((2, 0))),
+    f"eigs: {EMPTY}": lambda: tl.eigs(tr.zeros((0, 0))),
+    f"svds: {EMPTY}": lambda: tl.svds(tr.zeros((3, 0))),
+    r"svds: the range, of shape \(0,\), has no elements": lambda: tl.svds(tr.zeros((0, 3))),
+}
+
+
+@pytest.mark.parametrize("named", NOWHERE)
+def test_spaces_without_elements_are_refused_as_such(named: str) -> None:
+    with pytest.raises(ArgumentError, match=named):
+        NOWHERE[named]()

@@ -195,6 +195,12 @@ def start_vector(operation: str, a: Operator, x0: Any, batch_rank: Any, seed: in
     require_operator(operation, a)
     given = _start(operation, a, x0, batch_rank, seed_of(operation, seed))
     core, batch = parted(operation, a, given, batch_rank, "x0")
+    if 0 in core:
+        raise ArgumentError(
+            f"{operation}: the space, of shape {core}, has no elements, and no vector to find; "
+            "accepted: extents from 1 on",
+            operation=operation,
+        )
     if batch and not 1 <= prod(batch) <= prod(core):
         raise ArgumentError(
             f"{operation}: x0 of shape {given.shape} is a block of {prod(batch)} vectors; accepted: 1 to {prod(core)}, "

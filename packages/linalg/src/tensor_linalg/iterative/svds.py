@@ -225,9 +225,11 @@ class _Normal:
             )
         extent = prod(self.target)
         if self._k > extent:
-            raise ArgumentError(
-                f"svds: k is {self._k}; accepted: 1 to {extent}, the extent of the range", operation="svds"
-            )
+            found = f"k is {self._k}; accepted: 1 to {extent}, the extent of the range"
+            if not extent:
+                found = f"the range, of shape {self.target}, has no elements, and no vector to find"
+                found += "; accepted: extents from 1 on"
+            raise ArgumentError(f"svds: {found}", operation="svds")
         self._lift = levelled(y.reshape((y.size,)), x.reshape((x.size,)))
         if self._lift is not None:
             margin = tr.where(self._lift < 1.0, _MARGIN, 1.0)

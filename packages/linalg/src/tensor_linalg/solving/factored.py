@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, Literal, overload
 
 from tensor_core.dtypes import DType
@@ -20,25 +21,28 @@ from tensor_linalg.solving.condition import (
     scale_of,
     warn_if_ill_conditioned,
 )
-from tensor_linalg.solving.triangular import replaced, taken
-from tensor_linalg.specs.solving import solve_shape
+from tensor_linalg.solving.sharing import Sharing, sharing_of
+from tensor_linalg.solving.substitution import replaced
+from tensor_linalg.solving.triangular import taken
+from tensor_linalg.specs.solving import TRIANGULAR_SOLVE_CHECKED, solve_shape
 from tensor_linalg.targets import placed
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_with_params
+from tensor_runtime.dispatch.call import execute_pair, execute_with_params
 from tensor_runtime.dispatch.conversion import convert
 from tensor_runtime.dispatch.out import Out
+from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.comparison import equal, not_equal
 from tensor_runtime.ops.creation import eye, zeros
-from tensor_runtime.ops.gather_scatter import take_along_axis
+from tensor_runtime.ops.gather_scatter import TAKE, take_along_axis
 from tensor_runtime.ops.indexing import mutable_view
 from tensor_runtime.ops.ranges import arange
 from tensor_runtime.ops.reduction import ANY, any
 from tensor_runtime.ops.sort import argsort, sort
-from tensor_runtime.ops.views import DIAGONAL_VIEW, expand_dims, reshape_view
+from tensor_runtime.ops.views import DIAGONAL_VIEW, reshape_view
 from tensor_runtime.placement import CPU
 from tensor_runtime.primitives.linalg import triangular_solve
 from tensor_runtime.tensors.tensor import Tensor, owned, unwrap
@@ -156,7 +160,20 @@ def lu_solve(
             zeros(b.shape[:2], dtype=b.dtype, placement=b.placement),
         )
         return screened_result("lu_solve", solved, (packed, b), safe, failed=_singular(packed), out=out)
-    if checks("lu_solve", check):
+    checked = checks("lu_solve", check)
+    warns, gives_up = flag("lu_solve", "condition", condition), flag("lu_solve", "overwrite", overwrite)
+    ops = transposes, conjugates
+    if checked and not (warns or gives_up) and _is_permutation(permutation, rows):
+        shared = sharing_of(form_a, form_b, order_form)
+        try:
+            if shared is None:
+                x = _refusing(packed, permutation, b, *ops)
+            else:
+                x = _shared(shared, _refusing, factors, b, *ops)
+            return x if out is None else placed("lu_solve", x, out, packed, permutation, b)
+        except LinalgError:
+            pass  # what was given is to blame, or what came of it is beyond the range, which is no failure
+    if checked:
         require_finite("lu_solve", "lu", packed)
         require_finite("lu_solve", "b", b, min(2, b.rank))
         zero = _singular(packed)
@@ -167,21 +184,28 @@ def lu_solve(
                 "accepted: what lu_factor gives",
                 operation="lu_solve",
             )
-    b, gives_up = taken("lu_solve", overwrite, packed, b)
-    wide = packed if form_a.dtype is dtype else convert(packed, dtype)
-    if flag("lu_solve", "condition", condition) and 0 not in packed.shape:
+    b, gives_up = taken("lu_solve", gives_up, packed, b)
+    if warns and 0 not in packed.shape:
         warn_of_factors("lu_solve", factors, None, transposes)
+    wide = packed if form_a.dtype is dtype else convert(packed, dtype)
+    sides = b if form_b.dtype is dtype else convert(b, dtype)
     own = gives_up and form_b.dtype is dtype and form_b.shape[2:] == shape[2:]
-    sides, order = b if form_b.dtype is dtype else convert(b, dtype), permutation
-    if len(shape) == 1:
-        sides = sides[:, None]
-    elif shape[2:]:
-        batch = shape[2:]
-        wide, order, sides = with_batch(wide, 2, batch), with_batch(order, 1, batch), with_batch(sides, 2, batch)
-    x = _substituted(wide, order[:, None], sides, transposes, conjugates, own)
-    if len(shape) == 1:
-        x = owned(reshape_view(x, shape))
+    shared = sharing_of(form_a, form_b, order_form, in_place=own)
+    if shared is not None:
+        x = _shared(shared, _substituted, LUFactors(wide, permutation), sides, *ops, own)
+    elif len(shape) == 1:
+        x = owned(reshape_view(_substituted(wide, permutation, sides[:, None], *ops, own), shape))
+    else:
+        wide, order, sides = (with_batch(x, rank, shape[2:]) for x, rank in ((wide, 2), (permutation, 1), (sides, 2)))
+        x = _substituted(wide, order, sides, *ops, own)
     return x if out is None else placed("lu_solve", x, out, packed, permutation, b)
+
+
+def _shared(shared: Sharing, solve: Callable[..., Tensor], factors: LUFactors, b: Tensor, *options: bool) -> Tensor:
+    """Solutions of right-hand sides of which many share their factors."""
+    packed, permutation = factors
+    x = solve(shared.once(packed, 2), shared.once(permutation, 1), shared.as_columns(b), *options)
+    return shared.from_columns(x)
 
 
 def _solution_of(packed: Form, b: Form, permutation: Form) -> _Solution:
@@ -220,28 +244,51 @@ def _singular(packed: Tensor) -> Tensor:
     return execute_with_params(ANY, zero, (-1, False))
 
 
+def _refusing(packed: Tensor, order: Tensor, b: Tensor, transpose: bool, conjugate: bool) -> Tensor:
+    """op(A)⁻¹ b, of batch shapes that broadcast; by kernels that look at what they read, and at the half-solved system.
+
+    Raises:
+        LinalgError: something is not finite, or the diagonal has a zero.
+    """
+    upper, unit = (False, transpose, conjugate, False), (True, transpose, conjugate, True)
+    if not transpose:
+        half = execute_pair(TRIANGULAR_SOLVE_CHECKED, packed, _in_order(b, order), unit)
+        return execute_pair(TRIANGULAR_SOLVE_CHECKED, packed, half, upper)
+    half = execute_pair(TRIANGULAR_SOLVE_CHECKED, packed, b, upper)
+    return _in_order(execute_pair(TRIANGULAR_SOLVE_CHECKED, packed, half, unit), argsort(order, axis=0))
+
+
 def _substituted(
     packed: Tensor, order: Tensor, b: Tensor, transpose: bool, conjugate: bool, own: bool = False
 ) -> Tensor:
-    """op(A)⁻¹ b, all of one batch shape; in the memory of b where that is ours. The order is [N, 1, B...]."""
+    """op(A)⁻¹ b, all of one batch shape; in the memory of b where that is ours. The order is [N, B...]."""
     upper = {"lower": False, "unit_diagonal": False, "transpose": transpose, "conjugate": conjugate}
     unit = {**upper, "lower": True, "unit_diagonal": True}
     if not transpose:
-        b = _in_order(b, order, own)
-        return replaced(packed, replaced(packed, b, **unit), **upper)
+        return replaced(packed, replaced(packed, _in_order(b, order, own), **unit), **upper)
     half = (replaced if own else triangular_solve)(packed, b, **upper)
     return _in_order(replaced(packed, half, **unit), argsort(order, axis=0), own)
 
 
-def _in_order(x: Tensor, order: Tensor, own: bool) -> Tensor:
+def _in_order(x: Tensor, order: Tensor, own: bool = False) -> Tensor:
     """The rows in another order; a few columns at a time where their memory is ours, which takes no other for all."""
-    columns = x.shape[1]
-    if not own or columns <= _STRIP:
-        return take_along_axis(x, order, axis=0)
+    columns = x.shape[1] if own else 0
+    if columns <= _STRIP:
+        return _reordered(x, order)
     for start in range(0, columns, _STRIP):
-        strip = x[:, start : start + _STRIP]
-        mutable_view(x)[:, start : start + _STRIP] = take_along_axis(strip, order, axis=0)
+        mutable_view(x)[:, start : start + _STRIP] = _reordered(x[:, start : start + _STRIP], order)
     return x
+
+
+def _reordered(x: Tensor, order: Tensor) -> Tensor:
+    if order.rank == 1:  # one for all columns
+        return execute_pair(TAKE, x, order, 0)
+    rank = max(x.rank, 1 + order.rank)
+    rows, *batch = order.shape
+    order = reshape_view(order, (rows, *(1,) * (rank - order.rank), *batch))
+    if x.rank < rank:
+        x = reshape_view(x, (*x.shape[:2], *(1,) * (rank - x.rank), *x.shape[2:]))
+    return take_along_axis(x, order, axis=0)
 
 
 def warn_of_factors(operation: str, factors: LUFactors, norm: Tensor | None, transpose: bool = False, /) -> None:
@@ -260,10 +307,9 @@ def warn_of_factors(operation: str, factors: LUFactors, norm: Tensor | None, tra
     packed, permutation = factors
     size, *batch = packed.shape[1:]
     facts = (size, tuple(batch), packed.dtype, packed.placement)
-    order = expand_dims(permutation, 1)
 
     def solved(adjoint: bool, scale: Tensor) -> Apply:
-        return lambda x: _substituted(packed, order, multiply(x, scale), adjoint, adjoint)
+        return lambda x: _substituted(packed, permutation, multiply(x, scale), adjoint, adjoint)
 
     def multiplied(adjoint: bool) -> Apply:
         """With the factors' product, of which the rows are those of A in another order: its columns have their sums."""

@@ -22,7 +22,7 @@ from tensor_linalg.operands import (
 )
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
-from tensor_linalg.solving.triangular import substituted
+from tensor_linalg.solving.substitution import substituted
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes
 from tensor_linalg.specs.solving import LSTSQ, require_sides
 from tensor_linalg.targets import delivered, placed

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, overload
 
-from tensor_core.dtypes import I32, Bool, TensorScalar
+from tensor_core.dtypes import Bool, TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as, floating_form
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
-from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, screened_result
+from tensor_linalg.operands import promoted, with_batch
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.solving.condition import (
     Apply,
@@ -19,22 +19,20 @@ from tensor_linalg.solving.condition import (
     scale_of,
     warn_if_ill_conditioned,
 )
-from tensor_linalg.specs.overwriting import TRIANGULAR_SOLVE_OVERWRITING
-from tensor_linalg.specs.solving import TRIANGULAR_SOLVE_CHECKED, solve_shape
+from tensor_linalg.solving.substitution import substituted, what_is_read
+from tensor_linalg.specs.solving import solve_shape
 from tensor_linalg.targets import delivered, given_up, placed
 from tensor_runtime.dispatch.arguments import choice, flag
-from tensor_runtime.dispatch.call import execute_pair
-from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out, check_distinct
 from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.comparison import equal
-from tensor_runtime.ops.creation import eye
-from tensor_runtime.ops.diagonals import extract_diagonal, tril, triu
+from tensor_runtime.ops.creation import eye, zeros
+from tensor_runtime.ops.diagonals import extract_diagonal
 from tensor_runtime.ops.reduction import any
 from tensor_runtime.ops.selection import where
-from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, squeeze
+from tensor_runtime.ops.views import broadcast_to, copy
 from tensor_runtime.primitives.linalg import triangular_solve as substitute
-from tensor_runtime.tensors.tensor import Tensor, TypedTensor, owned, unwrap
+from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 T = TypeVar("T", bound=TensorScalar)
 
@@ -108,7 +106,8 @@ def triangular_solve(
         a: shape [N, N, B...]; F32, F64, C32 or C64.
         b: shape [N, M, B...] of any of these dtypes, or [N] when ``a`` is [N, N]; [M, N, B...] for ``side="right"``.
             The batch shapes are equal or broadcast among themselves, aligned at the last axis.
-        lower: whether A is lower triangular; else it is upper triangular.
+        lower: whether A is lower triangular, as what :func:`cholesky` gives: True is to be given with that. Else A is
+            upper triangular, and of a lower one the diagonal alone is read.
         transpose: op(A) is Aᵀ; ``lower`` describes A itself.
         adjoint: op(A) is Aᴴ; at most one of the two.
         unit_diagonal: take the diagonal to be ones, and do not read it.
@@ -164,7 +163,7 @@ def triangular_solve(
         refuse_with_mask(operation, flag(operation, "condition", condition))
 
         def solved(x: Tensor, y: Tensor) -> Tensor:
-            return substituted(operation, x, y, *params, True)
+            return substituted(operation, x, y, *params, False)
 
         if left:
             return _masked(operation, a, b, solved, out, lower, unit_diagonal)
@@ -258,7 +257,7 @@ def cho_solve(
     if check is not True and asks_for_mask(check):
         flag(operation, "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask(operation, flag(operation, "condition", condition))
-        return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower), out, lower, False)
+        return _masked(operation, factor, b, lambda x, y: cho_solve(x, y, lower=lower, check=False), out, lower, False)
     check = checks(operation, check)
     b, gives_up = taken(operation, overwrite, factor, b)
     if flag(operation, "condition", condition):
@@ -288,7 +287,7 @@ def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: 
     if 0 in unwrap(operation, a)[0].shape:
         return
     diagonal = broadcast_to(with_batch(eye(a.shape[0], dtype=Bool, placement=a.placement), 2, a.shape[2:]), a.shape)
-    triangle = where(diagonal, 1.0 if unit_diagonal else a, _read(a, lower, True))
+    triangle = where(diagonal, 1.0 if unit_diagonal else a, what_is_read(a, lower, True))
     facts = (a.shape[0], a.shape[2:], a.dtype, a.placement)
     options = {"lower": lower, "unit_diagonal": unit_diagonal}
 
@@ -315,86 +314,13 @@ def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: 
 def _masked(
     operation: str, a: Tensor, b: Tensor, run: Callable[..., Tensor], out: Any, lower: bool, unit_diagonal: bool
 ) -> MaskedResult[Tensor]:
+    """Everything that fails is seen before anything is computed, and ``run`` looks at nothing."""
     a, b = promoted(operation, a, b)
     solve_shape(operation, a.shape, b.shape, False)
-
-    def status(x: Tensor, y: Tensor) -> Tensor:
-        return multiply(cast(any(equal(extract_diagonal(x), 0.0), -1), I32), 0 if unit_diagonal else 2)
-
-    return masked_result(operation, run, _read(a, lower, unit_diagonal), b, status_of=status, out=out)
-
-
-def substituted(
-    operation: str,
-    a: Tensor,
-    b: Tensor,
-    lower: bool,
-    transpose: bool,
-    conjugate: bool,
-    unit_diagonal: bool,
-    check: bool,
-    gives_up: bool = False,
-) -> Tensor:
-    """The x with op(A) x = b for the shapes and batches that ``solve`` accepts, and with its errors.
-
-    Where b is given up, its memory may be that of x. What is checked is refused as by ``triangular_solve``.
-
-    >>> import tensor_runtime as tr
-    >>> a, b = tr.tensor([[2.0]]), tr.tensor([4.0])
-    >>> substituted("cho_solve", a, b, True, False, False, False, True).to_numpy().tolist()
-    [2.0]
-    """
-    params = lower, transpose, conjugate, unit_diagonal
-    if check and not gives_up:
-        return execute_pair(TRIANGULAR_SOLVE_CHECKED, a, b, params)
-    a, b = promoted(operation, a, b)
-    shape = solve_shape(operation, a.shape, b.shape, check)
-    if check:
-        check_triangle(operation, a, b, lower, unit_diagonal)
-    if b.rank == 1:
-        b = expand_dims(b, 1)
-    batch = shape[2:]
-    own = gives_up and b.shape[2:] == batch
-    found = replaced if own else substitute
-    x = found(
-        with_batch(a, 2, batch),
-        with_batch(b, 2, batch),
-        lower=lower,
-        transpose=transpose,
-        conjugate=conjugate,
-        unit_diagonal=unit_diagonal,
+    failed = None if unit_diagonal else any(equal(extract_diagonal(a), 0.0), -1)
+    safe = (
+        eye(a.shape[0], dtype=a.dtype, placement=a.placement),
+        zeros(b.shape[:2], dtype=b.dtype, placement=b.placement),
     )
-    return owned(squeeze(x, 1)) if len(shape) == 1 else x
-
-
-def check_triangle(operation: str, a: Tensor, b: Tensor, lower: bool, unit_diagonal: bool) -> None:
-    """Raise where an element that is read is not finite, or the diagonal that is read has a zero.
-
-    Raises:
-        NonFiniteError, SingularMatrixError: as :func:`triangular_solve`.
-
-    >>> import tensor_runtime as tr
-    >>> check_triangle("cho_solve", tr.eye(2), tr.ones(2), True, False)
-    """
-    require_finite(operation, "a", _read(a, lower, unit_diagonal))
-    require_finite(operation, "b", b, min(2, b.rank))
-    if not unit_diagonal:
-        zero = any(equal(extract_diagonal(a), 0.0), -1)
-        require_regular(operation, zero, "has a zero on its diagonal", "pinv() and lstsq() solve without")
-
-
-def _read(a: Tensor, lower: bool, unit_diagonal: bool) -> Tensor:
-    """What substitution reads of matrices; zeros elsewhere."""
-    beside = 1 if unit_diagonal else 0
-    return tril(a, -beside, axes=(0, 1)) if lower else triu(a, beside, axes=(0, 1))
-
-
-def replaced(a: Tensor, b: Tensor, /, *, lower: bool, transpose: bool, conjugate: bool, unit_diagonal: bool) -> Tensor:
-    """What the primitive ``triangular_solve`` gives, whose memory may be that of ``b``, which is given up.
-
-    >>> import tensor_runtime as tr
-    >>> options = {"lower": True, "transpose": False, "conjugate": False, "unit_diagonal": False}
-    >>> replaced(tr.tensor([[2.0]]), tr.tensor([[4.0]]), **options).to_numpy().tolist()
-    [[2.0]]
-    """
-    return execute_pair(TRIANGULAR_SOLVE_OVERWRITING, a, b, (lower, transpose, conjugate, unit_diagonal))
+    operands = what_is_read(a, lower, unit_diagonal), b
+    return screened_result(operation, run, operands, safe, failed=failed, out=out)

@@ -20,11 +20,11 @@ from tensor_core.dtypes import C32, FLOATING, DType
 from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.linalg import drivers, least_squares
-from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import minute_powers, not_positive_definite, nothing_behind, scaled, side_powers
+from tensor_cpu.kernels.linalg.checks import minute_powers, not_positive_definite, scaled, side_powers
 from tensor_cpu.kernels.linalg.lapack import LARGEST_IN_LANES
+from tensor_cpu.kernels.linalg.refusals import refused, refusing, refusing_singular
 from tensor_cpu.kernels.params import taking_fields
-from tensor_cpu.storage import NUMPY_DTYPES, Array
+from tensor_cpu.storage import Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.errors import NotPositiveDefiniteError
@@ -55,9 +55,6 @@ small matrices are, too."""
 _FEWEST: Final[Mapping[str, tuple[int, int]]] = {"svd": (3, 5), "svdvals": (3, 4), "eigh": (3, 4), "eigvalsh": (2, 3)}
 """Matrices in a batch with which a group of them is done before they are one by one: of up to 32 rows, and of more."""
 
-_TOGETHER: Final = (64, 8, 1)
-"""Matrices of which lanes are asked at once whether they refuse one, and then, where they do, parts of these."""
-
 _SPLIT: Final = range(2, 5)
 """Sides of systems whose many right-hand sides are cut into parts."""
 _WIDE: Final = 1200
@@ -65,7 +62,6 @@ _WIDE: Final = 1200
 _ELIMINATIONS: Final = ("det", "inv", "slogdet", "solve")
 """Done here for every number of matrices, one by one where they do not fill the lanes: with the same bits, and the same
 pivots of zero."""
-_NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
 
 
 def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, driver: str = "auto") -> Kernel | None:
@@ -225,34 +221,6 @@ def _looking_again(behind: Kernel, form: Form, bind_lanes: Callable[..., Kernel]
     return kernel
 
 
-def refused(matrices: Any, refuses: Callable[[int], Callable[[Any], bool]], /) -> Any:
-    """Which matrices of a compact stack are refused, a Bool for each.
-
-    Args:
-        matrices: [count, N, N].
-        refuses: from a number of matrices to what tells whether one of a stack of so many is refused; of 1, whether a
-            matrix (N, N) is.
-
-    >>> refused(np.array([[[1.0]], [[0.0]]]), lambda count: lambda stack: not stack.all()).tolist()
-    [False, True]
-    """
-    found = np.zeros(len(matrices), bool)
-    kernels = [(size, refuses(size)) for size in _TOGETHER if size <= len(matrices)]
-
-    def look(start: int, stop: int, level: int) -> None:
-        size, refuse = kernels[level]
-        for first in range(start, stop, size):
-            last = min(first + size, stop)
-            if size == 1:
-                found[first] = refuse(matrices[first])
-            elif last - first < size or refuse(matrices[first:last]):
-                look(first, last, level + 1)
-
-    if kernels:
-        look(0, len(matrices), 0)
-    return found
-
-
 def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel:
     """What stands behind an elimination in lanes, which leaves minute numbers alone: they are scaled first."""
 
@@ -283,22 +251,6 @@ def rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) ->
         powers = powers.reshape(1)
     of_sides = side_powers(arrays[1], powers)
     return scaled(kernel(a, scaled(arrays[1], -of_sides)), of_sides - powers)
-
-
-def refusing_singular(name: str, numpys: Kernel) -> Kernel:
-    """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite.
-
-    >>> refusing_singular("det", np.linalg.det)(np.eye(1)).item()
-    1.0
-    """
-
-    def kernel(*arrays: Any) -> Any:
-        if name == "det" or not all(np.isfinite(array).all() for array in arrays):
-            return numpys(*arrays)
-        powers = minute_powers(arrays[0])
-        raise linalg.singular(name, arrays[0] if powers is None else scaled(arrays[0], -powers), _inverted)
-
-    return kernel
 
 
 def is_cut(side: int, right: int) -> bool:
@@ -352,33 +304,6 @@ def bind_lstsq(operands: tuple[Operand, ...], result: Result, rtol: float, check
         return kernel(np.ascontiguousarray(x), np.ascontiguousarray(y))
 
     return spread
-
-
-def _inverted(stack: Any) -> None:
-    """Raises ``LinAlgError`` where the elimination in lanes finds a pivot of zero."""
-    shape, dtype = stack.shape[-2:], _NAMES[stack.dtype]
-    form = ((len(stack), *shape), dtype) if stack.ndim == 3 else (shape, dtype)
-    count = len(stack) if stack.ndim == 3 else 1
-    LIBRARY.bind_batched_simd("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
-
-
-def _raise_singular(stack: Any) -> None:
-    raise np.linalg.LinAlgError
-
-
-def refusing(name: str, form: Form, count: int) -> Callable[[Any], bool]:
-    """Whether lanes refuse one of so many compact matrices, (count, N, N) or (N, N) for one: "cholesky" or "inv".
-
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> refusing("inv", form_of(F64, (1, 1), CPU), 1)(np.array([[0.0]]))
-    True
-    """
-    sides = form.shape[0], form.shape[0]
-    one = (sides if count == 1 else (count, *sides), form.dtype.name)
-    kernel = LIBRARY.bind_batched_simd(name, form.dtype.name, sides, 0, count, (one,), True, nothing_behind)
-    return lambda stack: kernel(stack) is None
 
 
 def compacting(kernel: Kernel, first: int = 0, /) -> Kernel:

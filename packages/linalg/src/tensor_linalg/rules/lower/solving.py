@@ -7,8 +7,8 @@ from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
 from tensor_linalg.solving.least_squares import by_singular_values
+from tensor_linalg.solving.substitution import check_triangle, substituted
 from tensor_linalg.solving.systems import solve
-from tensor_linalg.solving.triangular import check_triangle, substituted
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.errors import LinalgError, NonFiniteError

@@ -22,7 +22,7 @@ from tensor_runtime.form import Form
 from tensor_runtime.protocols import Kernel, Operand
 
 TAKES: Final = """batches of small systems that fill the lanes of a register, and systems with one or two right-hand \
-sides; of more than 16 rows no unit diagonal"""
+sides; of more than 16 rows no unit diagonal, and no matrix that is there once for several systems"""
 FEW_SIDES: Final = 2
 """Right-hand sides with which substitution goes along columns, unless it is transposed."""
 _FEWEST_ROWS: Final = 8
@@ -88,6 +88,8 @@ def fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
     rows, columns, count = b.shape[0], prod(b.shape[1:2]), prod(b.shape[2:])
     if a.dtype not in FLOATING or 0 in b.shape or (params.unit_diagonal and rows > _SMALL):
         return False
+    if rows > _SMALL and any(map(_repeats, a.shape[2:], a.strides[2:])):
+        return False  # one matrix for many right-hand sides, which BLAS reads where it lies
     if columns <= FEW_SIDES and not params.transpose and _FEWEST_ROWS <= rows <= _MOST_ROWS:
         return True
     if not 0 < rows <= _LARGEST:
@@ -96,6 +98,10 @@ def fits(a: Form, b: Form, params: TriangularSolveParams) -> bool:
         return count >= _FEWEST and columns <= rows
     parts = 2 if a.dtype.kind == "complex" else 1
     return parts * rows * max(rows, columns) <= count * _FILLING
+
+
+def _repeats(extent: int, stride: int) -> bool:
+    return stride == 0 and extent > 1
 
 
 def _bound(a: Form, b: Form, result: Form, params: TriangularSolveParams, check: bool, behind: Kernel) -> Kernel:

@@ -82,10 +82,10 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
     by_division = ignoring_fp_errors(partial(_substitute, lower != transpose, divide=_divide_in_place))
 
     def triangular(a: Array, out: Array) -> Array:
-        matrices = a.reshape(-1, rows, rows)
         if conjugate_sides:
             np.conjugate(out, out=out)
-        extreme = repeat(False) if unit else _are_extreme(matrices)
+        extreme = repeat(False) if unit else _are_extreme(a)
+        matrices = map(a.__getitem__, np.ndindex(a.shape[:-2]))  # one that repeats is copied for none
         for is_extreme, matrix, sides in zip(extreme, matrices, out.reshape(-1, columns, rows), strict=False):
             if is_extreme:
                 turned = matrix if transposed else matrix.T
@@ -104,9 +104,9 @@ def bind_in_place(result: Form, params: TriangularSolveParams, /) -> Kernel:
 
 def _are_extreme(matrices: Array) -> Iterable[bool]:
     """Whether each matrix has numbers on its diagonal whose reciprocals, which BLAS takes, are infinite or vanish."""
-    diagonals = matrices.diagonal(axis1=1, axis2=2)
-    extreme = np.asarray((_minute(diagonals) | _huge(diagonals)).any(axis=1))
-    return map(bool, extreme)
+    diagonals = matrices.diagonal(axis1=-2, axis2=-1)
+    extreme = np.asarray((_minute(diagonals) | _huge(diagonals)).any(axis=-1))
+    return map(bool, extreme.reshape(-1))
 
 
 def _minute(x: Array) -> Array:

@@ -7,7 +7,7 @@ refused; else LAPACK, and NumPy's routine where the extension is not in use. So 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from math import prod
 from typing import Final
 
@@ -17,8 +17,8 @@ from tensor_core.promotion import promote
 from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.batched_simd import refused
 from tensor_cpu.kernels.linalg.checks import minute_powers, scaled
+from tensor_cpu.kernels.linalg.refusals import refused, refusing, singular
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE
@@ -41,16 +41,21 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
     a = operands[0]
     side, batch = a.shape[0], a.shape[2:]
     count = prod(batch)
-    dtype = NUMPY_DTYPES[promote(*(one.dtype for one in operands))]
-    refuses = partial(_refusing, name, operands, result)
+    common = promote(*(one.dtype for one in operands))
+    dtype, computed = NUMPY_DTYPES[common], form_of(common, a.shape, a.placement)
+    in_lanes = AVAILABLE and a.size > 0 and _in_lanes(name, operands, computed, result)
+    refuses = cache(partial(_refusing, name, computed, in_lanes))
 
     def kernel(*arrays: Array) -> Array:
         finite: list[Array] = [np.asarray(np.isfinite(x).all(axis=(-1, -2)[: x.ndim])) for x in arrays]
         stack = np.array(arrays[0], dtype, order="C").reshape(count, side, side)
         stack[~finite[0].reshape(count)] = np.eye(side)
         status = np.zeros(count, np.int32)
-        if side:
-            status[refused(stack if name == "cholesky" else _raised(stack), refuses)] = 2
+        if side and name == "cholesky":
+            status[refused(stack, refuses)] = 2
+        elif side:
+            raised = _raised(stack)
+            status[singular(raised) if in_lanes else refused(raised, refuses)] = 2
         found = _spread(status.reshape(batch[::-1]), result.shape)
         good = _spread(finite[0], result.shape)
         for other in finite[1:]:
@@ -72,30 +77,32 @@ def _spread(of_batch: Array, shape: Shape) -> Array:
     return np.broadcast_to(of_batch.reshape((*of_batch.shape, *(1,) * missing)), shape[::-1])
 
 
-def _refusing(name: str, operands: tuple[Form, ...], result: Form, count: int) -> Refuses:
-    if not AVAILABLE:
-        return partial(_numpy_refuses, name)
-    from tensor_cpu.kernels.linalg import batched_simd, lapack
+def _in_lanes(name: str, operands: tuple[Form, ...], a: Form, result: Form) -> bool:
+    """Whether the operation, of matrices in the dtype of ``a``, is one that kernels in lanes take."""
+    from tensor_cpu.kernels.linalg import batched_simd
     from tensor_cpu.kernels.linalg.variants import systems
 
-    a = form_of(promote(*(one.dtype for one in operands)), operands[0].shape, operands[0].placement)
     solution = (*operands[-1].shape[: min(2, operands[-1].rank)], *result.shape)
     computed = form_of(a.dtype, solution, a.placement)
-    in_lanes = bool(a.size) and (
-        batched_simd.bind(name, operands, computed, False) is not None
-        or (name == "solve" and systems.bind(operands, computed, False) is not None)
+    return batched_simd.bind(name, operands, computed, False) is not None or (
+        name == "solve" and systems.bind(operands, computed, False) is not None
     )
+
+
+def _refusing(name: str, a: Form, in_lanes: bool, count: int) -> Refuses:
+    if not AVAILABLE:
+        return partial(_numpy_refuses, name)
+    from tensor_cpu.kernels.linalg import lapack
+
     routine = "cholesky" if name == "cholesky" else "inv"
     if in_lanes and count > 1:
-        return batched_simd.refusing(routine, a, count)
+        return refusing(routine, a, count)
     if count > 1 or not a.size:
         return lambda stack: bool(a.size)  # LAPACK is asked about each
     by_lapack = lapack.refusing(routine, a)
     if not in_lanes:
         return by_lapack
-    lanes = batched_simd.refusing(routine, a, 1)
-    if routine == "inv":
-        return lanes
+    lanes = refusing(routine, a, 1)
     return lambda matrix: lanes(matrix) and by_lapack(matrix)  # it looks at what lanes refuse
 
 

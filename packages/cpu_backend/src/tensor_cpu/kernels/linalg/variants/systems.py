@@ -15,8 +15,9 @@ import numpy as np
 from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.batched_simd import LARGEST, is_cut, refusing_singular, rescaled
+from tensor_cpu.kernels.linalg.batched_simd import LARGEST, is_cut, rescaled
 from tensor_cpu.kernels.linalg.checks import minute_powers
+from tensor_cpu.kernels.linalg.refusals import refusing_singular
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY

@@ -1,0 +1,119 @@
+"""Which matrices kernels in lanes refuse: without results of any, and in the errors that name the first.
+
+Matrices are compact stacks [count, N, N], transposed as arrays are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from tensor_core.dtypes import FLOATING
+from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.checks import minute_powers, nothing_behind, scaled
+from tensor_cpu.storage import NUMPY_DTYPES, Array
+from tensor_cpu.system.extension import LIBRARY
+from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel
+
+_TOGETHER: Final = (64, 8, 1)
+"""Matrices of which lanes are asked at once whether they refuse one, and then, where they do, parts of these."""
+_NAMES: Final = {NUMPY_DTYPES[dtype]: dtype.name for dtype in FLOATING}
+
+
+def refused(matrices: Any, refuses: Callable[[int], Callable[[Any], bool]], /) -> Any:
+    """Which matrices of a compact stack are refused, a Bool for each.
+
+    Args:
+        matrices: [count, N, N].
+        refuses: from a number of matrices to what tells whether one of a stack of so many is refused; of 1, whether a
+            matrix (N, N) is.
+
+    >>> refused(np.array([[[1.0]], [[0.0]]]), lambda count: lambda stack: not stack.all()).tolist()
+    [False, True]
+    """
+    found = np.zeros(len(matrices), bool)
+    kernels = [(size, refuses(size)) for size in _TOGETHER if size <= len(matrices)]
+
+    def look(start: int, stop: int, level: int) -> None:
+        size, refuse = kernels[level]
+        for first in range(start, stop, size):
+            last = min(first + size, stop)
+            if size == 1:
+                found[first] = refuse(matrices[first])
+            elif last - first < size or refuse(matrices[first:last]):
+                look(first, last, level + 1)
+
+    if kernels:
+        look(0, len(matrices), 0)
+    return found
+
+
+def singular(matrices: Array, /) -> Array:
+    """Which of a compact stack of finite matrices have an exactly zero pivot, a Bool for each, by one pass.
+
+    All eliminations in lanes meet the same pivots: the determinant has the sign 0 where they refuse a matrix.
+
+    >>> singular(np.array([[[1.0]], [[0.0]]])).tolist()
+    [False, True]
+    """
+    count, *sides = matrices.shape
+    name, real = _NAMES[matrices.dtype], _NAMES[matrices.real.dtype]
+    results = ((count,), name), ((count,), real)
+    kernel = LIBRARY.bind_batched_simd("slogdet", name, tuple(sides), 0, count, results, False, nothing_behind)
+    found = kernel(matrices)
+    if found is not None:
+        return np.asarray(found[0] == 0)
+    if count == 1:
+        return np.ones(1, bool)
+    half = count // 2  # one of them is handed back
+    return np.concatenate([singular(matrices[:half]), singular(matrices[half:])])
+
+
+def refusing_singular(name: str, numpys: Kernel) -> Kernel:
+    """What stands behind a kernel in lanes that found a matrix with an exactly zero pivot, or something not finite.
+
+    >>> refusing_singular("det", np.linalg.det)(np.eye(1)).item()
+    1.0
+    """
+
+    def kernel(*arrays: Any) -> Any:
+        if name == "det" or not all(np.isfinite(array).all() for array in arrays):
+            return numpys(*arrays)
+        powers = minute_powers(arrays[0])
+        a = np.ascontiguousarray(arrays[0] if powers is None else scaled(arrays[0], -powers))
+        without = singular(a.reshape(-1, *a.shape[-2:])).reshape(a.shape[:-2])
+        if not without.any():
+            raise linalg.singular(name, a, _inverted)
+        raise linalg.exactly_singular(name, tuple(map(int, np.argwhere(without)[0][::-1])))
+
+    return kernel
+
+
+def _inverted(stack: Any) -> None:
+    """Raises ``LinAlgError`` where the elimination in lanes finds a pivot of zero."""
+    shape, dtype = stack.shape[-2:], _NAMES[stack.dtype]
+    form = ((len(stack), *shape), dtype) if stack.ndim == 3 else (shape, dtype)
+    count = len(stack) if stack.ndim == 3 else 1
+    LIBRARY.bind_batched_simd("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
+
+
+def _raise_singular(stack: Any) -> None:
+    raise np.linalg.LinAlgError
+
+
+def refusing(name: str, form: Form, count: int) -> Callable[[Any], bool]:
+    """Whether lanes refuse one of so many compact matrices, (count, N, N) or (N, N) for one: "cholesky" or "inv".
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> refusing("inv", form_of(F64, (1, 1), CPU), 1)(np.array([[0.0]]))
+    True
+    """
+    sides = form.shape[0], form.shape[0]
+    one = (sides if count == 1 else (count, *sides), form.dtype.name)
+    kernel = LIBRARY.bind_batched_simd(name, form.dtype.name, sides, 0, count, (one,), True, nothing_behind)
+    return lambda stack: kernel(stack) is None
