@@ -84,18 +84,26 @@ CALL(call_empty) {
                         call_function(self, arguments, flagged_count, NULL));
 }
 
-/* The type of which a Python number is an element by nature; -1 for no number and for ints beyond 64 bits. */
+/* The type of which a number of Python or NumPy is an element by nature; -1 for no number and for ints beyond 64 bits. */
 static int number_type(PyObject *number) {
     Index value;
     if (PyFloat_CheckExact(number)) return F64;
     if (PyBool_Check(number)) return BOOL;
     if (PyComplex_CheckExact(number)) return C64;
-    return exact_index(number, &value) ? I64 : -1;
+    if (exact_index(number, &value)) return I64;
+    PyObject *made = scalar_number(number);
+    const int type = made ? number_type(made) : -1;
+    Py_XDECREF(made);
+    return type;
 }
 
-/* Makes an element of a type of a number of a type that it holds. */
+/* Makes an element of a type of a number of a type that it holds; want of memory is an exception set. */
 static void store(PyObject *number, ElementType type, Element *element) {
-    if (type == BOOL) {
+    PyObject *made = is_number(number) ? NULL : scalar_number(number);
+    if (made) number = made;
+    if (!is_number(number)) {
+        PyErr_NoMemory();
+    } else if (type == BOOL) {
         element->truth = number == Py_True;
     } else if (type == I64) {
         element->i64 = PyLong_AsLongLong(number);
@@ -108,6 +116,7 @@ static void store(PyObject *number, ElementType type, Element *element) {
         element->c64[0] = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
         element->c64[1] = 0.0;
     }
+    Py_XDECREF(made);
 }
 
 /* full(shape, value, dtype, placement) */
@@ -122,6 +131,7 @@ CALL(call_full) {
         !made_read(self, arguments[0], type, arguments[3], &made))
         return call_function(self, arguments, flagged_count, names);
     if (by_nature) store(arguments[1], (ElementType)type, &element);
+    if (PyErr_Occurred()) return NULL;
     return filled(self, &made, &element, arguments, flagged_count);
 }
 
@@ -198,6 +208,7 @@ static void write_node(PyObject *node, const ArrayForm *form, int axis, int aske
 static PyObject *nested(const Call *self, PyObject *data, int asked, Made *made) {
     int type = asked == BY_NATURE ? BOOL : asked;
     made_begin(self, made, (ElementType)type);
+    if (!is_row(data) && !is_number(data)) goto none; /* alone, a scalar of NumPy keeps its dtype */
     PyObject *first = data;
     while (is_row(first)) {
         const Py_ssize_t extent = PySequence_Fast_GET_SIZE(first);
@@ -212,6 +223,7 @@ static PyObject *nested(const Call *self, PyObject *data, int asked, Made *made)
     if (!form) return NULL;
     PyObject *array = array_new(&made->array);
     if (array) write_node(data, &made->array, 0, asked, 1, array_data(array));
+    if (PyErr_Occurred()) Py_CLEAR(array);
     return call_wrap(self, self->tensor, form, array);
 none:
     made->key.count = 0;
@@ -272,7 +284,7 @@ CALL(call_asarray) {
     const Call *self = (Call *)object;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names) return call_function(self, arguments, flagged_count, names);
     const bool by_nature = arguments[1] == Py_None;
-    if (by_nature && arguments[2] == Py_None && (is_row(arguments[0]) || number_type(arguments[0]) >= 0))
+    if (by_nature && arguments[2] == Py_None && (is_row(arguments[0]) || is_number(arguments[0])))
         return nested_or_function(self, arguments, flagged_count, BY_NATURE);
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     const int type = Py_IS_TYPE(arguments[0], array_type) ? array_element_type(arguments[0]) : -1;

@@ -14,8 +14,7 @@
 
 enum { MOST_WRITTEN = 1 << 17, MOST_IN_ANY_ORDER = 1 << 12 }; /* elements */
 
-bool call_element_of(PyObject *number, ElementType type, void *written) {
-    Element *element = written;
+static bool element_of(PyObject *number, ElementType type, Element *element) {
     Index whole;
     double real, imaginary = 0.0;
     if (PyBool_Check(number)) {
@@ -24,7 +23,7 @@ bool call_element_of(PyObject *number, ElementType type, void *written) {
     }
     if (type == BOOL) return false;
     if (type == I32 || type == I64) {
-        if (!exact_index(number, &whole)) return false;
+        if (!exact_int(number, &whole)) return false;
         if (type == I64) element->i64 = whole;
         else element->i32 = (int32_t)whole;
         return type == I64 || whole == (int32_t)whole;
@@ -36,7 +35,7 @@ bool call_element_of(PyObject *number, ElementType type, void *written) {
         imaginary = PyComplex_ImagAsDouble(number);
     } else {
         const int exact_bits = type == F32 || type == C32 ? 24 : 53;
-        if (!exact_index(number, &whole) || magnitude(whole) > (Index)1 << exact_bits) return false;
+        if (!exact_int(number, &whole) || magnitude(whole) > (Index)1 << exact_bits) return false;
         real = (double)whole;
     }
     if (type == F32 || type == C32) {
@@ -47,6 +46,14 @@ bool call_element_of(PyObject *number, ElementType type, void *written) {
         element->c64[0] = real, element->c64[1] = imaginary;
     }
     return true;
+}
+
+bool call_element_of(PyObject *number, ElementType type, void *element) {
+    if (is_number(number)) return element_of(number, type, element);
+    PyObject *made = scalar_number(number);
+    const bool fits = made && element_of(made, type, element);
+    Py_XDECREF(made);
+    return fits;
 }
 
 static Index few(const Indexed *indexed) {
