@@ -249,7 +249,7 @@ def test_the_function_in_python_is_not_called_for_what_is_usual() -> None:
         tr.full(1, 0.5),
         tr.zeros((1, 1)),
     )
-    x.reshape((1, 12)), tr.tensor([0.5, 0.5]), tr.arange(1, 3), tr.linspace(0.5, 1.0, 3)
+    x.reshape((1, 12)), tr.tensor([0.5, 0.5]), tr.tensor(0.5), tr.tensor(1), tr.arange(1, 3), tr.linspace(0.5, 1.0, 3)
     assert native("getitem")(x, (i, i)).item() == x[1, 1].item()
     for index in (i, np.uint8(1), slice(i, np.int32(2)), (slice(None), [np.int16(0), i])):
         native("getitem")(x, index)
@@ -263,6 +263,8 @@ def test_the_function_in_python_is_not_called_for_what_is_usual() -> None:
     native("execute_ternary")(WHERE, truths, x, real)
     native("full")(1, real, None, CPU), native("full")((i,), real, "F64", CPU), native("zeros")((i, i), "F64", CPU)
     native("reshape")(x, (i, np.int32(12))), native("tensor")([real, np.float32(1)], None, CPU)
+    for scalar in (real, np.uint8(1)):  # of whose dtype, or whose number's, there were tensors of rank 0
+        native("tensor")(scalar, None, CPU)
     native("arange")(i, np.int64(3), 1, False, None, CPU), native("linspace")(real, np.float64(1), 3, True, None, CPU)
 
 
@@ -282,7 +284,7 @@ def test_references_stay_as_they_are() -> None:
             view[whole, whole] = real
             view[[0, whole]] = whole
             tr.add(x, real, out=out), x + pair, x * truth, x / narrow
-            tr.where(truths, x, whole), tr.where(truths, real, real), tr.tensor([real, narrow])
+            tr.where(truths, x, whole), tr.where(truths, real, real), tr.tensor([real, narrow]), tr.tensor(narrow)
             tr.full(2, real), tr.full(2, pair, "C32"), tr.arange(whole), tr.linspace(real, narrow, whole)
             tr.zeros((whole, 2)), x.reshape(whole, 12)
 

@@ -84,26 +84,37 @@ CALL(call_empty) {
                         call_function(self, arguments, flagged_count, NULL));
 }
 
+static int number_type(PyObject *number);
+static bool store(PyObject *number, ElementType type, Element *element);
+
+/* The same of scalars of NumPy; not inlined, since what numbers of Python take is less. */
+static __attribute__((noinline)) int scalar_type(PyObject *number) {
+    PyObject *made = scalar_number(number);
+    const int type = made ? number_type(made) : -1;
+    Py_XDECREF(made);
+    return type;
+}
+static __attribute__((noinline)) bool store_scalar(PyObject *number, ElementType type, Element *element) {
+    PyObject *made = scalar_number(number);
+    const bool stored = made ? store(made, type, element) : PyErr_NoMemory() != NULL;
+    Py_XDECREF(made);
+    return stored;
+}
+
 /* The type of which a number of Python or NumPy is an element by nature; -1 for no number and for ints beyond 64 bits. */
 static int number_type(PyObject *number) {
     Index value;
     if (PyFloat_CheckExact(number)) return F64;
     if (PyBool_Check(number)) return BOOL;
     if (PyComplex_CheckExact(number)) return C64;
-    if (exact_index(number, &value)) return I64;
-    PyObject *made = scalar_number(number);
-    const int type = made ? number_type(made) : -1;
-    Py_XDECREF(made);
-    return type;
+    if (PyLong_CheckExact(number)) return exact_int(number, &value) ? I64 : -1;
+    return scalar_type(number);
 }
 
-/* Makes an element of a type of a number of a type that it holds; want of memory is an exception set. */
-static void store(PyObject *number, ElementType type, Element *element) {
-    PyObject *made = is_number(number) ? NULL : scalar_number(number);
-    if (made) number = made;
-    if (!is_number(number)) {
-        PyErr_NoMemory();
-    } else if (type == BOOL) {
+/* Makes an element of a type of a number of a type that it holds; false with an exception set for want of memory. */
+static bool store(PyObject *number, ElementType type, Element *element) {
+    if (!is_number(number)) return store_scalar(number, type, element);
+    if (type == BOOL) {
         element->truth = number == Py_True;
     } else if (type == I64) {
         element->i64 = PyLong_AsLongLong(number);
@@ -116,7 +127,7 @@ static void store(PyObject *number, ElementType type, Element *element) {
         element->c64[0] = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
         element->c64[1] = 0.0;
     }
-    Py_XDECREF(made);
+    return true;
 }
 
 /* full(shape, value, dtype, placement) */
@@ -130,8 +141,7 @@ CALL(call_full) {
     if (type < 0 || (!by_nature && !call_element_of(arguments[1], (ElementType)type, &element)) ||
         !made_read(self, arguments[0], type, arguments[3], &made))
         return call_function(self, arguments, flagged_count, names);
-    if (by_nature) store(arguments[1], (ElementType)type, &element);
-    if (PyErr_Occurred()) return NULL;
+    if (by_nature && !store(arguments[1], (ElementType)type, &element)) return NULL;
     return filled(self, &made, &element, arguments, flagged_count);
 }
 
@@ -169,7 +179,7 @@ CALL(call_eye) {
 
 static inline bool is_row(PyObject *node) { return PyList_CheckExact(node) || PyTuple_CheckExact(node); }
 
-enum { BY_NATURE = -1 }; /* in place of a type that is asked for */
+enum { BY_NATURE = -1 }; /* in place of a type that is asked for, and of a scalar that has none of ours */
 
 /* Every row is as long as the first, and every number an element of the type that is asked for; where none is, *type becomes
  * the one that holds what they are by nature. None of this runs anybody's code, so that lists stay as they are. */
@@ -193,8 +203,8 @@ static void write_node(PyObject *node, const ArrayForm *form, int axis, int aske
     const Index bytes = ELEMENT_BYTES[form->type];
     if (axis == form->rank) {
         Element element = {.c64 = {0.0, 0.0}};
-        if (asked == BY_NATURE) store(node, form->type, &element);
-        else call_element_of(node, form->type, &element);
+        if (asked == BY_NATURE) (void)store(node, form->type, &element);
+        else (void)call_element_of(node, form->type, &element);
         memcpy(target, &element, (size_t)bytes);
         return;
     }
@@ -208,7 +218,6 @@ static void write_node(PyObject *node, const ArrayForm *form, int axis, int aske
 static PyObject *nested(const Call *self, PyObject *data, int asked, Made *made) {
     int type = asked == BY_NATURE ? BOOL : asked;
     made_begin(self, made, (ElementType)type);
-    if (!is_row(data) && !is_number(data)) goto none; /* alone, a scalar of NumPy keeps its dtype */
     PyObject *first = data;
     while (is_row(first)) {
         const Py_ssize_t extent = PySequence_Fast_GET_SIZE(first);
@@ -239,13 +248,17 @@ static PyObject *nested_or_function(const Call *self, PyObject *const *arguments
     return call_learned(self, &made.key, PyTuple_GET_ITEM(self->dtypes, made.array.type), result);
 }
 
-/* tensor(data, dtype, placement) */
+/* tensor(data, dtype, placement); a scalar of NumPy alone keeps its dtype, where that is one of ours */
 CALL(call_tensor) {
     const Call *self = (Call *)object;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[2] != self->placement)
         return call_function(self, arguments, flagged_count, names);
     const int asked = arguments[1] == Py_None ? BY_NATURE : made_type(self, arguments[1]);
-    if (asked == BY_NATURE && arguments[1] != Py_None) return call_function(self, arguments, flagged_count, NULL);
+    const bool alone = !is_row(arguments[0]) && !is_number(arguments[0]);
+    if (arguments[1] == Py_None && alone)
+        return nested_or_function(self, arguments, flagged_count, scalar_element_type(arguments[0]));
+    if (alone || (asked == BY_NATURE && arguments[1] != Py_None))
+        return call_function(self, arguments, flagged_count, NULL);
     return nested_or_function(self, arguments, flagged_count, asked);
 }
 

@@ -207,6 +207,17 @@ HOT PyObject *scalar_number(PyObject *object) {
     return number;
 }
 
+int scalar_element_type(PyObject *object) {
+    if (Py_IS_TYPE(object, &PyDoubleArrType_Type)) return F64;
+    if (Py_IS_TYPE(object, &PyFloatArrType_Type)) return F32;
+    if (Py_IS_TYPE(object, &PyCDoubleArrType_Type)) return C64;
+    if (Py_IS_TYPE(object, &PyCFloatArrType_Type)) return C32;
+    if (Py_IS_TYPE(object, &PyBoolArrType_Type)) return BOOL;
+    if (Py_IS_TYPE(object, &PyIntArrType_Type)) return I32;
+    if (Py_IS_TYPE(object, &PyLongLongArrType_Type)) return I64;
+    return Py_IS_TYPE(object, &PyLongArrType_Type) && sizeof(npy_long) == sizeof(int64_t) ? I64 : -1;
+}
+
 PyObject *array_reversed(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;
     npy_intp shape[MAX_RANK], strides[MAX_RANK];

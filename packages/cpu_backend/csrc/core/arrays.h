@@ -83,6 +83,8 @@ bool scalar_index(PyObject *object, Index *value);
 /* The Python number that a scalar of NumPy equals, as tensor_core.foreign.number_of has it; NULL, without an exception, for
  * anything else and for scalars of rare types. */
 PyObject *scalar_number(PyObject *object);
+/* The element type of a scalar of NumPy; -1 for anything else. */
+int scalar_element_type(PyObject *object);
 
 /* The view with all axes reversed. */
 PyObject *array_reversed(PyObject *array);
