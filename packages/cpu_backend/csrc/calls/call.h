@@ -104,7 +104,7 @@ bool call_may_write(const Call *self, PyObject *tensor, PyObject *array);
 /* The C library writes so many elements without gaps, each the same bytes. */
 void call_fill(char *target, size_t count, const void *element, size_t bytes);
 
-/* Whether a number is an element of this type just as it is, but for rounding; then that is written. */
+/* Whether a number of Python or NumPy is an element of this type just as it is, but for rounding; then that is written. */
 bool call_element_of(PyObject *number, ElementType type, void *element);
 
 /* An index as it is read: the axes that are left, in the tensor's order. */
@@ -146,12 +146,30 @@ extern PyTypeObject Iterator_Type; /* of what iterate() gives */
 /* Whether nobody records transfers. */
 bool call_untraced(const Call *self);
 
-/* An index that is an int and nothing else; false, without an exception, for others and beyond 63 bits. */
-static inline bool exact_index(PyObject *object, Index *value) {
+/* Python's numbers of exactly these types; scalars of NumPy stand for them (scalar_number). */
+static inline bool is_number(PyObject *object) {
+    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyComplex_CheckExact(object) ||
+           PyBool_Check(object);
+}
+
+/* A number that is an int and nothing else; false, without an exception, for others and beyond 63 bits. */
+static inline bool exact_int(PyObject *object, Index *value) {
     if (!PyLong_CheckExact(object)) return false;
     int overflow;
     *value = PyLong_AsLongLongAndOverflow(object, &overflow);
     return overflow == 0;
+}
+
+/* An index, axis or extent: an int, or an integer scalar of NumPy; false, without an exception, for others and beyond 63
+ * bits. */
+static inline bool exact_index(PyObject *object, Index *value) {
+    return PyLong_CheckExact(object) ? exact_int(object, value) : scalar_index(object, value);
+}
+
+/* Whether PySlice_Unpack() reads a bound of a slice without running anybody's code. */
+static inline bool is_bound(PyObject *bound) {
+    Index value;
+    return bound == Py_None || PyLong_CheckExact(bound) || scalar_index(bound, &value);
 }
 
 /* What a dictionary has for a key, borrowed; NULL, without an exception. */

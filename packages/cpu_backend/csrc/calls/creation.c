@@ -84,17 +84,36 @@ CALL(call_empty) {
                         call_function(self, arguments, flagged_count, NULL));
 }
 
-/* The type of which a Python number is an element by nature; -1 for no number and for ints beyond 64 bits. */
+static int number_type(PyObject *number);
+static bool store(PyObject *number, ElementType type, Element *element);
+
+/* The same of scalars of NumPy; not inlined, since what numbers of Python take is less. */
+static __attribute__((noinline)) int scalar_type(PyObject *number) {
+    PyObject *made = scalar_number(number);
+    const int type = made ? number_type(made) : -1;
+    Py_XDECREF(made);
+    return type;
+}
+static __attribute__((noinline)) bool store_scalar(PyObject *number, ElementType type, Element *element) {
+    PyObject *made = scalar_number(number);
+    const bool stored = made ? store(made, type, element) : PyErr_NoMemory() != NULL;
+    Py_XDECREF(made);
+    return stored;
+}
+
+/* The type of which a number of Python or NumPy is an element by nature; -1 for no number and for ints beyond 64 bits. */
 static int number_type(PyObject *number) {
     Index value;
     if (PyFloat_CheckExact(number)) return F64;
     if (PyBool_Check(number)) return BOOL;
     if (PyComplex_CheckExact(number)) return C64;
-    return exact_index(number, &value) ? I64 : -1;
+    if (PyLong_CheckExact(number)) return exact_int(number, &value) ? I64 : -1;
+    return scalar_type(number);
 }
 
-/* Makes an element of a type of a number of a type that it holds. */
-static void store(PyObject *number, ElementType type, Element *element) {
+/* Makes an element of a type of a number of a type that it holds; false with an exception set for want of memory. */
+static bool store(PyObject *number, ElementType type, Element *element) {
+    if (!is_number(number)) return store_scalar(number, type, element);
     if (type == BOOL) {
         element->truth = number == Py_True;
     } else if (type == I64) {
@@ -108,6 +127,7 @@ static void store(PyObject *number, ElementType type, Element *element) {
         element->c64[0] = PyFloat_CheckExact(number) ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
         element->c64[1] = 0.0;
     }
+    return true;
 }
 
 /* full(shape, value, dtype, placement) */
@@ -121,7 +141,7 @@ CALL(call_full) {
     if (type < 0 || (!by_nature && !call_element_of(arguments[1], (ElementType)type, &element)) ||
         !made_read(self, arguments[0], type, arguments[3], &made))
         return call_function(self, arguments, flagged_count, names);
-    if (by_nature) store(arguments[1], (ElementType)type, &element);
+    if (by_nature && !store(arguments[1], (ElementType)type, &element)) return NULL;
     return filled(self, &made, &element, arguments, flagged_count);
 }
 
@@ -159,7 +179,7 @@ CALL(call_eye) {
 
 static inline bool is_row(PyObject *node) { return PyList_CheckExact(node) || PyTuple_CheckExact(node); }
 
-enum { BY_NATURE = -1 }; /* in place of a type that is asked for */
+enum { BY_NATURE = -1 }; /* in place of a type that is asked for, and of a scalar that has none of ours */
 
 /* Every row is as long as the first, and every number an element of the type that is asked for; where none is, *type becomes
  * the one that holds what they are by nature. None of this runs anybody's code, so that lists stay as they are. */
@@ -183,8 +203,8 @@ static void write_node(PyObject *node, const ArrayForm *form, int axis, int aske
     const Index bytes = ELEMENT_BYTES[form->type];
     if (axis == form->rank) {
         Element element = {.c64 = {0.0, 0.0}};
-        if (asked == BY_NATURE) store(node, form->type, &element);
-        else call_element_of(node, form->type, &element);
+        if (asked == BY_NATURE) (void)store(node, form->type, &element);
+        else (void)call_element_of(node, form->type, &element);
         memcpy(target, &element, (size_t)bytes);
         return;
     }
@@ -212,6 +232,7 @@ static PyObject *nested(const Call *self, PyObject *data, int asked, Made *made)
     if (!form) return NULL;
     PyObject *array = array_new(&made->array);
     if (array) write_node(data, &made->array, 0, asked, 1, array_data(array));
+    if (PyErr_Occurred()) Py_CLEAR(array);
     return call_wrap(self, self->tensor, form, array);
 none:
     made->key.count = 0;
@@ -227,13 +248,17 @@ static PyObject *nested_or_function(const Call *self, PyObject *const *arguments
     return call_learned(self, &made.key, PyTuple_GET_ITEM(self->dtypes, made.array.type), result);
 }
 
-/* tensor(data, dtype, placement) */
+/* tensor(data, dtype, placement); a scalar of NumPy alone keeps its dtype, where that is one of ours */
 CALL(call_tensor) {
     const Call *self = (Call *)object;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names || arguments[2] != self->placement)
         return call_function(self, arguments, flagged_count, names);
     const int asked = arguments[1] == Py_None ? BY_NATURE : made_type(self, arguments[1]);
-    if (asked == BY_NATURE && arguments[1] != Py_None) return call_function(self, arguments, flagged_count, NULL);
+    const bool alone = !is_row(arguments[0]) && !is_number(arguments[0]);
+    if (arguments[1] == Py_None && alone)
+        return nested_or_function(self, arguments, flagged_count, scalar_element_type(arguments[0]));
+    if (alone || (asked == BY_NATURE && arguments[1] != Py_None))
+        return call_function(self, arguments, flagged_count, NULL);
     return nested_or_function(self, arguments, flagged_count, asked);
 }
 
@@ -272,7 +297,7 @@ CALL(call_asarray) {
     const Call *self = (Call *)object;
     if (PyVectorcall_NARGS(flagged_count) != 3 || names) return call_function(self, arguments, flagged_count, names);
     const bool by_nature = arguments[1] == Py_None;
-    if (by_nature && arguments[2] == Py_None && (is_row(arguments[0]) || number_type(arguments[0]) >= 0))
+    if (by_nature && arguments[2] == Py_None && (is_row(arguments[0]) || is_number(arguments[0])))
         return nested_or_function(self, arguments, flagged_count, BY_NATURE);
     PyArrayObject *array = (PyArrayObject *)arguments[0];
     const int type = Py_IS_TYPE(arguments[0], array_type) ? array_element_type(arguments[0]) : -1;

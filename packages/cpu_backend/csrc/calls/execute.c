@@ -17,6 +17,8 @@ typedef struct {
     PyObject *keys[MOST_GIVEN + 1];   /* borrowed: forms, or types of numbers; and the params */
     PyObject *arrays[1 + MOST_GIVEN]; /* owned, or numbers; the place before them is for who is called */
     int count;
+    PyObject *numbers[MOST_GIVEN]; /* owned: what stands for scalars of NumPy among the operands */
+    int made;                      /* of them */
 } Given;
 
 HOT bool call_may_write(const Call *self, PyObject *tensor, PyObject *array) {
@@ -24,25 +26,31 @@ HOT bool call_may_write(const Call *self, PyObject *tensor, PyObject *array) {
            (Py_IS_TYPE(tensor, self->writable) || (!*call_slot(tensor, self->borrowed) && array_is_owned(array)));
 }
 
-static inline bool is_number(PyObject *object) {
-    return PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyComplex_CheckExact(object) ||
-           PyBool_Check(object);
-}
-
+/* Whether operands are tensors that are ours, and numbers. */
 HOT static bool read_operands(const Call *self, PyObject *const *operands, int count, Given *given) {
     given->count = count;
+    given->made = 0;
     for (int i = 0; i < count; i++) {
         PyObject *form, *array;
         if (call_parts(self, operands[i], &form, &array)) {
             given->keys[i] = form;
             given->arrays[1 + i] = array;
         } else {
-            if (!is_number(operands[i])) return false;
-            given->keys[i] = (PyObject *)Py_TYPE(operands[i]);
-            given->arrays[1 + i] = operands[i];
+            PyObject *number = operands[i];
+            if (!is_number(number)) {
+                number = scalar_number(number);
+                if (!number) return false;
+                given->numbers[given->made++] = number;
+            }
+            given->keys[i] = (PyObject *)Py_TYPE(number);
+            given->arrays[1 + i] = number;
         }
     }
     return true;
+}
+
+static inline void let_go(Given *given) {
+    while (given->made) Py_DECREF(given->numbers[--given->made]);
 }
 
 HOT PyObject *call_entry(PyObject *dictionary, PyObject *key) {
@@ -76,7 +84,7 @@ HOT static PyObject *find_binding(const Call *self, PyObject *spec, const Given 
 /* Whether a number becomes an element of any type in the kernel itself, which runs no Python then. */
 static inline bool is_plain(PyObject *number) {
     Index value;
-    return PyFloat_CheckExact(number) || (exact_index(number, &value) && magnitude(value) <= (Index)1 << 24);
+    return PyFloat_CheckExact(number) || (exact_int(number, &value) && magnitude(value) <= (Index)1 << 24);
 }
 
 /* Whether the kernel may write its result to an array of its result's form while these operands are read. */
@@ -183,27 +191,30 @@ HOT static bool fill(const Call *self, PyObject *spec, PyObject *out, Given *giv
     return there;
 }
 
+/* The result where it is made here; NULL, perhaps with an exception set, where it is not. */
+HOT static PyObject *executed(const Call *self, PyObject *const *arguments, const Given *given, LookUp look_up) {
+    PyObject *binding = find_binding(self, arguments[0], given, look_up);
+    PyObject *result = binding ? compute(self, arguments[0], binding, given) : NULL;
+    Py_XDECREF(binding);
+    return result;
+}
+
 /* name(spec, *operands, out=None), of so many operands, or name(spec, *operands, params, out=None) */
 HOT static PyObject *execute(PyObject *object, PyObject *const *arguments, size_t flagged_count, PyObject *names,
                              LookUp look_up, int operands) {
     const Call *self = (Call *)object;
     const Py_ssize_t count = PyVectorcall_NARGS(flagged_count), least = 1 + operands + (look_up == BY_PARAMS);
     Given given;
-    if (!names && (count == least || count == least + 1) && PyObject_TypeCheck(arguments[0], self->spec) &&
-        read_operands(self, arguments + 1, operands, &given)) {
+    PyObject *result = NULL;
+    if (names || (count != least && count != least + 1) || !PyObject_TypeCheck(arguments[0], self->spec))
+        return call_function(self, arguments, flagged_count, names);
+    if (read_operands(self, arguments + 1, operands, &given)) {
         if (look_up == BY_PARAMS) given.keys[operands] = arguments[1 + operands];
-        if (count > least && arguments[least] != Py_None) {
-            if (fill(self, arguments[0], arguments[least], &given, look_up)) return Py_NewRef(arguments[least]);
-            return PyErr_Occurred() ? NULL : call_function(self, arguments, flagged_count, names);
-        }
-        PyObject *binding = find_binding(self, arguments[0], &given, look_up);
-        if (binding) {
-            PyObject *result = compute(self, arguments[0], binding, &given);
-            Py_DECREF(binding);
-            return result;
-        }
+        if (count == least || arguments[least] == Py_None) result = executed(self, arguments, &given, look_up);
+        else if (fill(self, arguments[0], arguments[least], &given, look_up)) result = Py_NewRef(arguments[least]);
     }
-    return call_function(self, arguments, flagged_count, names);
+    let_go(&given);
+    return result || PyErr_Occurred() ? result : call_function(self, arguments, flagged_count, NULL);
 }
 
 void call_read_several(const Call *self, PyObject *operands, PyObject *params, Several *several) {
@@ -354,13 +365,16 @@ HOT static PyObject *into(PyObject *object, PyObject *const *arguments, size_t f
     const Call *self = (Call *)object;
     const Py_ssize_t first = look_up == BY_PARAMS ? 3 : 2, count = PyVectorcall_NARGS(flagged_count) - first;
     Given given;
-    if (!names && count >= least && count <= most && PyObject_TypeCheck(arguments[0], self->spec) &&
-        read_operands(self, arguments + first, (int)count, &given)) {
+    bool there = false;
+    if (names || count < least || count > most || !PyObject_TypeCheck(arguments[0], self->spec))
+        return call_function(self, arguments, flagged_count, names);
+    if (read_operands(self, arguments + first, (int)count, &given)) {
         if (look_up == BY_PARAMS) given.keys[count] = arguments[2];
-        if (fill(self, arguments[0], arguments[1], &given, look_up)) return Py_NewRef(arguments[1]);
-        if (PyErr_Occurred()) return NULL;
+        there = fill(self, arguments[0], arguments[1], &given, look_up);
     }
-    return call_function(self, arguments, flagged_count, names);
+    let_go(&given);
+    if (there) return Py_NewRef(arguments[1]);
+    return PyErr_Occurred() ? NULL : call_function(self, arguments, flagged_count, NULL);
 }
 
 /* unary_into(spec, out, a) */

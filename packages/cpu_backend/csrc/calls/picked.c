@@ -92,12 +92,10 @@ static bool pick_list(Picked *picked, PyObject *list, npy_intp extent, npy_intp 
     return true;
 }
 
-static inline bool is_whole_bound(PyObject *bound) { return bound == Py_None || PyLong_CheckExact(bound); }
-
 static bool keep_slice(Picked *picked, PyObject *item, npy_intp extent, npy_intp stride, Key *key) {
     PySliceObject *slice = (PySliceObject *)item;
     Py_ssize_t start, stop, step;
-    if (!is_whole_bound(slice->start) || !is_whole_bound(slice->stop) || !is_whole_bound(slice->step)) return false;
+    if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return false;
     if (PySlice_Unpack(item, &start, &stop, &step) < 0) {
         PyErr_Clear();
         return false;

@@ -14,6 +14,14 @@
 
 enum { MOST_WRITTEN = 1 << 17, MOST_IN_ANY_ORDER = 1 << 12 }; /* elements */
 
+/* The same of a scalar of NumPy; not inlined, since what numbers of Python take is less. */
+static __attribute__((noinline)) bool scalar_element_of(PyObject *number, ElementType type, void *element) {
+    PyObject *made = is_number(number) ? NULL : scalar_number(number);
+    const bool fits = made && call_element_of(made, type, element);
+    Py_XDECREF(made);
+    return fits;
+}
+
 bool call_element_of(PyObject *number, ElementType type, void *written) {
     Element *element = written;
     Index whole;
@@ -22,9 +30,9 @@ bool call_element_of(PyObject *number, ElementType type, void *written) {
         element->truth = number == Py_True;
         return type == BOOL;
     }
-    if (type == BOOL) return false;
+    if (type == BOOL) return scalar_element_of(number, type, written);
     if (type == I32 || type == I64) {
-        if (!exact_index(number, &whole)) return false;
+        if (!exact_int(number, &whole)) return scalar_element_of(number, type, written);
         if (type == I64) element->i64 = whole;
         else element->i32 = (int32_t)whole;
         return type == I64 || whole == (int32_t)whole;
@@ -36,7 +44,8 @@ bool call_element_of(PyObject *number, ElementType type, void *written) {
         imaginary = PyComplex_ImagAsDouble(number);
     } else {
         const int exact_bits = type == F32 || type == C32 ? 24 : 53;
-        if (!exact_index(number, &whole) || magnitude(whole) > (Index)1 << exact_bits) return false;
+        if (!exact_int(number, &whole)) return scalar_element_of(number, type, written);
+        if (magnitude(whole) > (Index)1 << exact_bits) return false;
         real = (double)whole;
     }
     if (type == F32 || type == C32) {

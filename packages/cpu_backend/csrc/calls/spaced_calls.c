@@ -7,7 +7,8 @@
 
 enum { MOST_SPACED = 1 << 18 }; /* bytes */
 
-/* A number that doubles hold as it is; quotients of differences of ints among them are rounded to no whole number. */
+/* A number, Python's or NumPy's, that doubles hold as it is; quotients of differences of ints among them are rounded to no
+ * whole number. */
 static bool read_end(PyObject *number, double *value, bool *whole) {
     Index exact;
     if (PyFloat_CheckExact(number)) {
@@ -15,7 +16,13 @@ static bool read_end(PyObject *number, double *value, bool *whole) {
         *whole = false;
         return isfinite(*value);
     }
-    if (!exact_index(number, &exact) || magnitude(exact) > (Index)1 << 50) return false;
+    if (!exact_index(number, &exact)) {
+        PyObject *made = scalar_number(number);
+        const bool read = made && PyFloat_CheckExact(made) && read_end(made, value, whole);
+        Py_XDECREF(made);
+        return read;
+    }
+    if (magnitude(exact) > (Index)1 << 50) return false;
     *value = (double)exact;
     return true;
 }

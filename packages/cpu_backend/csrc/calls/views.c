@@ -14,8 +14,6 @@ HOT static bool keep(Indexed *indexed, npy_intp extent, npy_intp stride) {
     return true;
 }
 
-static inline bool is_bound(PyObject *bound) { return bound == Py_None || PyLong_CheckExact(bound); }
-
 HOT static bool read_slice(PyObject *item, npy_intp extent, npy_intp stride, Indexed *indexed, Key *key) {
     PySliceObject *slice = (PySliceObject *)item;
     if (!is_bound(slice->start) || !is_bound(slice->stop) || !is_bound(slice->step)) return false;

@@ -8,7 +8,9 @@
 #include "core/caching_allocator.h"
 #include "core/kept_arrays.h"
 
+#include <complex.h>
 #include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +166,57 @@ HOT PyObject *array_view(PyObject *object, int rank, const npy_intp *shape, cons
 }
 
 int array_sort(PyObject *array, int axis) { return PyArray_Sort((PyArrayObject *)array, axis, NPY_QUICKSORT); }
+
+HOT bool scalar_index(PyObject *object, Index *value) {
+#define WHOLE(name)                                                                                                    \
+    if (Py_IS_TYPE(object, &Py##name##ArrType_Type))                                                                   \
+        return !__builtin_add_overflow(PyArrayScalar_VAL(object, name), 0, value);
+    WHOLE(Long)
+    WHOLE(LongLong)
+    WHOLE(Int)
+    WHOLE(Short)
+    WHOLE(Byte)
+    WHOLE(UByte)
+    WHOLE(UShort)
+    WHOLE(UInt)
+    WHOLE(ULong)
+    WHOLE(ULongLong)
+#undef WHOLE
+    return false;
+}
+
+HOT PyObject *scalar_number(PyObject *object) {
+    Index whole;
+    PyObject *number = NULL;
+    if (Py_IS_TYPE(object, &PyDoubleArrType_Type)) {
+        number = PyFloat_FromDouble(PyArrayScalar_VAL(object, Double));
+    } else if (Py_IS_TYPE(object, &PyFloatArrType_Type)) {
+        number = PyFloat_FromDouble(PyArrayScalar_VAL(object, Float));
+    } else if (Py_IS_TYPE(object, &PyCDoubleArrType_Type)) {
+        const npy_cdouble value = PyArrayScalar_VAL(object, CDouble);
+        number = PyComplex_FromDoubles(creal(value), cimag(value));
+    } else if (Py_IS_TYPE(object, &PyCFloatArrType_Type)) {
+        const npy_cfloat value = PyArrayScalar_VAL(object, CFloat);
+        number = PyComplex_FromDoubles(crealf(value), cimagf(value));
+    } else if (Py_IS_TYPE(object, &PyBoolArrType_Type)) {
+        number = PyBool_FromLong(PyArrayScalar_VAL(object, Bool));
+    } else if (scalar_index(object, &whole)) {
+        number = PyLong_FromLongLong(whole);
+    }
+    if (!number) PyErr_Clear();
+    return number;
+}
+
+int scalar_element_type(PyObject *object) {
+    if (Py_IS_TYPE(object, &PyDoubleArrType_Type)) return F64;
+    if (Py_IS_TYPE(object, &PyFloatArrType_Type)) return F32;
+    if (Py_IS_TYPE(object, &PyCDoubleArrType_Type)) return C64;
+    if (Py_IS_TYPE(object, &PyCFloatArrType_Type)) return C32;
+    if (Py_IS_TYPE(object, &PyBoolArrType_Type)) return BOOL;
+    if (Py_IS_TYPE(object, &PyIntArrType_Type)) return I32;
+    if (Py_IS_TYPE(object, &PyLongLongArrType_Type)) return I64;
+    return Py_IS_TYPE(object, &PyLongArrType_Type) && sizeof(npy_long) == sizeof(int64_t) ? I64 : -1;
+}
 
 PyObject *array_reversed(PyObject *object) {
     PyArrayObject *array = (PyArrayObject *)object;

@@ -77,6 +77,15 @@ PyObject *array_view(PyObject *array, int rank, const npy_intp *shape, const npy
  * the GIL go by itself. */
 int array_sort(PyObject *array, int axis);
 
+/* The value of an integer scalar of NumPy, of no subclass; false, without an exception, for anything else and beyond 63
+ * bits. */
+bool scalar_index(PyObject *object, Index *value);
+/* The Python number that a scalar of NumPy equals, as tensor_core.foreign.number_of has it; NULL, without an exception, for
+ * anything else and for scalars of rare types. */
+PyObject *scalar_number(PyObject *object);
+/* The element type of a scalar of NumPy; -1 for anything else. */
+int scalar_element_type(PyObject *object);
+
 /* The view with all axes reversed. */
 PyObject *array_reversed(PyObject *array);
 

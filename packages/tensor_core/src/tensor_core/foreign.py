@@ -263,10 +263,12 @@ def number_of(value: object, /) -> Element | None:
     """
     if type(value) in _PLAIN:
         return value  # type: ignore[return-value]
-    if isinstance(value, (int, float, complex)):  # by the classes' own methods: a subclass may override them
-        kind: Any = int if isinstance(value, int) else float if isinstance(value, float) else complex
-        number: Element = getattr(kind, f"__{kind.__name__}__")(value)
-        return number
+    if isinstance(value, int):  # by the classes' own methods: a subclass may override them
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, complex):
+        return complex.__complex__(value)
     if not _is_numpy_scalar(value):
         return None
     plain: Any = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(value.dtype.kind)  # type: ignore[attr-defined]

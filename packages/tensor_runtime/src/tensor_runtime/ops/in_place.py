@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tensor_core.errors import OverlappingViewError
+from tensor_core.errors import LossyConversionError, OverlappingViewError
+from tensor_core.foreign import number_of
 from tensor_runtime.dispatch.call import execute_binary
 from tensor_runtime.dispatch.out import write
 from tensor_runtime.dispatch.spec import PYTHON_NUMBERS, OpSpec
@@ -36,11 +37,15 @@ def _in_place(name: str, spec: OpSpec | None, compute: Callable[..., Any]) -> Ca
     """``view += x`` of a mutable view, which writes; a tensor that is none has no such method, and gets a new value."""
 
     def infix(view: Tensor, other: Any, /) -> Any:
-        if spec is not None and (type(other) is Tensor or type(other) in PYTHON_NUMBERS):
+        plain = type(other) is Tensor or type(other) in PYTHON_NUMBERS
+        if spec is not None and (plain or number_of(other) is not None):
             try:
                 return execute_binary(spec, view, other, view)
             except OverlappingViewError:
                 pass  # then the result is computed before anything is written
+            except LossyConversionError:
+                if plain:
+                    raise
         result = compute(view, other)
         if result is NotImplemented:
             return result
