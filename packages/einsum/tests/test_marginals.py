@@ -159,3 +159,20 @@ def test_labels_of_marginals_are_named_as_those_of_slices() -> None:
     assert [*found.marginals(a, b, labels=0)] == ["0"]
     with pytest.raises(ArgumentError, match="accepted: each once"):
         found.marginals(a, b, labels=[1, "1"])
+
+
+def test_marginals_are_found_by_labels_as_they_were_given() -> None:
+    x = tr.asarray(np.arange(6.0).reshape(2, 3))
+    site, bond = ("site", 0), 3
+    found = plan(x, (site, bond), ()).marginals(x)
+    assert list(found) == ["('site', 0)", "3"]
+    assert found[site] is found["('site', 0)"] and found[bond] is found["3"]
+    np.testing.assert_array_equal(found[bond].to_numpy(), [3.0, 5.0, 7.0])
+    only = plan(x, (site, bond), ()).marginals(x, labels=[bond])
+    for label in (site, "4", 4, None):
+        with pytest.raises(KeyError):
+            only[label]
+    same_prints = [type("Label", (), {"__repr__": lambda self: "label"})() for _ in range(2)]
+    found = plan(x, tuple(same_prints), ()).marginals(x)
+    with pytest.raises(KeyError):
+        found[same_prints[0]]  # which of both nothing tells

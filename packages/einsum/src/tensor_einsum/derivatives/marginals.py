@@ -15,6 +15,27 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
 
+class Marginals(dict[str, Tensor]):
+    """Tensors by the names of labels, as they are shown, or by the labels as they were given for the notation.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> x = ones((2, 3))
+    >>> found = plan(x, ("row", 7), ()).marginals(x)
+    >>> list(found), found["row"].shape, found[7] is found["7"]
+    (['row', '7'], (2,), True)
+    """
+
+    def __getitem__(self, label: Any, /) -> Tensor:
+        if label in self:
+            return super().__getitem__(label)
+        names = tuple(self)
+        number = label_number(label, names)
+        if number is None:
+            raise KeyError(label)
+        return super().__getitem__(names[number])
+
+
 def marginals_goal(plan: Plan, labels: Any) -> Goal:
     """What :meth:`Plan.marginals` is asked for.
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from tensor_core.dtypes import DTypeLike
+    from tensor_einsum.derivatives.marginals import Marginals
     from tensor_einsum.derivatives.sweep import SweepPlan
     from tensor_einsum.execution.profiling import Profile
     from tensor_einsum.options import Report
@@ -193,7 +194,7 @@ class PlanMethods:
         normalize: bool = False,
         memory_limit: int | str | None = None,
         progress: Report = False,
-    ) -> dict[str, Tensor]:
+    ) -> Marginals:
         """The network with one label as its output, for every label, all in one sweep over the plan's tree.
 
         For a graphical model whose operands are the factors, and whose labels are the variables, these are the
@@ -209,8 +210,8 @@ class PlanMethods:
             memory_limit, progress: as for :meth:`environments`.
 
         Returns:
-            A tensor of rank 1 for each label, by name, of the result's dtype. Labels of the plan's output are summed
-            like any other.
+            A tensor of rank 1 for each label, by name, of the result's dtype; ``found[label]`` takes a label as it was
+            given, too. Labels of the plan's output are summed like any other.
 
         Raises:
             ExtentError, DTypeError, PlacementError, OutOfMemoryError: as for :meth:`environments`; DTypeError also
@@ -225,7 +226,7 @@ class PlanMethods:
         [0.55, 0.45]
         """
         from tensor_einsum.derivatives.environments import run_sweep
-        from tensor_einsum.derivatives.marginals import marginals_goal, normalized
+        from tensor_einsum.derivatives.marginals import Marginals, marginals_goal, normalized
         from tensor_runtime.dispatch.arguments import flag
 
         plan = cast("Plan", self)
@@ -234,7 +235,7 @@ class PlanMethods:
         found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
         if divides:
             found = [normalized("marginals", tensor, plan.algebra) for tensor in found]
-        return {plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)}
+        return Marginals({plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)})
 
     def marginals_plan(
         self, labels: Hashable | Iterable[Hashable] | None = None, *, memory_limit: int | str | None = None
