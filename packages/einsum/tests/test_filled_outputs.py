@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import Any
 
@@ -11,13 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from tensor_core.errors import OutOfMemoryError, OverlappingViewError, ReadOnlyError, ShapeError
+from tensor_core.errors import (
+    ArgumentError,
+    BackendError,
+    OutOfMemoryError,
+    OverlappingViewError,
+    ReadOnlyError,
+    ShapeError,
+)
 from tensor_cpu.call_checks import CHECKED
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
 from tensor_einsum import api, einsum, plan
 from tensor_einsum.execution import memory
 from tensor_einsum.plans import calls as plan_calls
+from tensor_runtime.algebras import MAX_PLUS
 from tensor_runtime.tensors.tensor import Tensor
 
 NATIVE = pytest.mark.skipif(
@@ -191,12 +200,85 @@ def test_explain_tells_of_a_copy_to_the_output_where_one_is_made() -> None:
     x, y = tr.uniform((70, 60), seed=1), tr.uniform((60, 50), seed=2)
     other = tr.zeros((70, 50), dtype="C64")
 
-    def into(a: Tensor, b: Tensor, out: Tensor) -> Tensor:
-        return einsum("ij,jk->ik", a, b, out=out)
+    def told(notation: str, *given: Tensor, **options: Any) -> list[str]:
+        def into(*operands: Tensor) -> Tensor:
+            *read, out = operands
+            return einsum(notation, *read, out=out, **options)
 
-    for out, copies in ((tr.zeros((70, 50)), False), (other, True)):
-        told = [one.operation for one in tr.explain(into, x, y, out)]
-        assert ("copy_into" in told) == copies
+        return [one.operation for one in tr.explain(into, *given) if one.operation != "mutable_view"]
+
+    out, square = tr.zeros((70, 50)), tr.ones((50, 50))
+    assert told("ij,jk->ik", x, y, out) == ["contract"]
+    assert told("ij,jk->ik", x, y, out, beta=1) == ["contract", "add"]
+    assert told("ij,jk->ik", x, y, other)[-1] == "copy_into"
+    assert told("ij,jk,kl->il", x, y, square, out) == ["contract", "contract"]
+    assert told("ij,jk,kl->il", x, y, square, out, memory_limit="29 kB")[-1] == "copy_into"  # in slices
+    assert [one.operation for one in tr.explain(lambda a: einsum("ij,jk->ik", a, a, out=a), square)] == [
+        "mutable_view",
+        "contract",
+        "copy_into",
+    ]  # an operand
+
+
+def test_a_beta_is_for_ordinary_sums_alone() -> None:
+    x = tr.tensor([[1.0, 2.0], [3.0, 4.0]])
+    found, out = plan("ij,jk->ik", x, x, algebra=MAX_PLUS), tr.ones((2, 2))
+    for beta in (1, 2):
+        for _ in range(2):
+            with pytest.raises(ArgumentError, match="in plus_times alone"):
+                einsum("ij,jk->ik", x, x, out=out, beta=beta, algebra=MAX_PLUS)
+            with pytest.raises(ArgumentError, match="in plus_times alone"):
+                found(x, x, out=out, beta=beta)
+    assert out.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert einsum("ij,jk->ik", x, x, out=out, algebra=MAX_PLUS).tolist() == [[5.0, 6.0], [7.0, 8.0]]
+
+
+def test_what_stops_a_sequence_of_steps_is_raised_at_once() -> None:
+    """Four products, each some milliseconds, of which a signal stops the first ones."""
+    x = tr.uniform((700, 700), seed=1)
+    notation, operands = "ab,bc,cd,de,ef,fg->ag", [x] * 6
+    out = tr.zeros((700, 700))
+    expected = einsum(notation, *operands, out=out).to_numpy().copy()
+    out.mutable_view()[...] = 0.0
+
+    class StoppedError(Exception):
+        """Raised by a handler."""
+
+    def stop(*_: object) -> None:
+        raise StoppedError
+
+    def contract_often() -> None:
+        for _ in range(100):
+            einsum(notation, *operands, out=out)
+
+    former = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        with pytest.raises((BackendError, StoppedError)):  # the second one between two calls
+            contract_often()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+    assert np.array_equal(einsum(notation, *operands, out=out).to_numpy(), expected)
+
+
+def test_a_handler_that_runs_the_same_plan_gets_a_result_of_its_own() -> None:
+    x, y = tr.uniform((500, 500), seed=1), tr.uniform((500, 500), seed=2)
+    found = plan("ab,bc,cd,de->ae", x, x, x, x)
+    ours, others = found(x, x, x, x), found(y, y, y, y)
+    got: list[Tensor] = []
+    former = signal.signal(signal.SIGALRM, lambda *_: got.append(found(y, y, y, y)))
+    out = tr.zeros((500, 500))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        while not got:
+            found(x, x, x, x, out=out)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+    assert np.array_equal(out.to_numpy(), ours.to_numpy())
+    assert np.array_equal(got[0].to_numpy(), others.to_numpy())
+    assert not np.shares_memory(got[0].to_numpy(), out.to_numpy())
 
 
 @NATIVE

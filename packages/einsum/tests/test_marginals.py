@@ -172,6 +172,10 @@ def test_marginals_are_found_by_labels_as_they_were_given() -> None:
     for label in (site, "4", 4, None):
         with pytest.raises(KeyError):
             only[label]
+    both = plan(x, ("7", 7), ()).marginals(x, labels=["7"])
+    assert both["7"].shape == (2,)
+    with pytest.raises(KeyError):
+        both[7]  # which was not asked for
     same_prints = [type("Label", (), {"__repr__": lambda self: "label"})() for _ in range(2)]
     found = plan(x, tuple(same_prints), ()).marginals(x)
     with pytest.raises(KeyError):

@@ -122,17 +122,17 @@ def test_a_search_may_start_from_a_vector_whose_norm_is_beyond_the_range(name: s
 
 
 EMPTY = r"the space, of shape \(0,\), has no elements"
-NOWHERE: dict[str, Callable[[], object]] = {
-    f"eigsh: {EMPTY}": lambda: tl.eigsh(tr.zeros((0, 0))),
-    f"^eigsh: {EMPTY}": lambda: tl.eigsh(tr.zeros((0, 0)), x0=tr.zeros((0, 2))),
-    r"eigsh: the space, of shape \(2, 0\), has no elements": lambda: tl.eigsh(tr.copy, x0=tr.zeros((2, 0))),
-    f"eigs: {EMPTY}": lambda: tl.eigs(tr.zeros((0, 0))),
-    f"svds: {EMPTY}": lambda: tl.svds(tr.zeros((3, 0))),
-    r"svds: the range, of shape \(0,\), has no elements": lambda: tl.svds(tr.zeros((0, 3))),
-}
+NOWHERE: list[tuple[str, Callable[[], object]]] = [
+    (f"eigsh: {EMPTY}", lambda: tl.eigsh(tr.zeros((0, 0)))),
+    (f"eigsh: {EMPTY}", lambda: tl.eigsh(tr.zeros((0, 0)), x0=tr.zeros((0, 2)))),
+    (r"eigsh: the space, of shape \(2, 0\), has no elements", lambda: tl.eigsh(tr.copy, x0=tr.zeros((2, 0)))),
+    (f"eigs: {EMPTY}", lambda: tl.eigs(tr.zeros((0, 0)))),
+    (f"svds: {EMPTY}", lambda: tl.svds(tr.zeros((3, 0)))),
+    (r"svds: the range, of shape \(0,\), has no elements", lambda: tl.svds(tr.zeros((0, 3)))),
+]
 
 
-@pytest.mark.parametrize("named", NOWHERE)
-def test_spaces_without_elements_are_refused_as_such(named: str) -> None:
-    with pytest.raises(ArgumentError, match=named):
-        NOWHERE[named]()
+@pytest.mark.parametrize(("message", "call"), NOWHERE)
+def test_spaces_without_elements_are_refused_as_such(message: str, call: Callable[[], object]) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        call()

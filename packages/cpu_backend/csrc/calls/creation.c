@@ -204,7 +204,7 @@ static void write_node(PyObject *node, const ArrayForm *form, int axis, int aske
     if (axis == form->rank) {
         Element element = {.c64 = {0.0, 0.0}};
         if (asked == BY_NATURE) (void)store(node, form->type, &element);
-        else (void)call_element_of(node, form->type, &element);
+        else if (!call_element_of(node, form->type, &element)) PyErr_NoMemory(); /* scan() saw that it is one */
         memcpy(target, &element, (size_t)bytes);
         return;
     }

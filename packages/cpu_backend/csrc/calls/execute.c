@@ -123,7 +123,8 @@ HOT static bool compute_into(PyObject *const *keys, PyObject **operands, Py_ssiz
     for (Py_ssize_t i = 0; i < count; i++) Py_INCREF(operands[i]);
     (void)array_target(kernel->result, array);
     PyObject *result = kernel->call(callable, operands, (size_t)count | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
-    if (array_target(NULL, NULL)) PyErr_Clear(); /* it did something else, and Python will find out what */
+    if (array_target(NULL, NULL) && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_Clear(); /* nothing was computed, and Python will find out why */
     for (Py_ssize_t i = 0; i < count; i++) Py_DECREF(operands[i]);
     const bool there = result == array;
     Py_XDECREF(result);

@@ -28,7 +28,7 @@
 
 enum { WORTH_A_THREAD = 1 << 17 };         /* elements */
 enum { SHORT_ROW_BYTES = 8 * CACHE_LINE }; /* several are multiplied together */
-enum { LONG_ROW = 64, LONG_LANES = 16 };   /* elements */
+enum { LONG_ROW = 64, LONG_LANES = 16 };   /* elements, as kernels/contraction/loops/turned.py has them */
 static const double NANOSECONDS = 1.0;     /* an element */
 
 enum { OPERANDS = 2 };

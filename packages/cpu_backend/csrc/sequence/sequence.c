@@ -14,7 +14,8 @@ typedef struct {
     char **address; /* of every slot */
     void **held;    /* by owner: an object or a buffer, NULL for none */
     char *arena;
-    char *region; /* NULL for none */
+    char *region;    /* NULL for none */
+    PyObject *given; /* the array of the result, from who called; NULL for none */
 } Run;
 
 static char *place_of(const Run *run, const Step *step) {
@@ -36,13 +37,12 @@ static void buffer_release(const Run *run, void *buffer, size_t bytes) {
 
 /* What has no place stays out of the region, which would not be found again while somebody keeps it. */
 static PyObject *new_array(const Run *run, const Step *step) {
-    const Sequence *sequence = run->sequence;
-    if (step->result == sequence->made_slot && array_is_given(&sequence->made)) return array_new(&sequence->made);
+    if (run->given != NULL && step->result == run->sequence->made_slot) return Py_NewRef(run->given);
     const size_t bytes = step->form->bytes;
     if (run->region == NULL || bytes < ALLOCATOR_LARGE) return array_new(step->form);
     char *place = place_of(run, step);
     void *buffer = place ? allocator_acquire_at(place, bytes)
-                         : allocator_acquire_outside(run->region, sequence->region_bytes, bytes);
+                         : allocator_acquire_outside(run->region, run->sequence->region_bytes, bytes);
     return array_in_buffer(step->form, buffer);
 }
 
@@ -203,11 +203,17 @@ static PyObject *results_of(const Run *run) {
 PyObject *sequence_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const Sequence *sequence = kernel_plan(self);
     if (!kernel_takes(self, flagged_count, names, sequence->operand_count)) return NULL;
+    /* Taken before anything runs: signals and other steps may call this very sequence, for results of their own. */
+    PyObject *given = array_is_given(&sequence->made) ? array_new(&sequence->made) : NULL;
     char *space = scratch_acquire(sequence->space_bytes);
-    if (space == NULL) return PyErr_NoMemory();
+    if (space == NULL) {
+        Py_XDECREF(given);
+        return PyErr_NoMemory();
+    }
     const size_t addresses = sequence_addresses(sequence), held = (size_t)sequence->owner_count * sizeof(void *);
     Run run = {.sequence = sequence,
                .arguments = arguments,
+               .given = given,
                .address = (char **)(void *)space,
                .held = (void **)(void *)(space + addresses),
                .arena = space + sequence->space_bytes - sequence->arena_bytes,
@@ -217,5 +223,6 @@ PyObject *sequence_call(PyObject *self, PyObject *const *arguments, size_t flagg
     PyObject *results = run_all(&run) ? results_of(&run) : NULL;
     for (int owner = 0; owner < sequence->owner_count; owner++) drop(&run, owner);
     scratch_release(space, sequence->space_bytes);
+    Py_XDECREF(given);
     return results;
 }

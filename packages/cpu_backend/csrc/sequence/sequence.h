@@ -62,9 +62,9 @@ typedef struct {
     size_t arena_bytes, space_bytes;
     size_t region_bytes;  /* of the places of large results (sequence_places.c); 0 where none have one */
     size_t largest_bytes; /* of these results */
-    ArrayForm made;       /* of the array that a step makes which is the only result, for who gives one; */
-    int made_slot;        /* -1 for none */
-    PyObject *failed;     /* from the number of a step and what it raised to what is raised */
+    ArrayForm made;   /* the form of the only result, where a step makes that as an array: who calls may give one, */
+    int made_slot;    /* and its slot; -1 where no step does */
+    PyObject *failed; /* from the number of a step and what it raised to what is raised */
 } Sequence;
 
 /* The space of a call: the address of every slot, what every owner holds, the arena; aligned to 64 bytes. */

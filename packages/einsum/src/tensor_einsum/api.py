@@ -11,8 +11,9 @@ from tensor_core.foreign import number_of, refuse_masked
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
-from tensor_einsum.execution.accumulation import Accumulation, check_multiple, fill
+from tensor_einsum.execution.accumulation import Accumulation, check_multiple
 from tensor_einsum.execution.executor import bind_call
+from tensor_einsum.execution.filling import fill
 from tensor_einsum.notation.interleaved import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
 from tensor_einsum.plans.operands import dtypes_of, forms_of, lie_as_usual, shapes_of
@@ -300,9 +301,10 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
     accumulation = None
     if keywords and not _WRITING.isdisjoint(keywords):
         out, alpha, beta = keywords.get("out"), keywords.get("alpha", True), keywords.get("beta", 0)
-        if fill(binding, operands, out, alpha, beta):
+        algebra = keywords.get("algebra", PLUS_TIMES)
+        if fill(binding, operands, out, alpha, beta, algebra):
             return out
-        accumulation = Accumulation(form, keywords.get("algebra", PLUS_TIMES), operands, out, alpha, beta)
+        accumulation = Accumulation(form, algebra, operands, out, alpha, beta)
     result: Tensor = blank(Tensor)
     result._form = form
     try:

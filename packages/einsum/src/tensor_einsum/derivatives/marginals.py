@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import tensor_runtime as ops
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 
 
 class Marginals(dict[str, Tensor]):
-    """Tensors by the names of labels, as they are shown, or by the labels as they were given for the notation.
+    """Tensors by the names of labels, as they are shown; in brackets, by the labels as they were given, too.
+
+    Args:
+        names: of all labels of the plan.
+        tensors: by name, those that were asked for.
 
     >>> from tensor_einsum import plan
     >>> from tensor_runtime import ones
@@ -26,14 +31,17 @@ class Marginals(dict[str, Tensor]):
     (['row', '7'], (2,), True)
     """
 
+    def __init__(self, names: Sequence[str], tensors: Mapping[str, Tensor]) -> None:
+        super().__init__(tensors)
+        self._names = tuple(names)
+
     def __getitem__(self, label: Any, /) -> Tensor:
         if label in self:
             return super().__getitem__(label)
-        names = tuple(self)
-        number = label_number(label, names)
-        if number is None:
+        number = label_number(label, self._names)
+        if number is None or self._names[number] not in self:
             raise KeyError(label)
-        return super().__getitem__(names[number])
+        return super().__getitem__(self._names[number])
 
 
 def marginals_goal(plan: Plan, labels: Any) -> Goal:

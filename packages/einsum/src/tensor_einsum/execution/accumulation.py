@@ -1,9 +1,8 @@
 """``out``, ``alpha`` and ``beta``: alpha times a contraction plus beta times what ``out`` holds, written into it.
 
 Numbers are weak, as everywhere: a result of the operands' dtype stays what it is unless the number's kind is wider.
-With a ``beta`` of 0, what ``out`` held is not read, as in BLAS. An ``out`` of just the result's form gets it from the
-kernel itself, if there is nothing to scale or to add; else the contraction is made first and written then, so that
-``out`` may be an operand.
+With a ``beta`` of 0, what ``out`` held is not read, as in BLAS. Here the contraction is made first and written then, so
+``out`` may be an operand; ``filling`` has what is simpler.
 
 No second large result is made, so that a limit on memory which the contraction keeps is kept: a large result is scaled
 in place, and what goes to a large ``out`` goes there piece by piece. Only where the kind of ``alpha`` makes the dtype
@@ -16,29 +15,23 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
 
-from tensor_core.dtypes import INTEGER, Bool, DType
+from tensor_core.dtypes import INTEGER, DType
 from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, OutOfMemoryError, ShapeError, shortened
 from tensor_core.foreign import refuse_masked
 from tensor_core.formatting import readable_bytes
 from tensor_core.interrupts import InterruptsHeld
 from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.errors import MemoryLimitError
-from tensor_einsum.execution.memory import CheckedKernel, lacking, needs_check
+from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
-from tensor_runtime.backends.bindings import Binding
-from tensor_runtime.backends.error_translation import call_translated
-from tensor_runtime.backends.meta import note_output
-from tensor_runtime.dispatch import call
 from tensor_runtime.dispatch.conversion import number_in
 from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces, write_in_pieces, write_result
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.fusion.fuse import fuse
-from tensor_runtime.ops.arithmetic import add, multiply
-from tensor_runtime.placement import is_stand_in
-from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut, wrap
+from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
 
-_KINDS: Final = (int, float, complex, bool)
 _SUM: Final = fuse(lambda result, former, beta: result + beta * former)
 _WEIGHTED: Final = fuse(lambda result, former, alpha, beta: alpha * result + beta * former)
 
@@ -118,7 +111,7 @@ class Accumulation:
         Ctrl-C that comes while ``out`` is written takes effect when it is complete.
         """
         alpha, beta, target = self.alpha, self.beta, self.target
-        same = _changes_nothing(alpha, result._form)
+        same = changes_nothing(alpha, result._form)
         if target is None or self.out is None:
             if same:
                 return result
@@ -131,53 +124,11 @@ class Accumulation:
                 _write(target, _SUM, result, target, beta)
             elif beta != 0:
                 _write(target, _WEIGHTED, result, target, alpha, beta)
-            elif same and target._form is result._form and is_stand_in(target._form.placement):
-                note_output(target._form)  # which a kernel may fill at once
             elif same:
                 write_result("einsum", target, result)
             else:
                 _write(target, multiply, result, alpha)
         return self.out
-
-
-def fill(binding: Binding, operands: Sequence[Tensor], out: Any, alpha: Any = True, beta: Any = 0) -> bool:
-    """Whether the result of a contraction is in ``out`` already, so that there is nothing to finish.
-
-    Its kernel writes there at once where ``out`` has just the result's form and may be written, shares nothing with the
-    operands, and neither ``alpha`` nor ``beta`` changes anything; and a small one is added to it with a ``beta`` of 1.
-    Nothing is refused here.
-
-    >>> from tensor_einsum.execution.executor import bind_call
-    >>> from tensor_einsum import plan
-    >>> from tensor_runtime import ones, zeros
-    >>> operands, out = (ones((2, 3)), ones((3,))), zeros((2,))
-    >>> binding = bind_call(plan("ij,j->i", *operands), [operand._form for operand in operands])
-    >>> fill(binding, operands, out), fill(binding, operands, out, 2.0)
-    (True, False)
-    >>> out.to_numpy().tolist()
-    [3.0, 3.0]
-    """
-    kernel, form = binding
-    plain = alpha is True or (type(alpha) in _KINDS and _changes_nothing(alpha, form))
-    if out is None or not plain or type(beta) not in _KINDS:
-        return False
-    if beta == 1 and _may_be_added(form, out, beta) and call.is_free(out, operands):
-        result = wrap(form, call_translated("einsum", form, kernel, *[operand._array for operand in operands]))
-        add(result, out, out=out)
-        return True
-    if beta != 0:
-        return False
-    if isinstance(kernel, CheckedKernel):
-        kernel.check()
-        binding = kernel.kernel, form
-    there: bool = call_translated("einsum", form, call.bound_into, binding, out, operands)
-    return there
-
-
-def _may_be_added(form: Form, out: Any, beta: Number) -> bool:
-    """Whether one kernel adds a result to ``out`` as a whole, and nothing has to be converted."""
-    same = getattr(out, "_form", None) is form and promote_scalar(form.dtype, type(beta)) is form.dtype
-    return same and form.dtype is not Bool and not serves_in_pieces(form)
 
 
 def _write(target: TypedTensorViewMut[Any], function: Callable[..., Tensor], *operands: Any) -> None:
@@ -258,7 +209,13 @@ def _bytes_with_multiple(result: Form, alpha: Number) -> int:
     return 0 if wider is result.dtype else result.size * (result.dtype.itemsize + wider.itemsize)
 
 
-def _changes_nothing(alpha: Number, result: Form) -> bool:
+def changes_nothing(alpha: Number, result: Form) -> bool:
+    """Whether a result times this number is what it was, in the dtype that it had.
+
+    >>> from tensor_runtime import ones
+    >>> changes_nothing(1, ones(2)._form), changes_nothing(1j / 1j, ones(2)._form)
+    (True, False)
+    """
     return alpha == 1 and promote_scalar(result.dtype, type(alpha)) is result.dtype
 
 

@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import ArgumentError
-from tensor_einsum.execution.accumulation import Accumulation, fill, read_factor
+from tensor_einsum.execution.accumulation import Accumulation, read_factor
 from tensor_einsum.execution.executor import bind_call, bind_plan, check_forms
+from tensor_einsum.execution.filling import fill
 from tensor_einsum.execution.memory import check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, reporting
 from tensor_einsum.execution.scaling import run_scaled
@@ -111,7 +112,7 @@ def call_plan(
     plain = on_step is None and progress is None and strip_exponent is False and force is False and checkpoint is None
     if out is not None and plain and checkpoint_seconds is _MINUTE:
         binding = _bound(plan, forms)
-        if fill(binding, operands, out, alpha, beta):
+        if fill(binding, operands, out, alpha, beta, plan.algebra):
             return out
     check_forms(plan, forms)
     strips = flag("einsum", "strip_exponent", strip_exponent)

@@ -235,7 +235,8 @@ class PlanMethods:
         found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
         if divides:
             found = [normalized("marginals", tensor, plan.algebra) for tensor in found]
-        return Marginals({plan.names[label]: tensor for label, tensor in zip(goal.labels, found, strict=True)})
+        names = [plan.names[label] for label in goal.labels]
+        return Marginals(plan.names, dict(zip(names, found, strict=True)))
 
     def marginals_plan(
         self, labels: Hashable | Iterable[Hashable] | None = None, *, memory_limit: int | str | None = None

@@ -97,15 +97,32 @@ def bind_sliced(plan: Plan, forms: Sequence[Form]) -> Binding:
     >>> bind_sliced(plan("i->", (3,)).with_slices("i"), [x._form])[0](x._array).tolist()
     3.0
     """
-    executable = bound(plan, forms, False)
-    form = Gathering(plan, executable.home).form
+    kernel = SlicedKernel(plan, bound(plan, forms, False))
+    return kernel, Gathering(plan, kernel.executable.home).form
 
-    def run(*arrays: Any) -> Any:
+
+class SlicedKernel:
+    """A kernel of a sliced plan, which asks at every call whether the memory may suffice.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> p, x = plan("i->", (3,)).with_slices("i"), ones((3,))
+    >>> SlicedKernel(p, bound(p, [x._form], False))(x._array).tolist()
+    3.0
+    """
+
+    __slots__ = ("executable", "plan")
+    in_slices: Final = True  # and its result is of several kernels
+
+    def __init__(self, plan: Plan, executable: SlicedExecutable) -> None:
+        self.plan, self.executable = plan, executable
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run all slices on native arrays."""
+        plan, executable = self.plan, self.executable
         if needs_check(executable.needed_bytes, executable.home):
             check_fits(plan, executable.needed_bytes, executable.home)
         return contract(executable, arrays, Gathering(plan, executable.home), None)
-
-    return run, form
 
 
 def contract(

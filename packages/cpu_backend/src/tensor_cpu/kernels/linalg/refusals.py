@@ -54,7 +54,8 @@ def refused(matrices: Any, refuses: Callable[[int], Callable[[Any], bool]], /) -
 def singular(matrices: Array, /) -> Array:
     """Which of a compact stack of finite matrices have an exactly zero pivot, a Bool for each, by one pass.
 
-    All eliminations in lanes meet the same pivots: the determinant has the sign 0 where they refuse a matrix.
+    All eliminations in lanes meet the same pivots: the determinant has the sign 0 where they refuse a matrix. One that
+    the lanes hand back by itself counts as singular, too.
 
     >>> singular(np.array([[[1.0]], [[0.0]]])).tolist()
     [False, True]

@@ -27,7 +27,7 @@ _IN_ORDER: Final = 16  # neighbours in the order of the result that are worth lo
 _FEWEST_LANES: Final = 8
 _MOST_OVERLAP: Final = 1.3  # 13 drawn products above it took 1.27 of the pair kernel's time, 178 below 0.69
 _LONG_ROW: Final = 64  # elements of a row within which what is turned is repeated along axes that it lacks,
-_LONG_LANES: Final = 16  # but for an innermost axis as long as this
+_LONG_LANES: Final = 16  # but for an innermost axis as long as this; both are those of turned.c
 _FEWEST_BYTES: Final = 1 << 22  # of a result; smaller ones and their operands stay near
 
 
