@@ -68,6 +68,8 @@ def test_a_number_is_found_however_it_is_written() -> None:
         ("FEWEST_LANES", "tensor_cpu.kernels.contraction.cuts.lanes"),
         ("LONGEST_TABLE", "tensor_cpu.kernels.contraction.native"),
         ("FARTHEST_NEXT", "tensor_cpu.kernels.reduction.native"),
+        ("REPEATING_ROW", "tensor_cpu.kernels.contraction.loops.turned"),
+        ("LONG_LANES", "tensor_cpu.kernels.contraction.loops.turned"),
     ],
 )
 def test_binders_read_limits_from_the_extension(name: str, module: str) -> None:

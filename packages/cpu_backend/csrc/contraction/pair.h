@@ -37,6 +37,9 @@ enum { PAIR_TABLE = 512, PAIR_TABLE_BYTES = 1 << 12 }; /* the bytes are those of
 enum { SHORTEST_RUN = 5 };                             /* of products in a sum, whose vectors are added up in the end */
 enum { FOLDED_DEPTH = 8, LEAST_FOLDED_BYTES = 512 };   /* of products at a time where a tile folds; of a row */
 enum { FEWEST_LANES = 3 };                             /* that are loaded as vectors rather than gathered */
+/* Elements: of a row within which turned.c repeats an operand along axes that it lacks, but for an innermost axis as long
+ * as the second. */
+enum { REPEATING_ROW = 64, LONG_LANES = 16 };
 
 typedef struct {
     PairLoops of_type[ELEMENT_TYPES];

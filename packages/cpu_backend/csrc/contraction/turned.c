@@ -28,7 +28,6 @@
 
 enum { WORTH_A_THREAD = 1 << 17 };         /* elements */
 enum { SHORT_ROW_BYTES = 8 * CACHE_LINE }; /* several are multiplied together */
-enum { LONG_ROW = 64, LONG_LANES = 16 };   /* elements, as kernels/contraction/loops/turned.py has them */
 static const double NANOSECONDS = 1.0;     /* an element */
 
 enum { OPERANDS = 2 };
@@ -225,7 +224,7 @@ static int turn(TurnedPlan *plan, Group *block, Role role) {
     Index extents[MAX_RANK], from[MAX_RANK], to[MAX_RANK], size = 1, inside = 1;
     int rank = 0;
     for (int axis = block->rank - 1; axis >= 0; inside *= block->axes[axis--].extent) {
-        const bool is_long = inside >= LONG_ROW || (inside == 1 && block->axes[axis].extent >= LONG_LANES);
+        const bool is_long = inside >= REPEATING_ROW || (inside == 1 && block->axes[axis].extent >= LONG_LANES);
         if (block->axes[axis].stride[role] == 0 && is_long) continue;
         extents[rank] = block->axes[axis].extent;
         from[rank] = block->axes[axis].stride[role];

@@ -66,6 +66,8 @@ static const struct {
     {"MOST_INSTRUCTIONS", MOST_INSTRUCTIONS},
     {"MOST_PACKED_BYTES", MOST_PACKED_BYTES},
     {"FARTHEST_NEXT", FARTHEST_NEXT},
+    {"REPEATING_ROW", REPEATING_ROW},
+    {"LONG_LANES", LONG_LANES},
 };
 
 static int fill(PyObject *module) {

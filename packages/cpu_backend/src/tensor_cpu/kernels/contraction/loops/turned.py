@@ -26,8 +26,9 @@ _ROOM_TO_REPEAT: Final = 1 << 17  # bytes of a block that takes axes so that an 
 _IN_ORDER: Final = 16  # neighbours in the order of the result that are worth loading as they lie
 _FEWEST_LANES: Final = 8
 _MOST_OVERLAP: Final = 1.3  # 13 drawn products above it took 1.27 of the pair kernel's time, 178 below 0.69
-_LONG_ROW: Final = 64  # elements of a row within which what is turned is repeated along axes that it lacks,
-_LONG_LANES: Final = 16  # but for an innermost axis as long as this; both are those of turned.c
+_REPEATING_ROW: Final = LIBRARY.REPEATING_ROW if AVAILABLE else 0
+"""Elements of a row within which what is turned is repeated along axes that it lacks, but for long lanes."""
+_LONG_LANES: Final = LIBRARY.LONG_LANES if AVAILABLE else 0
 _FEWEST_BYTES: Final = 1 << 22  # of a result; smaller ones and their operands stay near
 
 
@@ -169,13 +170,14 @@ def _lanes(axes: Sequence[Axis], parts: Sequence[int], turns: tuple[bool, bool])
 
     >>> _lanes([Axis((0,), 9, (1, 9, 4)), Axis((1,), 4, (None, 1, 1))], (9, 4), (False, False))
     4
-    >>> _lanes([Axis((0,), 9, (9, 1, 4)), Axis((1,), 4, (None, 9, 1))], (9, 4), (True, True))  # the first one repeated
+    >>> axes = [Axis((0,), 9, (9, 1, 4)), Axis((1,), 4, (None, 9, 1))]
+    >>> _lanes(axes, (9, 4), (True, True)) if AVAILABLE else 36  # the first one repeated
     36
     """
     lanes, first = 1, None
     for axis, part in zip(reversed(axes), reversed(parts), strict=True):
         steps = [axis.strides[role] or 0 for role in (FIRST, SECOND)]
-        is_long = lanes >= _LONG_ROW or (lanes == 1 and part >= _LONG_LANES)
+        is_long = lanes >= _REPEATING_ROW or (lanes == 1 and part >= _LONG_LANES)
         has = [step != 0 or (turns[role] and not is_long) for role, step in enumerate(steps)]
         first = first or has
         alike = has == first and any(has)
