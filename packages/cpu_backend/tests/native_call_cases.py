@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -57,3 +60,19 @@ def tensors(draw: st.DrawFn) -> Tensor:
         elif step == "repeat":
             x = tr.broadcast_to(x, (2, *x.shape))
     return x.mutable_view() if draw(st.booleans()) and 0 not in x.strides else x
+
+
+def assert_nothing_is_kept(run: Callable[[], None], *held: Any) -> None:
+    """Assert that calls, made some hundred times by ``run``, keep neither memory nor references to these objects."""
+    run()
+    gc.collect()
+    counts = [sys.getrefcount(one) for one in held]
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    run()
+    gc.collect()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 2000
+    after = [sys.getrefcount(one) for one in held]
+    assert [abs(one - other) < 20 for one, other in zip(counts, after, strict=True)] == [True] * len(held)

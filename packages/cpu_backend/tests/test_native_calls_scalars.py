@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import operator as op
-import sys
-import tracemalloc
 from collections.abc import Callable
 from functools import update_wrapper
 from inspect import unwrap
@@ -15,7 +12,7 @@ import numpy as np
 import pytest
 
 import tensor_runtime as tr
-from native_call_cases import BORROWED, DTYPES, NATIVE, outcome
+from native_call_cases import BORROWED, DTYPES, NATIVE, assert_nothing_is_kept, outcome
 from tensor_core.errors import TensorError
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch import call
@@ -296,18 +293,6 @@ def test_references_stay_as_they_are() -> None:
                 except TensorError:
                     pass
 
-    run()
-    refuse()
-    gc.collect()
-    held = [*scalars, x._form, x._array, out._array, float, int, complex, None]
-    counts = [sys.getrefcount(one) for one in held]
-    refuse()
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    run()
-    gc.collect()
-    grown = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    assert grown < 2000
-    after = [sys.getrefcount(one) for one in held]
-    assert [abs(one - other) < 20 for one, other in zip(counts, after, strict=True)] == [True] * len(held)
+    held = *scalars, x._form, x._array, out._array, float, int, complex, None
+    assert_nothing_is_kept(run, *held)
+    assert_nothing_is_kept(refuse, *held)

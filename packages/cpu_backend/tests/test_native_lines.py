@@ -14,6 +14,7 @@ from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import bind, bind_numpy
 from tensor_cpu.kernels.scan import native as lines
+from tensor_cpu.kernels.statistics.native import bind_norm as native_norm
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.contracts.reduction import (
@@ -178,6 +179,18 @@ def test_norms_of_short_lines_neither_overflow_nor_vanish() -> None:
     for scale in (2.0**600, 2.0**-600):
         x = np.tile([2.0 * scale, 3.0 * scale, 6.0 * scale], (500, 1))
         assert (bind("norm", (form,), result, NormParams(0, False, 2))(x) == 7.0 * scale).all()
+
+
+@pytest.mark.parametrize("order", [1, math.inf, -math.inf])
+@pytest.mark.parametrize("dtype", [F32, F64, C64])
+@pytest.mark.parametrize("shape", [(3, 3, 40_000), (20, 200, 20)])
+def test_norms_of_many_short_lines_are_those_of_their_sizes(shape: tuple[int, ...], dtype: DType, order: float) -> None:
+    x = np.random.default_rng(1).integers(-99, 100, shape[::-1]).astype(NUMPY_DTYPES[dtype])
+    x = x * (3 + 4j) if dtype is C64 else x  # sizes are whole numbers
+    made = form_of(dtype.component, shape[1:], CPU)
+    found = native_norm((form_of(dtype, shape, CPU),), made, NormParams(0, False, order))
+    assert found is not None
+    np.testing.assert_array_equal(found(x), np.linalg.norm(x, order, axis=-1))
 
 
 def test_the_place_of_a_tie_is_the_first_in_row_major_order() -> None:

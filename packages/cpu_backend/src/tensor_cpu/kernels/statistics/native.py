@@ -229,7 +229,7 @@ def bind_norm(operands: tuple[Operand, ...], result: Any, params: NormParams, /)
 
 
 def _by_steps(form: Form, result: Form, params: NormParams) -> Kernel | None:
-    """The kernel of a norm that takes its steps one by one; None of more elements, which go block by block.
+    """The kernel of a norm that takes its steps one by one; None of too many elements, which go block by block.
 
     Sizes are F64, whose range no number of F32 leaves, and are divided by the one that decides before they are raised.
     """
