@@ -87,6 +87,28 @@ def test_a_shift_on_an_eigenvalue_that_rounding_keeps_from_being_singular() -> N
 
 
 @pytest.mark.parametrize("width", [0, 2])
+@pytest.mark.parametrize("copies", [2, 3])
+@pytest.mark.parametrize("dtype", ["F64", "C64"])
+def test_a_shift_on_a_multiple_eigenvalue_leaves_the_others_as_they_are(dtype: str, copies: int, width: int) -> None:
+    values = np.array([0.0] * copies + [-0.5, 0.5, 1.1, 1.3, 1.7, 2.0, 2.2, 2.6])
+    n, seen = len(values), 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        drawn = rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if dtype == "C64" else 0.0)
+        q = np.linalg.qr(drawn)[0]
+        a = (q * values) @ q.conj().T
+        a = (a + a.conj().T) / 2
+        start = tr.normal((n, width), seed=seed, dtype=getattr(tr, dtype)) if width else None
+        try:
+            found = tl.eigsh(tr.tensor(a), start, k=4, sigma=0.0, batch_rank=bool(width) + 0)
+        except tl.SingularMatrixError:  # rounding left a pivot of zero
+            continue
+        seen += 1
+        check(a, found, 0.0, 4, 1e-11)
+    assert seen >= 8
+
+
+@pytest.mark.parametrize("width", [0, 2])
 def test_a_solver_that_is_a_function_hides_no_other_either(width: int) -> None:
     a, sigma = MATRICES["turned"], 5 + 1e-6
     shifted = tr.tensor(a - sigma * np.eye(60))

@@ -306,6 +306,39 @@ def test_minimal_residuals_of_random_singular_maps_are_told_truly(seed: int) -> 
         assert float(found.residuals) == pytest.approx(missed, rel=1e-2)
 
 
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64"])
+def test_minimal_residuals_of_larger_singular_maps_stay_the_least(dtype: str) -> None:
+    rng, accuracy = np.random.default_rng(3), 1e-2 if dtype in ("F32", "C32") else 1e-6
+    drawn = rng.standard_normal((40, 40)) + (1j * rng.standard_normal((40, 40)) if dtype[0] == "C" else 0.0)
+    q = np.linalg.qr(drawn)[0]
+    a = (q * np.r_[np.zeros(6), rng.uniform(0.1, 1.0, 34)]) @ q.conj().T
+    b = drawn @ rng.standard_normal((40, 3)) / 40
+    b[:, 1] = a @ b[:, 1]  # beside two that have no solution
+    of_a, of_b = (tr.cast(tr.tensor(x), getattr(tr, dtype)) for x in (a, b))
+    least = np.linalg.norm(q[:, :6].conj().T @ b, axis=0)
+    for maxiter in (60, 1000):
+        found = tl.minres(of_a, of_b, batch_rank=1, maxiter=maxiter)
+        missed = np.linalg.norm(b - a @ found.x.to_numpy(), axis=0)
+        assert not found.converged and found.iterations <= min(maxiter, 600)
+        np.testing.assert_allclose(missed, least, rtol=accuracy, atol=accuracy)
+        np.testing.assert_allclose(found.residuals.to_numpy(), missed, rtol=accuracy, atol=accuracy)
+
+
+def test_minimal_residuals_of_a_grid_that_keeps_its_mean() -> None:
+    """The second difference without values at the border: constants are its kernel, and b has a part there."""
+
+    def apply(x: tr.Tensor) -> tr.Tensor:
+        wider = np.pad(x.to_numpy(), 1, mode="edge")
+        around = wider[2:, 1:-1] + wider[:-2, 1:-1] + wider[1:-1, 2:] + wider[1:-1, :-2]
+        return tr.tensor(4 * x.to_numpy() - around)
+
+    b = tr.normal((8, 8), seed=1)
+    found = tl.minres(apply, b)
+    missed = tr.norm(b - apply(found.x)).item()
+    assert not found.converged and found.iterations < 600
+    assert missed == pytest.approx(abs(tr.sum(b).item()) / 8, rel=1e-6) == found.residuals.item()
+
+
 def test_an_x_that_only_rounding_makes_better_is_not_taken() -> None:
     q = np.linalg.qr(np.random.default_rng(24).standard_normal((5, 5)))[0]
     a = (q * [0.0, 1.0, 2.0, 3.0, 4.0]) @ q.T

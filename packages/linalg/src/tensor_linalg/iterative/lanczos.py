@@ -8,6 +8,8 @@ search is kept in full, in its lower triangle: restarts leave an arrow in it, wh
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import hypot
+from operator import sub
 from typing import Final, NamedTuple
 
 import tensor_runtime as tr
@@ -75,6 +77,8 @@ class Lanczos:
         self._beta = self._scale = 0.0
         self._found: _Ritz | None = None  # of the search as it is
         self._changes = Changes()
+        self._coupled: list[float] = []  # what lengths coefficients of the next images have, as the map is Hermitian
+        self._asymmetry = 0.0  # how far they were from that
         self._left = False  # whether the map led out of a space no more
         self._told = False  # whether the last look was asked to be the last
         v = self._begun(start)
@@ -182,11 +186,16 @@ class Lanczos:
                 self._restart(ritz, k)
 
     def _known(self, ritz: _Ritz, k: int) -> int:
-        """How many of the first k are not so small beside the largest that its rounding hides them."""
+        """How many of the first k are not so small beside the largest that its rounding hides them.
+
+        An inverse beside a multiple eigenvalue is not Hermitian among its vectors, as each solution rounds: values as
+        small as what its adjoint lacks may be of other vectors.
+        """
         if not self._each:
             return k
         sizes = [abs(value) for value in ritz.values]
         noise = max(sizes) * min(_NOISE * self._eps / self._stop.tol, 0.1) if self._stop.tol else max(sizes) * 0.1
+        noise = max(noise, min(self._asymmetry, max(sizes)))
         return next((position for position, size in enumerate(sizes[:k]) if size < noise), k)
 
     def _small(self, ritz: _Ritz, k: int, known: int) -> bool:
@@ -242,6 +251,19 @@ class Lanczos:
         active = h[start:] if start else h
         self._write_h[j, start : j + 1] = tr.conj(active) if active.dtype.kind == "complex" else active
         self._beta, self._count, self._found = 0.0 if invariant else beta, j + 1, None
+        self._compare(active.reshape((j + 1 - start, 1)), [self._beta])
+
+    def _compare(self, h: tr.Tensor, following: list[float]) -> None:
+        """See how Hermitian coefficients [active, p] of new images are; of the next ones these lengths are known."""
+        if not self._each:
+            return
+        before = len(self._coupled)
+        lengths: list[float] = numbers(tr.norm(h[:before], axis=1))
+        corner = h[before:]
+        apart = tr.norm(tr.subtract(corner, tr.conj(tr.permute_axes(corner, (1, 0)))))
+        differences = map(sub, lengths, self._coupled)
+        self._asymmetry = hypot(self._asymmetry, apart.item(), *differences)
+        self._coupled = [0.0] * before + following
 
     def _ritz(self) -> _Ritz:
         if self._found is not None:
@@ -280,7 +302,7 @@ class Lanczos:
             for column in range(grown, locked + keep + self._width):  # blocks have one width
                 self._basis.set(column, self._direction(column))
             self._rewrite(kept.values)
-            self._found = kept
+            self._found, self._coupled = kept, kept.residuals
 
         self._changes.make(change)
 
@@ -304,7 +326,7 @@ class Lanczos:
                 self._basis.set(slice(start, start + k), vectors)
             self._locked = locked
             if self._each:
-                self._scale = 0.0  # of what is orthogonal to those
+                self._scale = self._asymmetry = 0.0  # of what is orthogonal to those
             self._rewrite([])
 
         self._changes.make(change)
@@ -330,7 +352,7 @@ class Lanczos:
         locked = len(self._locked)
         for position, value in enumerate(values, locked):
             self._write_h[position, position] = value
-        self._count, self._found = locked + len(values), None
+        self._count, self._found, self._coupled = locked + len(values), None, []
 
     def _direction(self, count: int) -> tr.Tensor:
         """A drawn direction that is orthogonal to the first columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.shapes import Shape
@@ -24,6 +24,9 @@ from tensor_linalg.iterative.operators import (
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number, unit_of
 from tensor_runtime.tensors.tensor import owned
+
+_IN_DOUBT: Final = 8
+"""Times as many steps as were taken before A seemed singular, after which no residual is worth more."""
 
 
 def minres(
@@ -158,6 +161,8 @@ def _iterated(
     before: tuple[tr.Tensor, tr.Tensor] | None = None  # x and residuals before the first step that is doubtful
     ended = start.ended  # as also where the space can grow no more, and A is singular on it
     doubtful: tr.Tensor = residuals < 0  # or perhaps is
+    until = tr.add(residuals, inf)  # steps of a column, as far as they are worth more
+    steps = 0
     done = interrupted = False
     told_scale = tr.multiply(scale, drop)
     try:
@@ -181,13 +186,17 @@ def _iterated(
             gbar = tr.subtract(tr.multiply(sine, dbar), tr.multiply(cosine, alpha))
             epsilon, dbar = tr.multiply(sine, beta), tr.negative(tr.multiply(cosine, beta))
             gamma, norm = hypotenuse(gbar, beta), tr.maximum(norm, hypotenuse(alpha, beta))
-            vanished = gamma <= share(norm, unit)
-            small = active & (gamma <= tr.multiply(norm, unit**0.5))
+            # The second is what A leaves of residuals of norm 1: of the least ones that a singular A has, nothing.
+            least = tr.minimum(gamma, hypotenuse(gbar, dbar))
+            vanished = least <= share(norm, unit)
+            small = active & (least <= tr.multiply(norm, unit**0.5))
+            steps += 1
             if tr.any(small & ~doubtful):
                 first = small & ~doubtful
+                until = tr.where(first, float(_IN_DOUBT * (steps + _IN_DOUBT)), until)
                 x_old, old_residuals = (x, residuals) if before is None else before
                 before = tr.where(first, x, x_old), tr.where(first, residuals, old_residuals)
-            ended, doubtful = ended | vanished, doubtful | small
+            ended, doubtful = ended | vanished | (until <= steps), doubtful | small
             gamma = tr.where(vanished, 0.0, gamma)
             cosine, sine = over(gbar, gamma), over(beta, gamma, 1.0)  # where both are 0 nothing more is found
             w_next = tr.subtract(tr.subtract(v, tr.multiply(old, w_before)), tr.multiply(delta, w))
