@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import math
 from itertools import product
 from typing import Any
 
@@ -166,6 +167,16 @@ def test_a_least_squares_solution_is_scipys(dtype: str, shape: tuple[int, int], 
         assert close(found.singular_values, values)
     else:
         assert found.singular_values is None
+
+
+def test_what_equals_the_tolerance_counts_as_zero() -> None:
+    a = tr.asarray(np.diag([2.0, 1.0]))
+    for rtol, rank in ((0.5, 1), (math.nextafter(0.5, 0.0), 2)):
+        assert tl.lstsq(a, tr.ones(2), rtol=rtol).rank.item() == rank
+        assert tl.qr_pivoted(a, rtol=rtol).rank.item() == rank
+        assert tl.matrix_rank(a, rtol=rtol).item() == rank
+        for hermitian in (False, True):
+            assert np.diagonal(tl.pinv(a, rtol=rtol, hermitian=hermitian).to_numpy()).tolist() == [0.5, rank - 1]
 
 
 def test_least_squares_of_deficient_rank_has_the_smallest_norm_and_says_its_rank() -> None:

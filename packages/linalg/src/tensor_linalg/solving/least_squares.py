@@ -104,7 +104,7 @@ def pinv(
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
-        rtol: singular values below this times the largest one of the same matrix count as zero: a number, or a tensor
+        rtol: singular values up to this times the largest one of the same matrix count as zero: a number, or a tensor
             [B...]. None is max(M, N) times the dtype's rounding unit.
         hermitian: take the matrices to be Hermitian, of which the lower triangle is read; their eigenvalues are then
             found in place of singular values, which is faster.
@@ -200,7 +200,7 @@ def lstsq(
         b: shape [M, K, B...] of any of these dtypes, or [M] when ``a`` is [M, N]. The batch shapes are equal or
             broadcast among themselves, aligned at the last axis.
         driver: "svd" takes any matrix; "qr" is several times faster, and takes matrices of full rank alone.
-        rtol: singular values below this times the largest one of the same matrix count as zero: a number, or a tensor
+        rtol: singular values up to this times the largest one of the same matrix count as zero: a number, or a tensor
             with the batch shape of ``a``. None is max(M, N) times the dtype's rounding unit. "qr" looks at none.
         check: raise when an element is not finite.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
