@@ -322,3 +322,21 @@ def test_shapes_of_sides_on_the_right_are_told_as_they_were_given(of_a: tuple[in
         tl.triangular_solve(tr.ones((2, 3)), tr.ones((3, 5)), side="right", check=check)
     with pytest.raises(ForeignOperandError):
         tl.triangular_solve([1.0], tr.ones(3), side="right", check=check)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("size", [3, 40])
+@pytest.mark.parametrize("sides", [(), (2,), (2, 4)], ids=str)
+@pytest.mark.parametrize("tolerance", ["one", "each"])
+def test_least_squares_name_a_place_that_the_right_hand_sides_have(
+    size: int, sides: tuple[int, ...], tolerance: str
+) -> None:
+    b = np.ones((size, *sides))
+    place = (1, *(1,) * len(sides))
+    b[place] = np.nan
+    for batch in ((),) if not sides else ((), (4,), (5, 4)):
+        a = tr.copy(tr.broadcast_to(tr.eye(size).reshape((size, size, *(1,) * len(batch))), (size, size, *batch)))
+        rtol = 1e-9 if tolerance == "one" else tr.full(batch, 1e-9)
+        with pytest.raises(tl.NonFiniteError, match="lstsq: operand b holds nan") as found:
+            tl.lstsq(a, tr.asarray(b), rtol=rtol)
+        facts = vars(found.value)
+        assert (facts["element_index"], facts["batch_index"]) == (place[:2], place[2:])

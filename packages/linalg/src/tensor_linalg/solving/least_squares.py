@@ -30,6 +30,7 @@ from tensor_linalg.tolerances import counted, relative_tolerance, tolerances
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.dispatch.out import Out
+from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full, zeros
@@ -246,10 +247,15 @@ def lstsq(
         tolerance = relative_tolerance(operation, batch, a.dtype, (rows, columns), rtol)
         if isinstance(tolerance, Tensor) and not tolerance.rank and (one := lent(tolerance)) is not None:
             tolerance = float(one)
-        if isinstance(tolerance, Tensor):
-            solution, residuals, rank, values = by_singular_values(a, sides, tolerance, check)
-        else:
-            solution, residuals, rank, values = execute_many(LSTSQ, (a, sides), LstsqParams(tolerance, check))
+        try:
+            if isinstance(tolerance, Tensor):
+                solution, residuals, rank, values = by_singular_values(a, sides, tolerance, check)
+            else:
+                solution, residuals, rank, values = execute_many(LSTSQ, (a, sides), LstsqParams(tolerance, check))
+        except NonFiniteError as error:
+            if vars(error)["operand"] == "b":  # which may lack the column axis, or batch axes of a
+                require_finite(operation, "b", b, min(2, b.rank))
+            raise
     else:
         if check:
             require_finite(operation, "a", a)
