@@ -45,6 +45,23 @@ def test_singular_triplets_are_those_of_the_smaller_space(shape: tuple[int, int]
             np.testing.assert_allclose(vh @ vh.conj().T, np.eye(k), atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["F64", "C64"])
+@pytest.mark.parametrize("shape", [(4, 7), (7, 4), (6, 6), (20, 30), (30, 20)])
+def test_of_values_of_zero_the_vectors_that_are_found_first_are_right(shape: tuple[int, int], dtype: str) -> None:
+    rank = min(shape) - 2
+    a = tl.matmul(tr.normal((shape[0], rank), seed=5, dtype=dtype), tr.normal((rank, shape[1]), seed=6, dtype=dtype))
+    m = a.to_numpy()
+    for k in (1, 2):
+        found = tl.svds(a, k=k, which="SM")
+        u, s, v = found.u.to_numpy(), found.s.to_numpy(), found.vh.to_numpy().conj().T
+        images = m.conj().T @ u if shape[0] < shape[1] else m @ v
+        assert found.converged
+        np.testing.assert_allclose(s, np.zeros(k), atol=1e-6)
+        np.testing.assert_allclose(images, 0.0 * images, atol=1e-6)
+        for vectors in (u, v):
+            np.testing.assert_allclose(vectors.conj().T @ vectors, np.eye(k), atol=1e-12)
+
+
 def test_singular_values_to_a_smaller_space_take_one_product_more_and_stop_at_any() -> None:
     a = tr.normal((8, 20), seed=2)
     m = a.to_numpy()

@@ -15,6 +15,7 @@ import tensor_runtime as tr
 from tensor_core import DTypeError, ShapeError, TensorError
 from tensor_linalg.contracts import CheckParams
 from tensor_runtime.backends.kernel_facts import facts_of
+from tensor_runtime.errors import ForeignOperandError
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "svd": tl.svd,
@@ -292,3 +293,50 @@ def test_an_iteration_that_fails_for_nan_says_so(name: str) -> None:
         tl.NotConvergedError, match=rf"^{name}: .*index \(1,\) did not converge: it holds NaN or infinity"
     ):
         getattr(tl, name)(a, check=False)
+
+
+@pytest.mark.parametrize("size", [3, 70])
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_sides_on_the_right_are_told_as_they_were_given(size: int, batch: tuple[int, ...]) -> None:
+    sides = np.ones((5, size, *batch), order="F")
+    sides[4, 0], sides[0, 1] = np.inf, np.nan  # the first of b, and the first of its transpose
+
+    with pytest.raises(tl.NonFiniteError, match=r"operand b holds inf at element \(4, 0\)") as found:
+        tl.triangular_solve(tr.eye(size), tr.asarray(sides), side="right")
+
+    assert (vars(found.value)["element_index"], vars(found.value)["batch_index"]) == ((4, 0), (0,) * len(batch))
+
+
+@pytest.mark.parametrize("check", [True, False, "mask"])
+@pytest.mark.parametrize("of_a", [(3, 3), (3, 3, 2)])
+def test_shapes_of_sides_on_the_right_are_told_as_they_were_given(of_a: tuple[int, ...], check: Any) -> None:
+    words = escape(
+        f"triangular_solve: a of shape {of_a} and b of shape (3, 5) do not fit; "
+        "accepted: b of shape [M, N, B...] with N = 3 for side='right'"
+    )
+    with pytest.raises(ShapeError, match=f"^{words}$") as found:
+        tl.triangular_solve(tr.ones(of_a), tr.ones((3, 5)), side="right", check=check)
+
+    assert vars(found.value)["shapes"] == (of_a, (3, 5))
+    with pytest.raises(ShapeError, match="2x3 matrices, which are not square"):
+        tl.triangular_solve(tr.ones((2, 3)), tr.ones((3, 5)), side="right", check=check)
+    with pytest.raises(ForeignOperandError):
+        tl.triangular_solve([1.0], tr.ones(3), side="right", check=check)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("size", [3, 40])
+@pytest.mark.parametrize("sides", [(), (2,), (2, 4)], ids=str)
+@pytest.mark.parametrize("tolerance", ["one", "each"])
+def test_least_squares_name_a_place_that_the_right_hand_sides_have(
+    size: int, sides: tuple[int, ...], tolerance: str
+) -> None:
+    b = np.ones((size, *sides))
+    place = (1, *(1,) * len(sides))
+    b[place] = np.nan
+    for batch in ((),) if not sides else ((), (4,), (5, 4)):
+        a = tr.copy(tr.broadcast_to(tr.eye(size).reshape((size, size, *(1,) * len(batch))), (size, size, *batch)))
+        rtol = 1e-9 if tolerance == "one" else tr.full(batch, 1e-9)
+        with pytest.raises(tl.NonFiniteError, match="lstsq: operand b holds nan") as found:
+            tl.lstsq(a, tr.asarray(b), rtol=rtol)
+        facts = vars(found.value)
+        assert (facts["element_index"], facts["batch_index"]) == (place[:2], place[2:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from itertools import product
 from typing import Any
@@ -168,6 +169,16 @@ def test_a_least_squares_solution_is_scipys(dtype: str, shape: tuple[int, int], 
         assert found.singular_values is None
 
 
+def test_what_equals_the_tolerance_counts_as_zero() -> None:
+    a = tr.asarray(np.diag([2.0, 1.0]))
+    for rtol, rank in ((0.5, 1), (math.nextafter(0.5, 0.0), 2)):
+        assert tl.lstsq(a, tr.ones(2), rtol=rtol).rank.item() == rank
+        assert tl.qr_pivoted(a, rtol=rtol).rank.item() == rank
+        assert tl.matrix_rank(a, rtol=rtol).item() == rank
+        for hermitian in (False, True):
+            assert np.diagonal(tl.pinv(a, rtol=rtol, hermitian=hermitian).to_numpy()).tolist() == [0.5, rank - 1]
+
+
 def test_least_squares_of_deficient_rank_has_the_smallest_norm_and_says_its_rank() -> None:
     a = np.stack([np.outer([1.0, 2.0, 3.0], [1.0, 1.0]), np.eye(3)[:, :2]], -1)
     b = np.array([1.0, 2.0, 3.0]).reshape(3, 1, 1)
@@ -312,11 +323,12 @@ def test_systems_without_right_hand_sides_have_empty_solutions() -> None:
         for batch in ((), (2,), (0,)):
             sides = tr.zeros((count, 0, *batch))
             matrices = tr.zeros((count, count, *batch)) + tr.eye(count).reshape(count, count, *(1,) * len(batch))
+            first = tr.zeros((count, *batch)) + tr.eye(count, 1).reshape(count, *(1,) * len(batch))
             assert tl.solve(matrices, sides).shape == sides.shape
             assert tl.triangular_solve(matrices, sides).shape == sides.shape
             assert tl.solve_banded((0, 0), tr.ones((1, count, *batch)), sides).shape == sides.shape
-            assert tl.solve_toeplitz(tr.ones((count, *batch)), sides).shape == sides.shape
-            assert tl.solve_toeplitz(tr.ones((count, *batch)), sides, check="mask").result.shape == sides.shape
+            assert tl.solve_toeplitz(first, sides).shape == sides.shape
+            assert tl.solve_toeplitz(first, sides, check="mask").result.shape == sides.shape
     with pytest.raises(tl.NonFiniteError, match="solve_toeplitz: operand c"):
         tl.solve_toeplitz(tr.tensor([float("nan")]), tr.zeros((1, 0)))
     told = tl.solve_toeplitz(tr.tensor([[1.0, float("nan")]]), tr.zeros((1, 0, 2)), check="mask").status

@@ -10,7 +10,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
-from tensor_core.errors import ArgumentError
+from tensor_core.errors import ArgumentError, UnsupportedOperationError
 
 DTYPES = (tr.F32, tr.F64, tr.C32, tr.C64)
 EPS = {tr.F32: 1.2e-7, tr.F64: 2.3e-16, tr.C32: 1.2e-7, tr.C64: 2.3e-16}
@@ -169,3 +169,25 @@ def test_a_truncated_decomposition_takes_a_driver_and_a_gauge_by_name(driver: st
         wrong: Any = {option: "other"}
         with pytest.raises(ArgumentError, match=f"svd_truncated: {option} is 'other'"):
             tl.svd_truncated(a, **wrong)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (5, 3), (3, 3, 2), (1, 3), (0, 3)], ids=str)
+@pytest.mark.parametrize("renormalize", [False, True])
+def test_forms_are_inferred_where_the_largest_rank_alone_decides(shape: tuple[int, ...], renormalize: bool) -> None:
+    batch = tuple(range(2, len(shape)))
+    functions: tuple[Any, ...] = (
+        lambda x: tl.svd_truncated(x, max_rank=2, renormalize=renormalize),
+        lambda x: tl.split(x, 0, 1, batch_axes=batch, max_rank=2, renormalize=renormalize),
+        lambda x: tl.split(x, 0, 1, batch_axes=batch, max_rank=2, renormalize=renormalize, method="eigh"),
+    )
+    for function in functions:
+        inferred, found = tr.infer(function, (tr.F64, shape)), function(tr.ones(shape))
+        for form, part in zip(inferred, found, strict=True):
+            assert form is tr.infer(lambda x: x, part) if isinstance(part, tr.Tensor) else form == part
+
+
+@pytest.mark.parametrize("options", [{"cutoff": 0.1}, {"max_rank": 2, "multiplets": "drop"}], ids=str)
+def test_no_form_is_inferred_where_values_decide(options: dict[str, Any]) -> None:
+    for shape in ((3, 3), (3, 3, 2)):
+        with pytest.raises(UnsupportedOperationError, match="has no elements"):
+            tr.infer(lambda x: tl.svd_truncated(x, **options), (tr.F64, shape))

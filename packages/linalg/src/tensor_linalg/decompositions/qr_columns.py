@@ -77,7 +77,7 @@ def qr_pivoted(
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
-        rtol: diagonal elements of r below this part of the first one count as 0: a number, or a tensor [B...]. None is
+        rtol: diagonal elements of r up to this part of the first one count as 0: a number, or a tensor [B...]. None is
             max(M, N) rounding units of the dtype.
         check: raise when an element is not finite.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has

@@ -75,9 +75,13 @@ def svds(
     The right vectors are eigenvectors of AᴴA by ``eigsh``; values and left vectors are those of A on their span, by a
     decomposition that does not square them. Of a map to a smaller space, whose AᴴA has a null space, the left vectors
     are eigenvectors of AAᴴ, from the image of the start, and the right ones follow; for the smallest values as much
-    that is drawn from ``seed`` is added to that image, which lacks what A does not reach. The condition is squared all
-    the same where the span is found: values below the square root of the rounding unit times the largest are not
-    resolved, and the vectors that follow from theirs are any.
+    that is drawn from ``seed`` is added to that image, which lacks what A does not reach.
+
+    The condition is squared all the same where the span is found: values below the square root of the rounding unit
+    times the largest are not resolved, such as the zeros of a map of deficient rank. Vectors that are found first are
+    those of such values: A v is as small. Those that follow from them are any unit vectors orthogonal to the others, as
+    their images are rounding alone, so Aᴴu = v s does not hold for them; and of a map to a smaller space, whose left
+    vectors come first, Aᴴu is as small and A v = u s does not hold. ``converged`` tells of the former vectors alone.
 
     Args:
         a: a function from a tensor of the shape of ``x0`` to one of any shape, or a tensor [*range, *domain] with as

@@ -17,6 +17,7 @@ from tensor_core.errors import ArgumentError, shortened
 from tensor_linalg.host import numbers
 from tensor_linalg.operands import number, plain, unit_of
 from tensor_runtime.dispatch.arguments import choice, flag, whole
+from tensor_runtime.placement import is_stand_in
 
 _GAP: Final = 16
 """Neighbours at most so many rounding units of the largest value apart are one multiplet: decompositions err as far."""
@@ -105,8 +106,10 @@ def kept(s: tr.Tensor, how: Truncation, /) -> Kept:
     >>> kept(s, Truncation(cutoff=1.5, relative=False, multiplets="cut")).rank
     2
     """
-    if s.rank == 1:
-        return _kept_of_one(s, how)
+    return _kept_of_one(s, how) if s.rank == 1 else _kept_of_batch(s, how)
+
+
+def _kept_of_batch(s: tr.Tensor, how: Truncation) -> Kept:
     rank = _common_rank(s, how)
     return Kept(rank, _rescaled(s, rank) if how.renormalize else s[:rank], _discarded(s, rank, how.relative))
 
@@ -116,6 +119,8 @@ def _kept_of_one(s: tr.Tensor, how: Truncation) -> Kept:
     limit = most if how.max_rank is None else min(how.max_rank, most)
     if limit == most and how.cutoff is None:
         return Kept(most, s, tr.full((), 0.0, dtype=s.dtype, placement=s.placement))
+    if is_stand_in(s.placement):  # there is nothing to read
+        return _kept_of_batch(s, how)
     values: list[float] = numbers(s)
     scale = values[0] if values and values[0] > 0 else 1.0
     t = [value / scale for value in values]

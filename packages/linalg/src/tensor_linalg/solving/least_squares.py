@@ -30,6 +30,7 @@ from tensor_linalg.tolerances import counted, relative_tolerance, tolerances
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_many
 from tensor_runtime.dispatch.out import Out
+from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.ops.arithmetic import abs, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal, greater
 from tensor_runtime.ops.creation import full, zeros
@@ -104,7 +105,7 @@ def pinv(
 
     Args:
         a: shape [M, N, B...]; F32, F64, C32 or C64.
-        rtol: singular values below this times the largest one of the same matrix count as zero: a number, or a tensor
+        rtol: singular values up to this times the largest one of the same matrix count as zero: a number, or a tensor
             [B...]. None is max(M, N) times the dtype's rounding unit.
         hermitian: take the matrices to be Hermitian, of which the lower triangle is read; their eigenvalues are then
             found in place of singular values, which is faster.
@@ -200,7 +201,7 @@ def lstsq(
         b: shape [M, K, B...] of any of these dtypes, or [M] when ``a`` is [M, N]. The batch shapes are equal or
             broadcast among themselves, aligned at the last axis.
         driver: "svd" takes any matrix; "qr" is several times faster, and takes matrices of full rank alone.
-        rtol: singular values below this times the largest one of the same matrix count as zero: a number, or a tensor
+        rtol: singular values up to this times the largest one of the same matrix count as zero: a number, or a tensor
             with the batch shape of ``a``. None is max(M, N) times the dtype's rounding unit. "qr" looks at none.
         check: raise when an element is not finite.
             "mask" raises for no matrix of a batch, and gives a ``MaskedResult``: the result, NaN where a matrix has
@@ -246,10 +247,15 @@ def lstsq(
         tolerance = relative_tolerance(operation, batch, a.dtype, (rows, columns), rtol)
         if isinstance(tolerance, Tensor) and not tolerance.rank and (one := lent(tolerance)) is not None:
             tolerance = float(one)
-        if isinstance(tolerance, Tensor):
-            solution, residuals, rank, values = by_singular_values(a, sides, tolerance, check)
-        else:
-            solution, residuals, rank, values = execute_many(LSTSQ, (a, sides), LstsqParams(tolerance, check))
+        try:
+            if isinstance(tolerance, Tensor):
+                solution, residuals, rank, values = by_singular_values(a, sides, tolerance, check)
+            else:
+                solution, residuals, rank, values = execute_many(LSTSQ, (a, sides), LstsqParams(tolerance, check))
+        except NonFiniteError as error:
+            if vars(error)["operand"] == "b":  # which may lack the column axis, or batch axes of a
+                require_finite(operation, "b", b, min(2, b.rank))
+            raise
     else:
         if check:
             require_finite(operation, "a", a)

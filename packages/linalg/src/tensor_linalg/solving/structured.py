@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
-from tensor_core.dtypes import I32
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_linalg.contracts.solving import BandedParams
-from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
+from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, unfailing
 from tensor_linalg.operands import promoted, require_finite, with_batch
 from tensor_linalg.solving.condition import estimated_one_norm, refuse_with_mask, scale_of, warn_if_ill_conditioned
 from tensor_linalg.specs.shapes import broadcast_batches
@@ -16,17 +15,15 @@ from tensor_linalg.specs.solving import SOLVE_BANDED, SOLVE_TOEPLITZ, banded_sha
 from tensor_linalg.targets import delivered, placed
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.call import execute_pair
-from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.ops.arithmetic import abs, add, conj, divide, multiply
 from tensor_runtime.ops.comparison import equal, greater_equal, less
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.joining import concatenate, roll, stack
-from tensor_runtime.ops.logic import logical_and, logical_not
+from tensor_runtime.ops.logic import logical_and
 from tensor_runtime.ops.ranges import arange
-from tensor_runtime.ops.reduction import all, max
-from tensor_runtime.ops.rounding import isfinite
+from tensor_runtime.ops.reduction import max
 from tensor_runtime.ops.scan import cumsum
 from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import broadcast_to, copy, expand_dims, reshape, reverse_view, squeeze
@@ -128,7 +125,7 @@ def solve_banded(
     if not tells:
         return execute_pair(SOLVE_BANDED, ab, b, params, out)
     x = execute_pair(SOLVE_BANDED, ab, b, params)
-    if x.size and 0 not in ab.shape:
+    if 0 not in ab.shape:
         _warn_of_bands(operation, ab, lower, upper)
     return placed(operation, x, out, ab, b)
 
@@ -275,19 +272,17 @@ def solve_toeplitz(
             shapes=(c.shape, b.shape),
         )
     row = rows[0] if rows else conj(c)
-    columns_batch = b.shape[2:] if b.rank > 1 else ()
-    batch = broadcast_batches(operation, broadcast_batches(operation, c.shape[1:], row.shape[1:]), columns_batch)
-    if 0 in (*b.shape[:2], *batch):
-        if checked:
-            _require_finite(operation, c, None, rows)
+    of_matrices = broadcast_batches(operation, c.shape[1:], row.shape[1:])
+    batch = broadcast_batches(operation, of_matrices, b.shape[2:] if b.rank > 1 else ())
+    if 0 in (size, *of_matrices):
         nothing = zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement)
         if masks:
-            wrong = logical_not(logical_and(all(isfinite(c), 0), all(isfinite(row[1:]), 0)))
-            status = copy(broadcast_to(cast(wrong, I32), batch))
-            return delivered(operation, MaskedResult(nothing, status), out, *given)
+            return unfailing(operation, nothing, batch, out, *given)
+        if checked:
+            _require_finite(operation, c, b, rows)
         return placed(operation, nothing, out, *given)
     if c.shape != row.shape:
-        c, row = with_batch(c, 1, batch), with_batch(row, 1, batch)
+        c, row = with_batch(c, 1, of_matrices), with_batch(row, 1, of_matrices)
     diagonals = concatenate([reverse_view(row[1:], 0), c]) if size > 1 else c
     if masks:
         found = masked_result(

@@ -9,7 +9,7 @@ from tensor_core.dtypes import Bool, TensorScalar
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as, floating_form
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, screened_result
-from tensor_linalg.operands import promoted, with_batch
+from tensor_linalg.operands import promoted, require_finite, with_batch
 from tensor_linalg.products import matmul, mH, mT
 from tensor_linalg.solving.condition import (
     Apply,
@@ -24,6 +24,7 @@ from tensor_linalg.specs.solving import solve_shape
 from tensor_linalg.targets import delivered, given_up, placed
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.out import Out, check_distinct
+from tensor_runtime.errors import NonFiniteError
 from tensor_runtime.ops.arithmetic import divide, multiply
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import eye, zeros
@@ -34,6 +35,7 @@ from tensor_runtime.ops.views import broadcast_to, copy
 from tensor_runtime.primitives.linalg import triangular_solve as substitute
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
+R = TypeVar("R")
 T = TypeVar("T", bound=TensorScalar)
 
 
@@ -152,12 +154,14 @@ def triangular_solve(
     # x op(A) = b is op(A)ᵀ xᵀ = bᵀ; the transpose of Aᴴ is the conjugate of A
     turned = (transpose or adjoint) == left
     params = lower, turned, adjoint, unit_diagonal
-    if not left and unwrap(operation, b)[0].rank < 2:
-        raise ShapeError(
-            f"{operation}: b of shape {b.shape} has no rows; accepted: [M, N, B...] for side='right'",
-            operation=operation,
-            shapes=(a.shape, b.shape),
-        )
+    if not left:
+        shapes = unwrap(operation, a)[0].shape, unwrap(operation, b)[0].shape
+        if len(shapes[1]) < 2:
+            raise ShapeError(
+                f"{operation}: b of shape {b.shape} has no rows; accepted: [M, N, B...] for side='right'",
+                operation=operation,
+                shapes=shapes,
+            )
     if asks_for_mask(masks):
         flag(operation, "overwrite", overwrite)  # a hint, which is dropped
         refuse_with_mask(operation, flag(operation, "condition", condition))
@@ -167,14 +171,16 @@ def triangular_solve(
 
         if left:
             return _masked(operation, a, b, solved, out, lower, unit_diagonal)
-        result, status = _masked(operation, a, mT(b), solved, None, lower, unit_diagonal)
+        result, status = _on_the_right(
+            operation, a, b, lambda turned: _masked(operation, a, turned, solved, None, lower, unit_diagonal)
+        )
         return delivered(operation, MaskedResult(copy(mT(result)), status), out, a, b)
     if flag(operation, "condition", condition):
         _warn(operation, a, lower, unit_diagonal, False)
     b, gives_up = taken(operation, overwrite, a, b)
     if left:
         return placed(operation, substituted(operation, a, b, *params, check, gives_up), out, a, b)
-    found = mT(substituted(operation, a, mT(b), *params, check))
+    found = mT(_on_the_right(operation, a, b, lambda turned: substituted(operation, a, turned, *params, check)))
     return copy(found) if out is None else placed(operation, found, out, a, b)
 
 
@@ -309,6 +315,26 @@ def _warn(operation: str, a: Tensor, lower: bool, unit_diagonal: bool, squared: 
 
         norm = estimated_one_norm(whole, whole, *facts)
     warn_if_ill_conditioned(operation, norm, estimated_one_norm(solved(False), solved(True), *facts))
+
+
+def _on_the_right(operation: str, a: Tensor, b: Tensor, run: Callable[[Tensor], R]) -> R:
+    """What ``run`` gives for bᵀ; where it refuses b, the error tells of b itself."""
+    try:
+        return run(mT(b))
+    except ShapeError:
+        size = a.shape[0] if a.rank else 0
+        if a.shape[:2] != (size, size) or b.shape[1] == size:
+            raise
+        raise ShapeError(
+            f"{operation}: a of shape {a.shape} and b of shape {b.shape} do not fit; "
+            f"accepted: b of shape [M, N, B...] with N = {size} for side='right'",
+            operation=operation,
+            shapes=(a.shape, b.shape),
+        ) from None
+    except NonFiniteError as error:
+        if vars(error)["operand"] == "b":
+            require_finite(operation, "b", b)
+        raise
 
 
 def _masked(

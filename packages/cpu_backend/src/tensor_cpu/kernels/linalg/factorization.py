@@ -182,6 +182,9 @@ def bind_banded(operands: tuple[Form, Form], result: Form, lower: int, upper: in
     >>> kernel(np.array([[0.0, 2.0], [1.0, 4.0]]), np.array([[4.0, 8.0]])).tolist()
     [[1.0, 2.0]]
     """
+    looking = structured.without_sides(bind_banded, 2, operands, result, lower, upper, check)
+    if looking is not None:
+        return looking
     numpys = structured.bind_solve_banded(operands, result, lower, upper, check)
     return bind_system("solve_banded", operands, result, (lower, upper), check, numpys)
 
@@ -233,6 +236,9 @@ def bind_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, /) -> 
     >>> kernel(np.array([1.0, 2.0, 1.0]), np.array([[3.0, 3.0]])).tolist()
     [[1.0, 1.0]]
     """
+    looking = structured.without_sides(bind_toeplitz, 1, operands, result, check)
+    if looking is not None:
+        return looking
     behind = structured.bind_solve_toeplitz(operands, result, check)
     return bind_system("solve_toeplitz", operands, result, (0, 0), check, behind)
 

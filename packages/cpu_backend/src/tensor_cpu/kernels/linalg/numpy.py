@@ -162,7 +162,7 @@ def solve(a: Array, b: Array) -> tuple[Array, ...]:
 
     One matrix against many batches of columns is factored once: the batch of b is merged with its columns. Otherwise
     batch axes align at the tensor's last one, which is the transposed array's first, so the shorter transposed array
-    gets extents of 1 before its matrix axes.
+    gets extents of 1 before its matrix axes. Matrices beside an empty batch of columns are factored all the same.
 
     >>> solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([[2.0, 4.0]]))[0].tolist()
     [[1.0, 1.0]]
@@ -172,6 +172,8 @@ def solve(a: Array, b: Array) -> tuple[Array, ...]:
     if a.ndim == 2:
         columns = b.reshape(prod(b.shape[:-1]), b.shape[-1])
         return (_compact(_swap(np.linalg.solve(_swap(a), columns.T))).reshape(b.shape),)
+    if 0 in b.shape[:-2]:
+        _try_solve(a)
     rank = max(a.ndim, b.ndim)
     return (_swap(np.linalg.solve(_swap(_pad_batch(a, rank)), _swap(_pad_batch(b, rank)))),)
 

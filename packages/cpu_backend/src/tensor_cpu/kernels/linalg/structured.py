@@ -7,7 +7,7 @@ rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.errors import SingularMatrixError, matrix_at
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
 _AT_ONCE: Final = 8
@@ -40,6 +40,9 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
     >>> kernel(np.array([[0.0, 2.0], [1.0, 4.0]]), np.array([[4.0, 8.0]])).tolist()
     [[1.0, 2.0]]
     """
+    looking = without_sides(bind_solve_banded, 2, operands, result, lower, upper, check)
+    if looking is not None:
+        return looking
     from scipy.linalg import get_lapack_funcs
 
     bands, sides = operands
@@ -94,6 +97,46 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
     return ignoring_fp_errors(kernel)
 
 
+def without_sides(
+    bind: Callable[..., Kernel | None], core_rank: int, operands: tuple[Form, Form], result: Form, *params: Any
+) -> Kernel | None:
+    """The kernel for right-hand sides without elements, which refuses every matrix that it refuses beside a column.
+
+    Args:
+        bind: binds the kernel of such systems.
+        core_rank: how many axes of the diagonals are not batch axes.
+        operands: the diagonals and the right-hand sides.
+        result: [N, M, B...], or [N].
+        params: what ``bind`` takes behind them.
+
+    Returns:
+        None where there are such elements, or no matrices, or ``bind`` gives None.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.placement import CPU
+    >>> bands, sides = form_of(F64, (1, 2), CPU), form_of(F64, (2, 0), CPU)
+    >>> kernel = without_sides(bind_solve_banded, 2, (bands, sides), sides, 0, 0, True)
+    >>> kernel(np.array([[1.0], [0.0]]), np.zeros((0, 2)))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tensor_runtime.errors.SingularMatrixError: solve_banded: the matrix is exactly singular; lstsq() of the whole ...
+    """
+    diagonals = operands[0]
+    if result.size or not diagonals.size:
+        return None
+    column = form_of(result.dtype, (result.shape[0], 1, *diagonals.shape[core_rank:]), result.placement)
+    kernel = bind((diagonals, column), column, *params)
+    if kernel is None:
+        return None
+    dtype = NUMPY_DTYPES[result.dtype]
+    zeros = np.zeros(column.shape[::-1], dtype)
+
+    def looking(given: Array, _: Array) -> Array:
+        kernel(given, zeros)
+        return np.zeros(result.shape[::-1], dtype)
+
+    return looking
+
+
 def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, /) -> Kernel:
     """The kernel that solves T X = B for stacks of matrices of which the diagonals are given.
 
@@ -105,6 +148,9 @@ def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, 
     >>> kernel(np.array([1.0, 2.0, 1.0]), np.array([[3.0, 3.0]])).tolist()
     [[1.0, 1.0]]
     """
+    looking = without_sides(bind_solve_toeplitz, 1, operands, result, check)
+    if looking is not None:
+        return looking
     size, columns, batch = result.shape[0], prod(result.shape[1:2]), result.shape[:1:-1]
     wide = np.result_type(NUMPY_DTYPES[result.dtype], np.float64)
     ranks = (1, min(2, operands[1].rank))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tensor_linalg.composed import renamed
+from tensor_core.shapes import Shape
+from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.contracts.solving import BandedParams, LstsqParams
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
@@ -11,7 +12,6 @@ from tensor_linalg.solving.substitution import check_triangle, substituted
 from tensor_linalg.solving.systems import solve
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_runtime.contracts.linalg import TriangularSolveParams
-from tensor_runtime.errors import LinalgError, NonFiniteError
 from tensor_runtime.ops.arithmetic import add, divide, multiply, subtract
 from tensor_runtime.ops.comparison import equal
 from tensor_runtime.ops.creation import zeros
@@ -42,20 +42,17 @@ def solve_banded(ab: Tensor, b: Tensor, params: BandedParams, /) -> Tensor:
     >>> solve_banded(bands, tensor([4.0, 8.0]), BandedParams(0, 1, True)).to_numpy().tolist()
     [1.0, 2.0]
     """
+    if params.check:  # what lies outside of the matrix, too
+        require_finite("solve_banded", "ab", ab)
+        require_finite("solve_banded", "b", b, min(2, b.rank))
     size, upper = ab.shape[1], params.upper  # diagonals may lie wholly outside of the matrix
     dense = zeros((size, size, *ab.shape[2:]), dtype=ab.dtype, placement=ab.placement)
     for k in range(-params.lower, upper + 1):
         line = ab[upper - k, k:] if k >= 0 else ab[upper - k, : max(size + k, 0)]
         if line.shape[0] > 0:
             dense = add(dense, embed_diagonal(move_axes(line, 0, -1), k))
-    try:
-        return solve(dense, b, check=params.check)
-    except NonFiniteError as error:
-        if vars(error)["operand"] == "b":
-            raise renamed("solve_banded", error, None, "b") from None
-        raise renamed("solve_banded", error, lambda i, j: (upper + i - j, j), "ab") from None
-    except LinalgError as error:
-        raise renamed("solve_banded", error) from None
+    with failing_as("solve_banded", instead=("lstsq() gives", "lstsq() of the whole matrix gives")):
+        return solve(dense, b, check=False)
 
 
 def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tensor:
@@ -74,9 +71,10 @@ def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tens
         require_finite(operation, "diagonals", diagonals, 1)
         require_finite(operation, "b", b, min(2, b.rank))
     if b.rank == 1:
-        return copy(squeeze(_levinson(diagonals, expand_dims(b, 1), params.check), 1))
-    batch = broadcast_batches(operation, diagonals.shape[1:], b.shape[2:])
-    return _levinson(with_batch(diagonals, 1, batch), with_batch(b, 2, batch), params.check)
+        return copy(squeeze(_levinson(diagonals, expand_dims(b, 1), params.check, ()), 1))
+    batch, own = broadcast_batches(operation, diagonals.shape[1:], b.shape[2:]), diagonals.shape[1:]
+    alike = with_batch(diagonals, 1, (*(1,) * (len(batch) - len(own)), *own))
+    return _levinson(alike, with_batch(b, 2, batch), params.check, own)
 
 
 def triangular_solve_checked(a: Tensor, b: Tensor, params: TriangularSolveParams, /) -> Tensor:
@@ -93,7 +91,8 @@ def triangular_solve_checked(a: Tensor, b: Tensor, params: TriangularSolveParams
     return substituted(operation, a, b, *params, False)
 
 
-def _levinson(diagonals: Tensor, b: Tensor, check: bool) -> Tensor:
+def _levinson(diagonals: Tensor, b: Tensor, check: bool, batch: Shape) -> Tensor:
+    """The solution; a singular matrix is named by its place in ``batch``, which ``diagonals`` have behind ones."""
     size = b.shape[0]
     c, r = diagonals[size - 1 :], reverse_view(diagonals[:size], 0)
     reversed_c = reverse_view(c, 0)
@@ -117,7 +116,7 @@ def _levinson(diagonals: Tensor, b: Tensor, check: bool) -> Tensor:
     if check:
         require_regular(
             "solve_toeplitz",
-            singular,
+            singular.reshape(batch),
             "has a leading block that is exactly singular",
             "solve() takes the matrix itself",
         )
