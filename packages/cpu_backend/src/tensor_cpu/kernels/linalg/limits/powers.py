@@ -98,7 +98,7 @@ def whole_powers(sizes: Any) -> Any:
 
     It is 0 for large ones of which a row or a column would come near the other limit: rows want powers of their own.
 
-    >>> whole_powers(np.array([[1020, 5], [7, -1000]])).tolist(), whole_powers(np.array([[1020]])).tolist()
+    >>> whole_powers(np.array([[1020, 5], [-890, -990]])).tolist(), whole_powers(np.array([[1020]])).tolist()
     ([[0]], [[20]])
     """
     powers = excess(sizes.max(axis=(-2, -1), keepdims=True, initial=NOTHING))
