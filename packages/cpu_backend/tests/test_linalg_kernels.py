@@ -10,6 +10,7 @@ import pytest
 from tensor_core import C32, C64, F32, F64, DType, SizeLimitError
 from tensor_cpu.kernels.linalg import checks
 from tensor_cpu.kernels.linalg import numpy as linalg
+from tensor_cpu.kernels.linalg.limits.powers import scaled
 from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import CPU
@@ -214,3 +215,13 @@ def test_batches_do_not_count_against_the_lapack_limit(monkeypatch: pytest.Monke
     operands = (form(F64, 4, 4, 2**28), form(F64, 4, 1, 2**28))
 
     assert callable(linalg.bind("solve", operands, operands[1], True))
+
+
+@pytest.mark.parametrize("dtype", [F64, C64])
+@pytest.mark.parametrize("powers", [(1000, -1000), (1020, -1010), (-1000, 990)])
+def test_determinants_of_rows_of_all_sizes_do_not_overflow_on_the_way(dtype: DType, powers: tuple[int, int]) -> None:
+    a = random(dtype, 6, 6, 3)
+    scales = np.repeat(powers, 3)[:, None, None]
+    graded = np.asfortranarray(scaled(a, scales))
+    found = run("det", graded)
+    np.testing.assert_allclose(scaled(found, -3 * sum(powers)), run("det", a), rtol=1e-10)

@@ -25,7 +25,8 @@ typedef struct {
     int rows, columns; /* of each matrix of the first operand */
     Index right;       /* columns of the second operand, for SOLVE, substitutions and LSTSQ alone */
     bool narrow;       /* elements of F32 or C32 */
-    bool check;        /* substitutions look at elements that are not finite, and zeros on the diagonal, again, too */
+    bool check;        /* substitutions look at elements that are not finite, and zeros on the diagonal, again, too;
+                          eliminations at solutions that are not finite */
     double tolerance;  /* of LSTSQ: values count above this part of the largest one */
     bool streams;      /* results are written past the caches, as far as they are whole lines */
     int jacobi_side;   /* of the shorter side: up to it EIGH and SVD turn pairs of rows or columns, at most

@@ -84,6 +84,37 @@ static bool run_carefully(Call *call, const LapackPlan *plan, const Scratch *scr
     return fine;
 }
 
+/* What makes a column smaller that has numbers from 2^1010 on, by a power of two; that power. */
+static int shrink(double *numbers, Index count) {
+    double most = 0.0;
+    for (Index i = 0; i < count; i++) most = !(fabs(numbers[i]) <= most) ? fabs(numbers[i]) : most;
+    if (!(most >= 0x1p1010 && isfinite(most))) return 0;
+    const int power = ilogb(most) - 999;
+    for (Index i = 0; i < count; i++) numbers[i] = ldexp(numbers[i], -power);
+    return power;
+}
+
+/* Once more with the factors where solutions are not finite: large right-hand sides are made smaller, so that no sum on
+ * the way to a solution overflows. */
+static void substitute_again(Call *call, const LapackPlan *plan, const Scratch *scratch, Index number) {
+    const Index sides = plan->shared ? plan->count : 1, columns = plan->right * sides;
+    const Index length = plan->rows * (plan->pairs ? 2 : 1);
+    double *const x = scratch->out[0];
+    if (lapack_in_floats(plan) || all_finite(x, length * columns)) return;
+    int *const powers = scratch_acquire(sizeof(int) * (size_t)columns);
+    if (powers == NULL) {
+        atomic_store(&call->outcome, NO_MEMORY);
+        return;
+    }
+    for (Index one = 0; one < sides; one++)
+        (void)load(plan, &plan->b, call->b, plan->shared ? one : number, plan->right, x + plan->block[0] * one);
+    for (Index c = 0; c < columns; c++) powers[c] = shrink(x + c * length, length);
+    (void)routine_substitute(plan, scratch, (BlasInt)columns, x);
+    for (Index c = 0; c < columns; c++)
+        for (Index i = 0; powers[c] != 0 && i < length; i++) x[c * length + i] = ldexp(x[c * length + i], powers[c]);
+    scratch_release(powers, sizeof(int) * (size_t)columns);
+}
+
 /* Where a result of one matrix shall be. */
 static void *result_at(const Call *call, const LapackPlan *plan, int result, Index number) {
     return call->results[result] + lapack_real_bytes(plan) * (size_t)(plan->block[result] * number);
@@ -101,6 +132,7 @@ static bool run_one(Call *call, const LapackPlan *plan, Scratch *scratch, Index 
     bool fine = routine_run(plan, scratch);
     if (routine_is_doubtful(plan, scratch, fine))
         fine = !lapack_in_floats(plan) && run_carefully(call, plan, scratch, number);
+    else if (fine && plan->routine == SOLVE) substitute_again(call, plan, scratch, number);
     if (!fine || !are_sound(plan, scratch)) return false;
     if (plan->narrow)
         for (int i = 0; i < plan->result_count; i++)
@@ -124,8 +156,12 @@ static bool run_shared(Call *call, const LapackPlan *plan, Scratch *scratch, Ind
         if (!fine) *(float *)block = NAN; /* and so is what is found */
     }
     bool fine = routine_factor(plan, scratch);
-    if (routine_is_doubtful(plan, scratch, fine)) fine = !in_floats && run_carefully(call, plan, scratch, number);
-    else fine = fine && routine_substitute(plan, scratch, plan->right * plan->count, scratch->out[0]);
+    if (routine_is_doubtful(plan, scratch, fine)) {
+        fine = !in_floats && run_carefully(call, plan, scratch, number);
+    } else if (fine) {
+        fine = routine_substitute(plan, scratch, plan->right * plan->count, scratch->out[0]);
+        if (fine) substitute_again(call, plan, scratch, number);
+    }
     if (!fine) return false;
     if (plan->narrow) matrix_round(scratch->out[0], plan->block[0] * plan->count, (float *)call->results[0]);
     for (Index side = 0; in_floats && side < plan->count; side++)

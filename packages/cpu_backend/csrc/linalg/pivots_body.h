@@ -57,11 +57,11 @@ static bool NAME(slogdet)(const FactorizationPlan *plan, const FactorizationScra
 bool NAME(careful_solve)(double *matrix, Index n, double *sides, Index columns, int64_t *exchanges) {
     NUMBER *a = (NUMBER *)matrix, *x = (NUMBER *)sides;
     const int power = NAME(scale_away_from_limits)(a, n * n);
-    const int right_power = power != 0 ? NAME(scale_away_from_limits)(x, n * columns) : 0;
     NAME(eliminate)(a, n, n, exchanges);
     if (NAME(has_zero_pivot)(a, n)) return false;
     for (Index c = 0; c < columns; c++) {
         NUMBER *right = x + c * n;
+        const int right_power = NAME(scale_away_from_limits)(right, n);
         for (Index j = 0; j < n; j++) NAME(exchange)(right + j, right + exchanges[j]);
         for (Index j = 0; j < n; j++)
             for (Index i = j + 1; i < n; i++) right[i] = NAME(subtract_product)(right[i], a[i + j * n], right[j]);
@@ -69,8 +69,8 @@ bool NAME(careful_solve)(double *matrix, Index n, double *sides, Index columns, 
             right[j] = NAME(divide)(right[j], NAME(divisor)(a[j * (n + 1)]));
             for (Index i = 0; i < j; i++) right[i] = NAME(subtract_product)(right[i], a[i + j * n], right[j]);
         }
+        NAME(scale_back)(right, n, right_power - power);
     }
-    NAME(scale_back)(x, n * columns, right_power - power);
     return true;
 }
 

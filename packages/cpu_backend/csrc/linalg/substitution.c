@@ -149,7 +149,7 @@ static bool solve_one(const Call *call, Index number, char *memory) {
         if (plan->check && !(finite && triangle_is_finite(plan, matrix))) return false;
     }
     substitute(plan, matrix, sides);
-    return true;
+    return !plan->check || are_finite(plan, sides, plan->rows * plan->columns);
 }
 
 static void solve(void *context, Index begin, Index end) {

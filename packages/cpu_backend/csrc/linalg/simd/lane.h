@@ -104,6 +104,9 @@ INLINE Bits whole_mask(Mask mask) {
 #if LANES == 8
     return (Bits)_mm512_movm_epi64(mask);
 #else
+#if LANES == 2 /* hides how it was made: GCC 12 fails on some choices by comparisons without AVX2 */
+    __asm__("" : "+x"(mask));
+#endif
     return (Bits)mask;
 #endif
 }

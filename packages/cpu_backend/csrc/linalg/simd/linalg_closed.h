@@ -91,15 +91,16 @@ INLINE Mask are_doubtful(Lane size, bool narrow) {
     return complement(greater(size, least)) | complement(greater(most, size));
 }
 
-/* By elimination, where they are doubtful; false where one is not finite, or minute. */
+/* By elimination, where they are doubtful; false where one is minute, or has a pivot that is not finite. */
 static __attribute__((noinline)) bool eliminate_doubtful(const LaneProblem *problem, const char *from, Mask doubtful,
                                                          Number *result) {
     const int n = problem->rows;
     const Index bytes = matrix_bytes(problem, n, n);
     Number a[LARGEST_CLOSED_SIDE * LARGEST_CLOSED_SIDE];
     Lane swaps[LARGEST_CLOSED_SIDE];
-    if (any(load_numbers(problem, from, bytes, a, n * n))) return false;
+    (void)load_numbers(problem, from, bytes, a, n * n);
     lu_group(a, swaps, n);
+    if (any(not_zero(zeros_of_pivots(a, n, n)))) return false;
     if (are_minute(problem, from, bytes, a[0], n * n)) return false;
     *result = choose(doubtful, lu_product_group(a, n, swaps, n), *result);
     return true;

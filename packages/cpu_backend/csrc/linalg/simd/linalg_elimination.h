@@ -38,18 +38,16 @@ INLINE void swap_rows(Number *column, int j, Lane row) {
         scatter((Lane *)column + part, integers(row) * PARTS, ((const Lane *)&above)[part]);
 }
 
-/* Loads so many columns in the order of rows that the exchanges have led to; answers which are not finite. */
-INLINE Mask load_ordered(const Elimination *lu, const LaneProblem *problem, const char *from, Index matrix, Number *to,
+/* Loads so many columns in the order of rows that the exchanges have led to. */
+INLINE void load_ordered(const Elimination *lu, const LaneProblem *problem, const char *from, Index matrix, Number *to,
                          int columns) {
-    Mask bad = no_lane();
     for (int c = 0; c < columns; c++) {
         const char *column = from + c * matrix_bytes(problem, lu->n, 1);
-        bad |= load_numbers(problem, column, matrix, lu->fresh + c * lu->stride, lu->n);
+        (void)load_numbers(problem, column, matrix, lu->fresh + c * lu->stride, lu->n);
     }
     for (int i = 0; i < lu->n; i++)
         for (int c = 0; c < columns; c++)
             to[i + c * lu->stride] = gather_number(lu->fresh + c * lu->stride, lu->order[i]);
-    return bad;
 }
 
 /* Finds the pivots of so many columns from j on, from which all before are eliminated; answers which are zero. */
@@ -80,7 +78,7 @@ INLINE Mask factor_panel(const Elimination *lu, int first, int columns) {
     return singular;
 }
 
-/* Loads matrices and finds their factors; answers which have a pivot of zero, and which are not finite. */
+/* Loads matrices and finds their factors; answers which have a pivot of zero, and which have one that is not finite. */
 INLINE Mask eliminate(const Elimination *lu, const LaneProblem *problem, const char *from, Index matrix,
                       Mask *infinite) {
     const int n = lu->n;
@@ -90,7 +88,7 @@ INLINE Mask eliminate(const Elimination *lu, const LaneProblem *problem, const c
         const int columns = n - first < TILE_COLUMNS ? n - first : TILE_COLUMNS;
         Number *const panel = lu->a + first * lu->stride;
         const char *column = from + first * matrix_bytes(problem, n, 1);
-        *infinite |= load_ordered(lu, problem, column, matrix, panel, columns);
+        load_ordered(lu, problem, column, matrix, panel, columns);
         if (columns == TILE_COLUMNS) {
             forward_tile(lu->a, lu->stride, true, panel, lu->stride, 0, first, n, TILE_COLUMNS);
             singular |= factor_panel(lu, first, TILE_COLUMNS);
@@ -107,6 +105,7 @@ INLINE Mask eliminate(const Elimination *lu, const LaneProblem *problem, const c
             scatter(lu->order, integers(lu->swaps[j]), above);
         }
     }
+    *infinite |= not_zero(zeros_of_pivots(lu->a, lu->stride, n));
     return singular;
 }
 
@@ -130,6 +129,7 @@ INLINE bool solve_large(const LaneProblem *problem, const char *const *operands,
     const Elimination lu = elimination(room, n);
     Number *const x = (Number *)(lu.order + n);
     Mask bad = no_lane();
+    Lane beyond = broadcast(0.0);
     for (Index group = 0; group < groups; group++) {
         bad |= eliminate(&lu, problem, operands[0] + group * LANES * bytes, bytes, &bad);
         if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, lu.a[0], n * n)) return false;
@@ -137,14 +137,14 @@ INLINE bool solve_large(const LaneProblem *problem, const char *const *operands,
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
             for (int c = 0; c < columns; c++)
-                bad |= load_ordered(&lu, problem, operands[1] + offset + c * column_bytes, right_bytes,
-                                    x + c * lu.stride, 1);
+                load_ordered(&lu, problem, operands[1] + offset + c * column_bytes, right_bytes, x + c * lu.stride, 1);
             forward_columns(lu.a, lu.stride, true, x, lu.stride, n, columns);
             backward_columns(lu.a, lu.stride, x, lu.stride, n, columns);
+            beyond += zeros_of_solutions(x, lu.stride, columns);
             store_padded(problem, results[0] + offset, right_bytes, x, lu.stride, n, columns);
         }
     }
-    return !any(bad);
+    return !any(bad) && !(problem->check && any(not_zero(beyond)));
 }
 
 INLINE bool inv_large(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,

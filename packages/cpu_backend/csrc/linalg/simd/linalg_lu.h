@@ -6,7 +6,7 @@
  * step by step.
  */
 
-#include "linalg/simd/linalg_minute.h"
+#include "linalg/simd/linalg_range.h"
 #include "linalg/simd/linalg_pivots.h"
 #include "linalg/simd/linalg_elimination.h"
 
@@ -194,10 +194,14 @@ INLINE void lu_solve_group(const Number *a, const Lane *swaps, int n, Number *x,
     }
 }
 
-/* Loads matrices and replaces them by their factors; answers which are singular or not finite. */
-INLINE Mask lu_load_group(const LaneProblem *problem, const char *from, Index bytes, Number *a, Lane *swaps, int n) {
-    const Mask bad = load_numbers(problem, from, bytes, a, n * n);
-    return bad | lu_group(a, swaps, n);
+/* Loads matrices and replaces them by their factors; answers which are singular, and adds zeros, or NaN where a pivot is
+ * not finite. */
+INLINE Mask lu_load_group(const LaneProblem *problem, const char *from, Index bytes, Number *a, Lane *swaps, int n,
+                          Lane *infinite) {
+    (void)load_numbers(problem, from, bytes, a, n * n);
+    const Mask singular = lu_group(a, swaps, n);
+    *infinite += zeros_of_pivots(a, n, n);
+    return singular;
 }
 
 INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
@@ -206,55 +210,57 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
     const Index bytes = matrix_bytes(problem, n, n), column_bytes = matrix_bytes(problem, n, 1);
     const Index right_bytes = problem->right * column_bytes;
     const int at_once = (int)(problem->right < RIGHT_AT_ONCE ? problem->right : RIGHT_AT_ONCE);
-    Mask bad = no_lane();
+    Mask singular = no_lane();
+    Lane infinite = broadcast(0.0), beyond = infinite;
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * at_once);
-        bad |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n);
+        singular |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n, &infinite);
         if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
             const Index offset = group * LANES * right_bytes + first * column_bytes;
-            bad |= load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
+            (void)load_numbers(problem, operands[1] + offset, right_bytes, x, n * columns);
             lu_solve_group(a, swaps, n, x, columns);
+            beyond += zeros_of_solutions(x, n, columns);
             store_numbers(problem, results[0] + offset, right_bytes, x, n * columns);
         }
     }
-    return !any(bad);
+    return !any(singular | not_zero(infinite)) && !(problem->check && any(not_zero(beyond)));
 }
 
 INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int n) {
     if (n > LARGEST_MASKED_SIDE) return inv_large(problem, operands, results, groups, room, n);
     const Index bytes = matrix_bytes(problem, n, n);
-    Mask bad = no_lane();
+    Mask singular = no_lane();
+    Lane infinite = broadcast(0.0);
     for (Index group = 0; group < groups; group++) {
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * n);
-        bad |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n);
+        singular |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n, &infinite);
         if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         set_identity(x, n);
         lu_solve_group(a, swaps, n, x, n);
         store_numbers(problem, results[0] + group * LANES * bytes, bytes, x, n * n);
     }
-    return !any(bad);
+    return !any(singular | not_zero(infinite));
 }
 
 INLINE bool det_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
                        Number *room, int n) {
     if (n > LARGEST_MASKED_SIDE) return det_large(problem, operands, results, groups, room, n);
     const Index bytes = matrix_bytes(problem, n, n), result_bytes = matrix_bytes(problem, 1, 1);
-    Mask bad = no_lane();
+    Lane infinite = broadcast(0.0);
     for (Index group = 0; group < groups; group++) {
         Number *const a = room;
         Lane *const swaps = (Lane *)(a + n * n);
-        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
-        lu_group(a, swaps, n);
+        (void)lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n, &infinite);
         if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         Number product = lu_product_group(a, n, swaps, n);
         store_numbers(problem, results[0] + group * LANES * result_bytes, result_bytes, &product, 1);
     }
-    return !any(bad);
+    return !any(not_zero(infinite));
 }
 
 INLINE bool slogdet_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
@@ -262,19 +268,18 @@ INLINE bool slogdet_groups(const LaneProblem *problem, const char *const *operan
     if (n > LARGEST_MASKED_SIDE) return slogdet_large(problem, operands, results, groups, room, n);
     const Index bytes = matrix_bytes(problem, n, n), sign_bytes = matrix_bytes(problem, 1, 1);
     const Index logarithm_bytes = sign_bytes / PARTS;
-    Mask bad = no_lane();
+    Lane infinite = broadcast(0.0);
     for (Index group = 0; group < groups; group++) {
         Number *const a = room;
         Lane *const swaps = (Lane *)(a + n * n);
         Lane logarithms;
-        bad |= load_numbers(problem, operands[0] + group * LANES * bytes, bytes, a, n * n);
-        lu_group(a, swaps, n);
+        (void)lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n, &infinite);
         if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         Number sign = lu_sign_group(a, n, swaps, n, &logarithms);
         store_numbers(problem, results[0] + group * LANES * sign_bytes, sign_bytes, &sign, 1);
         store_lanes(results[1] + group * LANES * logarithm_bytes, &logarithms, logarithm_bytes, 1, problem->narrow);
     }
-    return !any(bad);
+    return !any(not_zero(infinite));
 }
 
 SQUARE_ROUTINE(solve, SOLVE_ROOM(LARGEST_CONSTANT_SIDE, RIGHT_AT_ONCE))

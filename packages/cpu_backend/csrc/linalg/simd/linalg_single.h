@@ -46,8 +46,9 @@ INLINE void eliminate_row(const Number *multipliers, Number *column, int j, int 
     }
 }
 
-/* Replaces the matrix by its factors; answers whether one of the pivots is zero. */
-INLINE bool factor_single(const Single *lu, int blocks) {
+/* Replaces the matrix by its factors; answers whether one of the pivots is zero, and adds zeros, or NaN where one is not
+ * finite. */
+INLINE bool factor_single(const Single *lu, int blocks, Lane *spoilt) {
     bool singular = false;
     for (int j = 0; j < lu->n; j++) {
         Number *const column = lu->a + j * blocks;
@@ -57,6 +58,9 @@ INLINE bool factor_single(const Single *lu, int blocks) {
         singular |= zero;
         const Number above = row_number(column, j), top = row_number(column, row);
         const Divisor pivot = divisor(zero ? number(broadcast(1.0)) : top);
+        for (int part = 0; part < PARTS; part++) *spoilt += ((const Lane *)&top)[part] * 0.0;
+        for (int i = j / LANES; zero && i < blocks; i++) /* NaN is no pivot beside the zeros behind the last row */
+            for (int part = 0; part < PARTS; part++) *spoilt += ((const Lane *)(column + i))[part] * 0.0;
         for (int block = j / LANES; block < blocks; block++) {
             const Lane rows = rows_of_block(block);
             const Number former = choose(equal(rows, broadcast(row)), above, column[block]);
@@ -92,11 +96,11 @@ INLINE void substitute_single(const Single *lu, Number *x, int columns, int bloc
 typedef enum { FINE, SINGULAR, REFUSED } Outcome;
 INLINE Outcome load_and_factor(const LaneProblem *problem, const char *from, const Single *lu, int blocks) {
     const int n = lu->n;
-    Lane spoilt = broadcast(0.0);
+    Lane spoilt = broadcast(0.0), unread = spoilt;
     for (int j = 0; j < n; j++)
-        load_rows(lu->a + j * blocks, from + j * matrix_bytes(problem, n, 1), n, problem->narrow, &spoilt);
-    if (any(complement(equal(spoilt, broadcast(0.0))))) return REFUSED;
-    const bool singular = factor_single(lu, blocks);
+        load_rows(lu->a + j * blocks, from + j * matrix_bytes(problem, n, 1), n, problem->narrow, &unread);
+    const bool singular = factor_single(lu, blocks, &spoilt);
+    if (any(not_zero(spoilt))) return REFUSED;
     const Lane first_pivot = largest_part(row_number(lu->a, 0));
     if (any(greater(broadcast(0x1p-900), first_pivot)) && one_is_minute(problem, from, 0, n * n, 1)) return REFUSED;
     return singular ? SINGULAR : FINE;
@@ -107,16 +111,17 @@ INLINE bool solve_one(const LaneProblem *problem, const char *const *operands, c
     const Index column = matrix_bytes(problem, lu->n, 1);
     Number *const x = lu->a + lu->n * blocks;
     if (load_and_factor(problem, operands[0], lu, blocks) != FINE) return false;
-    Lane spoilt = broadcast(0.0);
+    Lane beyond = broadcast(0.0), unread = beyond;
     for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
         const int columns = (int)smaller(problem->right - first, RIGHT_AT_ONCE);
         for (int c = 0; c < columns; c++)
-            load_rows(x + c * blocks, operands[1] + (first + c) * column, lu->n, problem->narrow, &spoilt);
+            load_rows(x + c * blocks, operands[1] + (first + c) * column, lu->n, problem->narrow, &unread);
         substitute_single(lu, x, columns, blocks);
+        beyond += zeros_of_solutions(x, blocks, columns);
         for (int c = 0; c < columns; c++)
             store_rows(results[0] + (first + c) * column, x + c * blocks, lu->n, problem->narrow);
     }
-    return !any(complement(equal(spoilt, broadcast(0.0))));
+    return !(problem->check && any(not_zero(beyond)));
 }
 
 INLINE bool inv_one(const LaneProblem *problem, const char *const *operands, char *const *results, const Single *lu,

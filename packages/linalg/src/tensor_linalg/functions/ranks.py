@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from math import inf
+from typing import Any, Final, Literal, overload
 
 from tensor_core.dtypes import I64
 from tensor_core.errors import ShapeError
 from tensor_linalg.composed import failing_as
-from tensor_linalg.decompositions import eigvalsh, svd, svdvals
+from tensor_linalg.decompositions import SVDResult, eigvalsh, svd, svdvals
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import floating, number, require_finite
 from tensor_linalg.products import mH
@@ -16,12 +17,15 @@ from tensor_linalg.targets import placed
 from tensor_linalg.tolerances import counted, tolerances
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.ops.arithmetic import abs
+from tensor_runtime.ops.arithmetic import abs, multiply
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.gather_scatter import nonzero
 from tensor_runtime.ops.reduction import sum
 from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
+
+_SMALLER: Final = 2.0**-24
+"""Times a matrix whose singular values are beyond the range: ranks and vectors are the same."""
 
 
 @overload
@@ -122,9 +126,7 @@ def orth(a: Tensor, /, *, rtol: float | Tensor | None = None, check: bool = True
     _prepare("orth", a, check, rtol)
     if 0 in a.shape:
         return placed("orth", zeros((a.shape[0], 0), dtype=a.dtype, placement=a.placement), out, a)
-    with failing_as("orth"):
-        u, s, _ = svd(a, check=False)
-    rank = nonzero(counted("orth", s, (a.shape[0], a.shape[1]), rtol))[0].shape[0]
+    rank, (u, _, _) = _rank_and_factors("orth", a, rtol, False)
     return placed("orth", copy(u[:, :rank]), out, a)
 
 
@@ -157,10 +159,21 @@ def null_space(a: Tensor, /, *, rtol: float | Tensor | None = None, check: bool 
     rows, columns = a.shape
     if 0 in a.shape:
         return placed("null_space", eye(columns, dtype=a.dtype, placement=a.placement), out, a)
-    with failing_as("null_space"):
-        _, s, vh = svd(a, full=rows < columns, check=False)  # thin factors of a wide matrix lack the vectors looked for
-    rank = nonzero(counted("null_space", s, (rows, columns), rtol))[0].shape[0]
+    # thin factors of a wide matrix lack the vectors looked for
+    rank, (_, _, vh) = _rank_and_factors("null_space", a, rtol, rows < columns)
     return placed("null_space", copy(mH(vh[rank:])), out, a)
+
+
+def _rank_and_factors(operation: str, a: Tensor, rtol: float | Tensor | None, full: bool) -> tuple[int, SVDResult]:
+    def found(x: Tensor) -> tuple[int, SVDResult]:
+        with failing_as(operation):
+            factors = svd(x, full=full, check=False)
+        return nonzero(counted(operation, factors.s, (a.shape[0], a.shape[1]), rtol))[0].shape[0], factors
+
+    rank, factors = found(a)
+    if rank == 0 and factors.s[0].item() == inf:  # no value is above a part of that one
+        return found(multiply(a, _SMALLER))
+    return rank, factors
 
 
 def _prepare(operation: str, a: Tensor, check: bool, rtol: float | Tensor | None) -> None:

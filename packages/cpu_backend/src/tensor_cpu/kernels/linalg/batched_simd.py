@@ -20,9 +20,10 @@ from tensor_core.dtypes import C32, FLOATING, DType
 from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.linalg import drivers, least_squares
-from tensor_cpu.kernels.linalg.checks import minute_powers, not_positive_definite, scaled, side_powers
+from tensor_cpu.kernels.linalg.checks import not_positive_definite
 from tensor_cpu.kernels.linalg.lapack import LARGEST_IN_LANES
-from tensor_cpu.kernels.linalg.refusals import refused, refusing, refusing_singular
+from tensor_cpu.kernels.linalg.limits.powers import scaled, side_powers
+from tensor_cpu.kernels.linalg.refusals import powers_before_lanes, refused, refusing, refusing_singular
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -115,11 +116,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     behind = numpys
     if name in _ELIMINATIONS:
         regular = numpys if name == "slogdet" else refusing_singular(name, numpys)
-
-        def again() -> Kernel:
-            return bind_lanes(fallback=regular)
-
-        behind = _rescaling(name, regular, again)
+        behind = _rescaling(name, regular, numpys, bind_lanes)
     elif name == "cholesky" and count > 1:
         behind = _looking_again(behind, a, bind_lanes)
     if not check and batch:
@@ -221,12 +218,19 @@ def _looking_again(behind: Kernel, form: Form, bind_lanes: Callable[..., Kernel]
     return kernel
 
 
-def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel:
-    """What stands behind an elimination in lanes, which leaves minute numbers alone: they are scaled first."""
+def _rescaling(name: str, behind: Kernel, numpys: Kernel, bind_lanes: Callable[..., Kernel]) -> Kernel:
+    """What stands behind an elimination in lanes, which leaves numbers near the limits alone: they are scaled first.
+
+    NumPy's kernel takes those of which rows and columns want powers of their own.
+    """
 
     def kernel(*arrays: Any) -> Any:
-        powers = minute_powers(arrays[0]) if all(np.isfinite(array).all() for array in arrays) else None
-        return behind(*arrays) if powers is None else rescaled(name, again(), powers, arrays)
+        if not all(np.isfinite(array).all() for array in arrays):
+            return behind(*arrays)
+        powers, spread = powers_before_lanes(arrays[0])
+        if spread.any():
+            return apart(spread, arrays, bind_lanes(fallback=kernel), numpys)
+        return rescaled(name, bind_lanes(fallback=behind, check=False), powers, arrays)
 
     return kernel
 
@@ -235,9 +239,16 @@ def _rescaling(name: str, behind: Kernel, again: Callable[[], Kernel]) -> Kernel
 def rescaled(name: str, kernel: Kernel, powers: Any, arrays: tuple[Any, ...]) -> Any:
     """The result, for which the powers [..., 1, 1] of two are taken out of each matrix and given back.
 
+    Args:
+        name: of an elimination.
+        kernel: which computes, without a look at how large numbers are.
+        powers: of :func:`powers_before_lanes`, None included; right-hand sides may have some where matrices have none.
+        arrays: finite operands.
+
     >>> rescaled("inv", np.linalg.inv, np.array([[-1060]]), (np.array([[2.0**-1060]]),)).tolist()
     [[inf]]
     """
+    powers = np.zeros((1, 1), int) if powers is None else powers
     a = scaled(arrays[0], -powers)
     if name == "inv":
         return scaled(kernel(a), -powers)

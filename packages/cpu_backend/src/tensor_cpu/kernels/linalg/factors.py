@@ -17,10 +17,10 @@ from tensor_core.dtypes import FLOATING
 from tensor_core.errors import SizeLimitError
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernel_table import bind as bind_best
-from tensor_cpu.kernels.linalg.checks import (
+from tensor_cpu.kernels.linalg.checks import require_finite
+from tensor_cpu.kernels.linalg.limits.powers import (
     has_extreme_pivots,
     minute_powers,
-    require_finite,
     scale_away_from_limits,
     scaled,
 )

@@ -16,7 +16,8 @@ from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import nothing_behind, reaches_the_limit
+from tensor_cpu.kernels.linalg.checks import nothing_behind
+from tensor_cpu.kernels.linalg.limits.powers import reaches_the_limit
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.system.blas import open_blas
 from tensor_cpu.system.extension import LIBRARY

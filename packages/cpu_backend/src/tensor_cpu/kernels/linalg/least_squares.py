@@ -10,6 +10,7 @@ import numpy as np
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernel_table import bind as bind_best
 from tensor_cpu.kernels.linalg.checks import require_finite
+from tensor_cpu.kernels.linalg.limits.powers import scaled
 from tensor_cpu.kernels.linalg.numpy import not_converged
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
@@ -17,6 +18,9 @@ from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.errors import NotConvergedError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
+
+_HEADROOM: Final = 24
+"""Powers of two that are taken out where singular values, or sums on the way to solutions, are beyond the range."""
 
 
 def bind(
@@ -51,19 +55,35 @@ def bind(
     found_as = [NUMPY_DTYPES[form.dtype] for form in result]
     missing = (1,) * (result[0].rank - a.rank)  # batch axes that the right-hand sides alone have
 
+    def solved(sides: Array, u: Array, divisors: Array, vh: Array) -> Array:
+        found: Array = _over(sides @ u.swapaxes(-1, -2).conj(), divisors) @ vh.conj().swapaxes(-1, -2)
+        return found
+
     def kernel(x: Array, y: Array) -> tuple[Array, ...]:
         if check:
             require_finite("lstsq", "a", x)
             require_finite("lstsq", "b", y)
         try:
             u, values, vh = svd(x)
+            large = ~np.isfinite(values).all(axis=-1)[..., None, None]
+            powers = np.where(large & np.isfinite(x).all(axis=(-2, -1), keepdims=True), _HEADROOM, 0)
+            if powers.any():
+                u, values, vh = svd(scaled(x, -powers))
         except NotConvergedError as error:
             raise not_converged("lstsq", vars(error).get("batch_index", ())) from None
         counted = values > values.max(axis=-1, keepdims=True, initial=0.0) * rtol
         divisors = np.where(counted, values, np.inf)
+        values = scaled(values, powers[..., 0])
         right = _inserted(y, (1,) * (result[0].rank - y.ndim))
-        u, vh, whole, divisors = (_inserted(part, missing) for part in (u, vh, x, divisors[..., None, :]))
-        solution = _over(right @ u.swapaxes(-1, -2).conj(), divisors) @ vh.conj().swapaxes(-1, -2)
+        u, vh, whole, divisors, powers = (
+            _inserted(part, missing) for part in (u, vh, x, divisors[..., None, :], powers)
+        )
+        sides = scaled(right, -powers) if powers.any() else right  # both smaller, solutions are the same
+        solution = solved(sides, u, divisors, vh)
+        finite = np.isfinite(solution)
+        if not finite.all():
+            smaller = solved(scaled(sides, -_HEADROOM), u, divisors, vh)
+            solution = np.where(finite, solution, scaled(smaller, _HEADROOM))
         missed = right - solution @ whole
         parts = solution, _squares(missed).sum(axis=-1), counted.sum(axis=-1), values
         return tuple(np.asarray(part, dtype, order="C") for part, dtype in zip(parts, found_as, strict=True))

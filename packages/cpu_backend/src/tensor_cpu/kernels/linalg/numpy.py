@@ -30,6 +30,8 @@ from tensor_cpu.kernels.linalg.checks import (
     not_positive_definite,
     require_finite,
     require_indexable,
+)
+from tensor_cpu.kernels.linalg.limits.scaling import (
     safe_det,
     safe_eig,
     safe_inv,

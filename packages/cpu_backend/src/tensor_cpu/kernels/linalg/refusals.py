@@ -12,7 +12,8 @@ import numpy as np
 
 from tensor_core.dtypes import FLOATING
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import minute_powers, nothing_behind, scaled
+from tensor_cpu.kernels.linalg.checks import nothing_behind
+from tensor_cpu.kernels.linalg.limits.powers import are_spread, powers_for_lanes, scaled
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form
@@ -63,7 +64,7 @@ def singular(matrices: Array, /) -> Array:
     count, *sides = matrices.shape
     name, real = _NAMES[matrices.dtype], _NAMES[matrices.real.dtype]
     results = ((count,), name), ((count,), real)
-    kernel = LIBRARY.bind_batched_simd("slogdet", name, tuple(sides), 0, count, results, False, nothing_behind)
+    kernel = LIBRARY.bind_batched_simd("slogdet", name, tuple(sides), 0, count, results, False, nothing_behind, False)
     found = kernel(matrices)
     if found is not None:
         return np.asarray(found[0] == 0)
@@ -83,26 +84,40 @@ def refusing_singular(name: str, numpys: Kernel) -> Kernel:
     def kernel(*arrays: Any) -> Any:
         if name == "det" or not all(np.isfinite(array).all() for array in arrays):
             return numpys(*arrays)
-        powers = minute_powers(arrays[0])
+        powers = powers_for_lanes(arrays[0])
         a = np.ascontiguousarray(arrays[0] if powers is None else scaled(arrays[0], -powers))
-        without = singular(a.reshape(-1, *a.shape[-2:])).reshape(a.shape[:-2])
+        without = singular(a.reshape(-1, *a.shape[-2:])).reshape(a.shape[:-2]) & ~are_spread(arrays[0], powers)
         if not without.any():
-            raise linalg.singular(name, a, _inverted)
+            return numpys(*arrays)
         raise linalg.exactly_singular(name, tuple(map(int, np.argwhere(without)[0][::-1])))
 
     return kernel
 
 
-def _inverted(stack: Any) -> None:
-    """Raises ``LinAlgError`` where the elimination in lanes finds a pivot of zero."""
-    shape, dtype = stack.shape[-2:], _NAMES[stack.dtype]
-    form = ((len(stack), *shape), dtype) if stack.ndim == 3 else (shape, dtype)
-    count = len(stack) if stack.ndim == 3 else 1
-    LIBRARY.bind_batched_simd("inv", dtype, shape, 0, count, (form,), True, _raise_singular)(stack)
+def powers_before_lanes(a: Array) -> tuple[Array | None, Array]:
+    """The powers that are taken out of finite matrices before lanes take them, and which are left to NumPy's kernel.
 
+    Of large matrices those alone of which lanes refuse to find the pivots: others keep their bits.
 
-def _raise_singular(stack: Any) -> None:
-    raise np.linalg.LinAlgError
+    Returns:
+        As of ``powers_for_lanes``; and Bool [...], true for matrices whose rows and columns want powers of their own.
+
+    >>> [None if part is None else part.tolist() for part in powers_before_lanes(np.eye(2) * 2.0**1020)]
+    [None, False]
+    """
+    powers = powers_for_lanes(a)
+    spread = are_spread(a, powers)
+    if not spread.any() and (powers is None or not (powers > 0).any()):
+        return powers, spread
+    sides, name = a.shape[-2:], _NAMES[a.dtype]
+    inverted = LIBRARY.bind_batched_simd("inv", name, sides, 0, 1, ((sides, name),), True, nothing_behind)
+    kept = np.zeros(a.shape[:-2], bool)
+    large = spread if powers is None else spread | (powers[..., 0, 0] > 0)
+    for index in np.argwhere(large):
+        kept[tuple(index)] = inverted(np.ascontiguousarray(a[tuple(index)])) is not None
+    if powers is not None:
+        powers = np.where(kept[..., None, None], 0, powers)
+    return (powers if powers is not None and powers.any() else None), np.asarray(spread & ~kept)
 
 
 def refusing(name: str, form: Form, count: int) -> Callable[[Any], bool]:
@@ -116,5 +131,5 @@ def refusing(name: str, form: Form, count: int) -> Callable[[Any], bool]:
     """
     sides = form.shape[0], form.shape[0]
     one = (sides if count == 1 else (count, *sides), form.dtype.name)
-    kernel = LIBRARY.bind_batched_simd(name, form.dtype.name, sides, 0, count, (one,), True, nothing_behind)
+    kernel = LIBRARY.bind_batched_simd(name, form.dtype.name, sides, 0, count, (one,), True, nothing_behind, False)
     return lambda stack: kernel(stack) is None

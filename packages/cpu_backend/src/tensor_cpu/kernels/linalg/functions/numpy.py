@@ -12,7 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.linalg.checks import require_finite, scaled
+from tensor_cpu.kernels.linalg.checks import require_finite
+from tensor_cpu.kernels.linalg.limits.powers import scaled
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors

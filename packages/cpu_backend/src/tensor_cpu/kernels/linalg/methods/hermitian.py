@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_cpu.kernels.linalg.checks import scale_away_from_limits, scaled
+from tensor_cpu.kernels.linalg.limits.powers import scale_away_from_limits, scaled
 from tensor_cpu.storage import Array
 from tensor_cpu.system import lapack
 

@@ -16,6 +16,7 @@ import numpy as np
 from tensor_cpu import kernel_table
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import require_finite, require_indexable
+from tensor_cpu.kernels.linalg.limits.powers import scaled
 from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.contracts.linalg import TriangularSolveParams
@@ -25,6 +26,8 @@ from tensor_runtime.protocols import Kernel
 
 _MOST_STEPS: Final = 4096
 """Multiplications in one system up to which a call of BLAS costs more than they do."""
+_HEADROOM: Final = 24
+"""Powers of two that are taken out of right-hand sides whose solutions are not finite: no row has more numbers."""
 _GROUP: Final = 2048
 """Systems that are solved together: so many that NumPy's calls cost little, so few that they stay in the cache."""
 
@@ -201,9 +204,16 @@ def bind_checked(operands: tuple[Form, Form], result: Form, params: TriangularSo
             zero = np.asarray((a.diagonal(axis1=-2, axis2=-1) == 0).any(axis=-1))
             if zero.any():
                 raise _zero_on_diagonal(tuple(int(i) for i in np.unravel_index(int(zero.argmax()), zero.shape)[::-1]))
-        given = spread(a, (rows, rows)), spread(b, (columns, rows))
-        found: Array = solve(*(part.astype(dtype, copy=False) for part in given))
+        given = [part.astype(dtype, copy=False) for part in (spread(a, (rows, rows)), spread(b, (columns, rows)))]
+        found: Array = solve(*given)
+        if not np.isfinite(found).all():
+            found = np.where(np.isfinite(found), found, of_smaller(*given))
         return found.reshape(result.shape[::-1])
+
+    @ignoring_fp_errors
+    def of_smaller(a: Array, b: Array) -> Array:
+        """Solutions by way of smaller right-hand sides, with which sums on the way to a number do not overflow."""
+        return scaled(solve(a, scaled(b, -_HEADROOM)), _HEADROOM)
 
     return checked
 

@@ -38,7 +38,8 @@ _LEAST: Final = 65
 _STRIP_ROWS: Final = 64
 _MODERATE: Final = (2.0**-200, 2.0**200)
 """Sizes of elements from which no elimination reaches the limits of the range."""
-_LIMITS: Final = {"inv": _MODERATE, "solve": _MODERATE, "qr": (0.0, 2.0**1000)}
+_NOT_LARGE: Final = (0.0, 2.0**1000)
+_LIMITS: Final = {"inv": (_MODERATE,), "solve": (_MODERATE, _NOT_LARGE), "qr": (_NOT_LARGE,)}
 """Sizes of elements with which operands are overwritten, where not all will do."""
 _PLACES: Final[Mapping[str, int | None]] = {"eigh": 1, "svd": None}
 """Which result lies where the operand was, if it is not the first one."""
@@ -62,10 +63,11 @@ def bind(name: str, operands: tuple[Form, ...], result: Result, check: bool) -> 
     batch = operands[0].shape[2:]
     count, cores = prod(batch), [one.shape[: one.rank - len(batch)][::-1] for one in results]
     in_place = _bound(name, operands, results, cores)
+    limits = _LIMITS.get(name, (None, None))
 
     def kernel(*arrays: Array) -> Any:
-        for which, array in zip("ab", arrays, strict=False):
-            if not _is_moderate(array, _LIMITS.get(name) if which == "a" else None):
+        for which, array, sizes in zip("ab", arrays, limits, strict=False):
+            if not _is_moderate(array, sizes):
                 if check:
                     require_finite(name, which, array, min(2, array.ndim))
                 return usual(*arrays)
@@ -141,7 +143,7 @@ def _is_moderate(array: Array, limits: tuple[float, float] | None) -> bool:
         if limits is not None:
             least, most = limits
             sizes = np.abs(part)
-            if sizes.max() > most or sizes.min(where=sizes > 0, initial=1.0) < least:
+            if sizes.max() > most or (least and sizes.min(where=sizes > 0, initial=1.0) < least):
                 return False
     return True
 

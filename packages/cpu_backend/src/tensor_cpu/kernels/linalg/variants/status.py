@@ -17,7 +17,7 @@ from tensor_core.promotion import promote
 from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import minute_powers, scaled
+from tensor_cpu.kernels.linalg.limits.powers import are_spread, powers_for_lanes, scaled
 from tensor_cpu.kernels.linalg.refusals import refused, refusing, singular
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -54,8 +54,11 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
         if side and name == "cholesky":
             status[refused(stack, refuses)] = 2
         elif side:
-            raised = _raised(stack)
+            powers = powers_for_lanes(stack)
+            raised = stack if powers is None else scaled(stack, -powers)
             status[singular(raised) if in_lanes else refused(raised, refuses)] = 2
+            for index in np.flatnonzero(are_spread(stack, powers)):
+                status[index] = 2 * _numpy_refuses(name, stack[index])
         found = _spread(status.reshape(batch[::-1]), result.shape)
         good = _spread(finite[0], result.shape)
         for other in finite[1:]:
@@ -63,12 +66,6 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
         return np.array(np.where(good, found, 1), np.int32, order="C")
 
     return ignoring_fp_errors(kernel)
-
-
-def _raised(stack: Array) -> Array:
-    """Matrices (count, N, N) without the powers of two that inversions and solutions take out of minute ones first."""
-    powers = minute_powers(stack)
-    return stack if powers is None else scaled(stack, -powers)
 
 
 def _spread(of_batch: Array, shape: Shape) -> Array:

@@ -7,6 +7,7 @@ is merged with the columns. Systems have the bits that they have alone, and thos
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from math import prod
 from typing import Any, Final
 
@@ -16,8 +17,7 @@ from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.batched_simd import LARGEST, is_cut, rescaled
-from tensor_cpu.kernels.linalg.checks import minute_powers
-from tensor_cpu.kernels.linalg.refusals import refusing_singular
+from tensor_cpu.kernels.linalg.refusals import powers_before_lanes, refusing_singular
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES
 from tensor_cpu.system.extension import LIBRARY
@@ -53,7 +53,8 @@ def bind(operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel |
         batch, right = (), right * prod(batch)
     count, columns = prod(batch) * parts, -(-right // parts)
     missing = parts * columns - right
-    kernel = LIBRARY.bind_batched_simd(
+    bind_lanes = partial(
+        LIBRARY.bind_batched_simd,
         "solve",
         result.dtype.name,
         sides=(side, side),
@@ -63,6 +64,7 @@ def bind(operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel |
         single=True,
         fallback=_hand_back,
     )
+    kernel = bind_lanes()
 
     def spread(transposed: Any, shape: tuple[int, ...], rows: int) -> Any:
         """The matrices, one for each of the batch; those that are fewer than the batch has axes get more."""
@@ -72,7 +74,7 @@ def bind(operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel |
         return np.ascontiguousarray(transposed.reshape(-1, rows, side), dtype)
 
     def by_columns(matrices: Any, sides: Any) -> Any:
-        return kernel(matrices, sides.reshape(count, columns, side)).reshape(sides.shape)
+        return bind_lanes(check=False)(matrices, sides.reshape(count, columns, side)).reshape(sides.shape)
 
     def solve(x: Any, y: Any) -> Any:
         matrices = spread(x, x.shape, side)
@@ -86,8 +88,10 @@ def bind(operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel |
             try:
                 found = kernel(*given)
             except _HandedBackError:
-                powers = minute_powers(matrices)
-                if powers is None or not all(np.isfinite(one).all() for one in given):
+                if not all(np.isfinite(one).all() for one in given):
+                    raise
+                powers, for_numpy = powers_before_lanes(matrices)
+                if for_numpy.any():
                     raise
                 if parts == 1:  # each of a batch has a power of its own
                     given = (matrices, sides.reshape(-1, each, side))
@@ -137,7 +141,7 @@ def _sparing_systems(behind: Kernel, solve: Kernel, batch: tuple[int, ...]) -> K
 
 
 class _HandedBackError(Exception):
-    """The lanes found a matrix with an exactly zero pivot, minute numbers, or something that is not finite."""
+    """The lanes found a matrix with an exactly zero pivot, numbers near the limits, or something that is not finite."""
 
 
 def _hand_back(*arrays: Any) -> None:
