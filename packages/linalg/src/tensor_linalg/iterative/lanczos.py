@@ -262,7 +262,7 @@ class Lanczos:
         corner = h[before:]
         apart = tr.norm(tr.subtract(corner, tr.conj(tr.permute_axes(corner, (1, 0)))))
         differences = map(sub, lengths, self._coupled)
-        self._asymmetry = hypot(self._asymmetry, apart.item(), *differences)
+        self._asymmetry = hypot(self._asymmetry, float(apart), *differences)
         self._coupled = [0.0] * before + following
 
     def _ritz(self) -> _Ritz:
