@@ -49,7 +49,7 @@ WHERE_ACCEPTED = [
 ]
 SANITIZE = [
     "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer",
-    "-O1", "-g1",  # reports tell lines
+    "-Og", "-g1",  # the kernels take less time than their compiler; reports tell lines
     "-Werror", "-Wno-frame-larger-than", "-Wno-maybe-uninitialized",  # frames are larger, and little is known of calls
 ]  # fmt: skip
 INSTRUCTION_SETS = {
@@ -154,10 +154,15 @@ class Compiler:
         others = [sysconfig.get_path("include"), numpy.get_include()]
         return [
             *FLAGS,
-            *filter(self.accepts, WHERE_ACCEPTED),
+            *self.accepted,
             f"-I{SOURCES}",
             *chain(*(("-isystem", path) for path in others)),
         ]
+
+    @functools.cached_property
+    def accepted(self) -> list[str]:
+        """Of the options that not every compiler knows, those that it does; each question starts it."""
+        return [flag for flag in WHERE_ACCEPTED if self.accepts(flag)]
 
     def units(self) -> list[Unit]:
         """All that there is to compile."""

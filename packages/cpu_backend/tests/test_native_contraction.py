@@ -42,6 +42,7 @@ _EVERY = ["plain", "avx2", "avx512"]
 INSTRUCTION_SETS = _EVERY[: _EVERY.index(LIBRARY.instruction_set()) + 1]
 
 
+@pytest.mark.own_threads
 @pytest.mark.parametrize("bind", [pair, scatter])
 @pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -142,6 +143,7 @@ def case_by_float(subscripts: str, case: Case) -> Array:
     return np.asarray(out).astype(case.x.dtype)
 
 
+@pytest.mark.own_threads
 @pytest.mark.parametrize("bind", [pair, scatter])
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
@@ -189,6 +191,7 @@ def test_results_larger_than_the_cache_are_written_whole() -> None:
     np.testing.assert_array_equal(pair(case)(case.x, case.y), np.multiply.outer(case.x, case.y))
 
 
+@pytest.mark.own_threads  # no kernel runs
 @pytest.mark.parametrize("instructions", INSTRUCTION_SETS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @given(seed=st.integers(0, 2**32 - 1), most=st.sampled_from([3, 9, 40, 1500]))
@@ -277,6 +280,7 @@ def test_very_many_rows_are_stacked_and_nothing_is_refused() -> None:
     assert np.array_equal(bind_scatter(plan, result)(stored[:, :30_000], case.y), case.expected())
 
 
+@pytest.mark.own_threads
 @pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
 def test_a_product_in_narrow_blocks_for_several_threads_has_the_bits_of_one(dtype: str) -> None:
     case = named_case("ij,jk->ik", dtype, i=250, j=300, k=260)

@@ -122,6 +122,7 @@ def test_a_copy_has_every_bit_of_any_view(instruction_set: str, threads: int, da
     assert same_bytes(copied, source)
 
 
+@pytest.mark.own_threads
 @pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
 @given(st.data(), st.sampled_from(DTYPES))
 def test_writing_into_a_view_touches_nothing_else(instruction_set: str, data: Any, dtype: DType) -> None:
@@ -181,6 +182,7 @@ LARGE = [  # extents and strides of sources of several megabytes, and the method
 ]
 
 
+@pytest.mark.own_threads
 @pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize(("extents", "strides", "method"), LARGE)
 def test_large_copies_keep_every_bit(
@@ -198,6 +200,7 @@ def test_large_copies_keep_every_bit(
     assert LIBRARY.copy_method(extents, compact(extents), strides, "F64")[0] == method
 
 
+@pytest.mark.own_threads
 @pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
 def test_steps_of_any_length_keep_every_bit(instruction_set: str) -> None:
     choose(instruction_set, 1)
@@ -329,6 +332,7 @@ def test_numpys_kernels_answer_the_same() -> None:
     assert same_bytes(kernel(x), bind_numpys_copy(view, form, None)(x))
 
 
+@pytest.mark.own_threads
 @pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
 @pytest.mark.parametrize("size", [5, 50_000])
 def test_conversions_equal_numpys_bit_for_bit(instruction_set: str, size: int) -> None:
@@ -348,6 +352,7 @@ def test_conversions_equal_numpys_bit_for_bit(instruction_set: str, size: int) -
                 assert same_bytes(kernel(view), bind_cast(form, result, "wrap")(view)), (source, target)
 
 
+@pytest.mark.own_threads
 @pytest.mark.parametrize("instruction_set", ["plain", "avx2", "avx512"])
 def test_the_last_numbers_that_fit_are_cast_and_the_next_ones_refused(instruction_set: str) -> None:
     choose(instruction_set, 1)
