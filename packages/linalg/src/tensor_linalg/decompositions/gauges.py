@@ -109,13 +109,31 @@ def _near_one(vectors: Tensor, /) -> Tensor:
     if 0 in vectors.shape:
         return vectors
     exact = cast(vectors, inexact(vectors.dtype))
-    sizes = abs(real(exact))
-    if exact.dtype is not exact.dtype.component:  # the absolute value of a complex number may be beyond the range
-        sizes = maximum(sizes, abs(imag(exact)))
+    half = root_of_power(exact)
+    return multiply(multiply(exact, half), half)
+
+
+def root_of_power(columns: Tensor, /) -> Tensor:
+    """Roots of the powers of four by which the largest elements of columns are about 1, where they are not 0.
+
+    A power itself may be beyond the range: multiply by its root twice.
+
+    Args:
+        columns: shape [M, N, B...], M not 0.
+
+    Returns:
+        Shape [1, N, B...], real; 1 for a column of zeros and one that is not finite.
+
+    >>> from tensor_runtime.ops.creation import tensor
+    >>> root_of_power(tensor([[2.0**100, 0.0], [-1.0, 0.0]])).to_numpy().tolist() == [[2.0**-50, 1.0]]
+    True
+    """
+    sizes = abs(real(columns))
+    if columns.dtype is not columns.dtype.component:  # the absolute value of a complex number may be beyond the range
+        sizes = maximum(sizes, abs(imag(columns)))
     largest = max(sizes, 0, keepdims=True)
     ordinary = where(logical_and(greater(largest, 0.0), isfinite(largest)), largest, 1.0)
-    half = exp2(round(multiply(log2(ordinary), -0.5)))
-    return multiply(multiply(exact, half), half)  # the power of both may be beyond the range
+    return exp2(round(multiply(log2(ordinary), -0.5)))
 
 
 def with_positive_diagonal(q: Tensor, r: Tensor, /) -> tuple[Tensor, Tensor]:
