@@ -12,6 +12,7 @@ import pytest
 import tensor_runtime as tr
 from tensor_core.dtypes import C64, F32, F64, I32, I64, Bool, DType
 from tensor_cpu.kernels.contraction.broadcast_sum import bind_broadcast_sum, plan_broadcast_sum
+from tensor_cpu.kernels.contraction.semiring import bind_semiring_contract as bind_numpy
 from tensor_cpu.system.errstate import IGNORING_FP_ERRORS
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
@@ -154,6 +155,28 @@ def test_truth_values_and_other_algebras_announce_what_they_convert(view: str) -
 
 
 Sides = tuple[int, ...]
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="what is seen taken is the pool's")
+@pytest.mark.parametrize(
+    ("shapes", "labels", "dtype"),
+    [
+        (((8192, 300), (8192, 300)), ((0, 1), (0, 1), (0,)), F64),
+        (((1 << 20,), (1 << 20,)), ((0,), (0,), ()), F64),
+        (((256, 300), (300, 256)), PRODUCT, F32),
+        (((300, 8192), (300, 8192)), ((0, 1), (0, 1), (1,)), F32),
+    ],
+)
+def test_products_by_numpy_in_other_algebras_announce_their_blocks(
+    shapes: tuple[Sides, Sides], labels: Any, dtype: DType
+) -> None:
+    x, y = tr.ones(shapes[0], dtype=dtype), tr.ones(shapes[1])
+    extents = dict(zip((*labels[0], *labels[1]), (*x.shape, *y.shape), strict=True))
+    result = form_of(F64, tuple(extents[label] for label in labels[2]), CPU)
+    kernel = bind_numpy((x._form, y._form), result, (*labels, MAX_PLUS))
+    seen, told = taken(kernel, x, y), workspace_of(kernel)
+
+    assert 0 < told <= seen + 100 <= told * 5 // 4 + 2 * (1 << 16)  # buffers have size classes
 
 
 @pytest.mark.skipif(not AVAILABLE, reason="NumPy's kernels pack nothing")
