@@ -158,10 +158,40 @@ def test_a_batch_of_no_values_keeps_a_limit() -> None:
 
 def test_a_limit_that_no_value_keeps_is_refused_with_one_that_works() -> None:
     found, tensors, expected = large()
-    with pytest.raises(MemoryLimitError, match=r"map: the batch of 64 takes .* memory_limit=\d+ or more") as info:
+    told = r"map: the batch of 64 takes .* even one value at a time, .* memory_limit=\d+ or more"
+    with pytest.raises(MemoryLimitError, match=told) as info:
         found.map(tensors, {2: 1}, memory_limit=1000)
 
     assert found.map(tensors, {2: 1}, memory_limit=info.value.smallest).to_numpy().tolist() == expected.tolist()
+
+
+@given(networks(), st.integers(0, 6), st.data())
+def test_the_limit_that_is_told_works_and_one_byte_less_does_not(case: Case, extent: int, data: st.DataObject) -> None:
+    cut = data.draw(st.sets(st.sampled_from(sorted(case.extents)))) if case.extents else set()
+    found = case.plan.with_slices(sorted(cut))
+    axes, arrays = batched(data, case, extent)
+    tensors = list(map(tr.tensor, arrays))
+    told: int = 0
+    try:
+        found.map(tensors, axes, memory_limit=0)
+    except MemoryLimitError as error:
+        told = error.__dict__["smallest"]
+
+    assert same(found.map(tensors, axes, memory_limit=told), one_by_one(found, axes, arrays, extent))
+    for below in {told - 1, told // 2} - {told, -1}:
+        with pytest.raises(MemoryLimitError) as refused:
+            found.map(tensors, axes, memory_limit=below)
+        assert refused.value.__dict__["smallest"] == told
+
+
+def test_few_values_may_take_less_all_at_once() -> None:
+    a, pairs = tr.ones((8, 8)), tr.ones((8, 8, 2))
+    found = plan("ij,jk->ik", (8, 8), (8, 8))
+    with pytest.raises(MemoryLimitError, match="beside the operands all at once, and more one value at a time") as info:
+        found.map([a, pairs], memory_limit=1023)
+
+    assert info.value.smallest == 2 * 64 * 8  # a part of one value would lie beside the whole result
+    assert found.map([a, pairs], memory_limit=1024).shape == (8, 8, 2)
 
 
 def test_what_is_no_batch_is_refused() -> None:

@@ -11,10 +11,14 @@ from typing import Any
 import pytest
 
 import tensor_runtime as tr
+from tensor_core import F32, F64, I64
 from tensor_core.errors import OutOfMemoryError
 from tensor_core.formatting import readable_bytes
+from tensor_cpu.system.extension import AVAILABLE
+from tensor_cpu.system.memory import pool
 from tensor_einsum import einsum, plan
 from tensor_einsum.execution import executor, memory
+from tensor_runtime.algebras import MAX_PLUS, MIN_PLUS, PLUS_TIMES, Semiring
 from tensor_runtime.placement import CPU
 
 LARGE = plan("ij,jk,kl->il", (4000, 2), (2, 3000), (3000, 4000))
@@ -187,6 +191,30 @@ def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("by_blas")
+@pytest.mark.skipif(not AVAILABLE, reason="NumPy's kernels take their arrays elsewhere")
+@pytest.mark.parametrize(
+    ("subscripts", "shapes", "dtypes", "algebra"),
+    [
+        ("fac,cf->a", [(160, 320, 160), (160, 160)], (F32, F64), MIN_PLUS),
+        ("fac,cf->a", [(160, 320, 160), (160, 160)], (F32, F64), PLUS_TIMES),
+        ("ij,jk->ik", [(500, 510), (510, 500)], (I64, I64), PLUS_TIMES),
+        ("ij,jk->ik", [(1000, 300), (300, 1000)], (F64, F64), MIN_PLUS),
+        ("ij,jk->ik", [(1000, 300), (300, 1000)], (F64, F32), MAX_PLUS),
+    ],
+)
+def test_the_peak_is_what_is_taken(subscripts: str, shapes: list[Any], dtypes: Any, algebra: Semiring) -> None:
+    operands = [tr.ones(shape, dtype=dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    with tr.set_threads(1):
+        found = plan(subscripts, *operands, algebra=algebra)
+        found(*operands)
+        pool.clear()
+        before = pool.stats().used_bytes
+        found(*operands)
+        seen = pool.stats().peak_bytes - before
+
+    assert 0.9 * found.peak_bytes <= seen <= 1.1 * found.peak_bytes
+
+
 def test_a_workspace_counts_in_its_own_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_UNCHECKED", 0)
     monkeypatch.setattr(memory, "_UNCHECKED_ON_DEVICES", 0)

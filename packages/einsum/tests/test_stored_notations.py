@@ -148,3 +148,8 @@ CONJUGATED = plan("ij,jk->ik", (2, 3), (3, 4), dtype="C64", conj=(0,)).with_slic
 def test_members_of_other_types_are_refused(member: str, value: object, accepted: str) -> None:
     with pytest.raises(FormatError, match=rf"^Plan\.from_json: {member} is .*; accepted: {accepted}"):
         Plan.from_json(changed(CONJUGATED, **{member: value}))
+
+
+def test_a_label_that_is_cut_twice_is_refused() -> None:
+    with pytest.raises(FormatError, match=r"^Plan\.from_json: a label is cut twice; found \[\[1, 2\], \[1, 1\]\]"):
+        Plan.from_json(changed(CONJUGATED, sliced=[[1, 2], [1, 1]]))

@@ -122,9 +122,7 @@ static PyObject *bind_copied(PyObject *module, PyObject *const *arguments, Py_ss
     PyObject *kernel =
         kernel_computes(kernel_new("contract_copied", kernel_call, plan, release), compute, &plan->result, nanoseconds);
     kernel = kernel_with_operands(kernel_shared_from(kernel, shared_from), operands, MOST_READ);
-    if (kernel == NULL) return NULL;
-    ((Kernel *)kernel)->workspace_bytes = workspace;
-    return kernel_with_tables(kernel, (long long)(kept / sizeof(int64_t)));
+    return kernel_with_tables(kernel_with_workspace(kernel, workspace), (long long)(kept / sizeof(int64_t)));
 }
 
 static const double LONG_BLOCK = 2e6; /* nanoseconds, from which on a block is shared, and BLAS lends its threads */
@@ -211,8 +209,7 @@ static PyObject *bind_repeated(PyObject *module, PyObject *const *arguments, Py_
     PyObject *kernel = kernel_computes(kernel_new("contract_blocks", kernel_call, plan, release_blocks), compute_blocks,
                                        &plan->result, block->nanoseconds * blocks);
     kernel = kernel_with_operands(kernel, operands, MOST_READ);
-    if (kernel == NULL) return NULL;
-    ((Kernel *)kernel)->workspace_bytes = (size_t)plan->parts * block->workspace_bytes;
+    kernel = kernel_with_workspace(kernel, (size_t)plan->parts * block->workspace_bytes);
     const size_t kept = sizeof *plan + sizeof *block + block->more_bytes;
     return kernel_with_tables(kernel, (long long)(kept / sizeof(int64_t)));
 }

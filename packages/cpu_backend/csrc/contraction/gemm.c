@@ -180,11 +180,13 @@ static void multiply(const Call *call, const Index *offset, Index first_row, Ind
     }
 }
 
+static size_t bytes_of_thread(const GemmPlan *plan) { return plan->x_bytes + plan->y_bytes + plan->staged_bytes; }
+
 static void compute(void *context, Index begin, Index end) {
     Call *call = context;
     const GemmPlan *plan = call->plan;
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    const size_t needed = plan->x_bytes + plan->y_bytes + plan->staged_bytes;
+    const size_t needed = bytes_of_thread(plan);
     char *packed = workspace_acquire(little, needed);
     if (packed == NULL) {
         atomic_store(&call->failed, true);
@@ -220,29 +222,40 @@ static void compute(void *context, Index begin, Index end) {
     workspace_release(packed, needed);
 }
 
-/* Narrower blocks than one thread would take, until there are some for each; their rows are packed for each of them. */
-static void choose_parts(Call *call, int threads) {
+static double terms_of(const GemmPlan *plan) { return (double)plan->result.size * (double)plan->depth; }
+
+/* Narrower blocks than one thread would take, until there are some for each; their rows are packed for each of them. How
+ * many parts there are. */
+static Index choose_parts(Call *call) {
     const GemmPlan *plan = call->plan;
+    const int threads = terms_of(plan) < 2 * WORTH_A_THREAD ? 1 : threads_for_caller();
     const Index stacked = plan->stack.size * plan->near.size, unit = plan->loop.columns;
     call->row_blocks = pieces(plan->rows, plan->row_step);
     for (call->column_step = plan->column_step;; call->column_step = rounded_up(call->column_step / 2, unit)) {
         call->column_blocks = pieces(plan->columns, call->column_step);
-        if (threads < 2 || stacked * call->row_blocks * call->column_blocks >= PARTS_OF_A_THREAD * threads) return;
-        if (call->column_step < 2 * FEWEST_COLUMNS) return;
+        const Index parts = stacked * call->row_blocks * call->column_blocks;
+        if (threads < 2 || parts >= PARTS_OF_A_THREAD * threads || call->column_step < 2 * FEWEST_COLUMNS) return parts;
     }
 }
 
-static double terms_of(const GemmPlan *plan) { return (double)plan->result.size * (double)plan->depth; }
+/* The fewest parts, of so many, that are worth a thread. */
+static Index grain_of(const GemmPlan *plan, Index parts) {
+    return 1 + (Index)(WORTH_A_THREAD * (double)parts / terms_of(plan));
+}
+
+/* What a call takes in as many threads as there are now. */
+static size_t bytes_of_call(const GemmPlan *plan) {
+    const Index parts = choose_parts(&(Call){.plan = plan});
+    return workspace_bytes(parallel_most(parts, grain_of(plan, parts)), bytes_of_thread(plan));
+}
 
 static bool compute_gemm(const void *gemm, const char *const *operands, char *result) {
     const GemmPlan *plan = gemm;
     Call call = {.plan = plan, .x = operands[plan->x], .y = operands[plan->y], .result = result};
     atomic_init(&call.failed, false);
-    const double work = terms_of(plan);
-    choose_parts(&call, work < 2 * WORTH_A_THREAD ? 1 : threads_for_caller());
-    const Index parts = plan->stack.size * plan->near.size * call.row_blocks * call.column_blocks;
-    if (work < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
-    else parallel_for(parts, 1 + (Index)(WORTH_A_THREAD * (double)parts / work), compute, &call);
+    const Index parts = choose_parts(&call);
+    if (terms_of(plan) < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
+    else parallel_for(parts, grain_of(plan, parts), compute, &call);
     return !atomic_load(&call.failed);
 }
 
@@ -370,9 +383,11 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
         plan->leaves_cache[role] = (reach.high - reach.low) * ELEMENT_BYTES[type] > CACHED_BYTES;
     }
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
+    const size_t bytes = type <= C64 ? 0 : bytes_of_call(plan); /* nobody knows what BLAS takes for the others */
     PyObject *kernel = kernel_new("contract_scatter", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_gemm, &plan->result, nanoseconds);
     kernel = kernel_shared_from(kernel, 2.0 * WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * WORTH_A_THREAD);
+    kernel = kernel_with_workspace(kernel, bytes);
     return kernel_with_groups(kernel, type, groups, 5, FIRST, entries);
 }
 

@@ -71,11 +71,16 @@ static void pack(const SemiringPlan *plan, char *panels, unsigned char *marks, c
     }
 }
 
+/* Of the rows that a part packs. */
+static size_t bytes_of_part(const Product *product) {
+    return (size_t)(product->row_step * product->depth * product->plan->element_bytes);
+}
+
 /* Parts of a block: some of its rows, and a run of its packed columns. */
 static void multiply_parts(void *context, Index begin, Index end) {
     const Product *product = context;
     const SemiringPlan *plan = product->plan;
-    size_t bytes = (size_t)(product->row_step * product->depth * plan->element_bytes);
+    const size_t bytes = bytes_of_part(product);
     _Alignas(64) char little[LITTLE_WORKSPACE];
     char *panels = workspace_acquire(little, bytes);
     if (panels == NULL) {
@@ -123,6 +128,15 @@ static void cut(Product *product) {
     product->column_parts = pieces(product->column_count, product->column_step);
 }
 
+static Index parts_of_block(const Product *product) {
+    return pieces(product->plan->groups[ROW].size, product->row_step) * product->column_parts;
+}
+
+/* The fewest parts of a block that are worth a thread. */
+static Index grain_of_block(const Product *product) {
+    return WORTH_A_THREAD / (product->row_step * product->column_step * product->depth);
+}
+
 /* Parts of the product of a vector, the only row of the left operand, and a matrix that is read where it lies. */
 static void multiply_line_parts(void *context, Index begin, Index end) {
     const Product *product = context;
@@ -162,21 +176,36 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
     scratch_release(across, 2 * bytes);
 }
 
+/* How many columns one part has. */
+static Index line_step(const SemiringPlan *plan) {
+    Index parts = (Index)threads_get() * PARTS_PER_THREAD;
+    Index step = rounded_up(pieces(plan->groups[COLUMN].size, parts), LINE_COLUMNS / 16);
+    return threads_get() == 1 ? LINE_COLUMNS : smaller(step, LINE_COLUMNS);
+}
+
+/* The fewest parts, of so many columns, that are worth a thread. */
+static Index line_grain(const SemiringPlan *plan, Index step) {
+    return WORTH_A_THREAD / (step * plan->groups[INNER].size);
+}
+
 static void multiply_line(Product *product) {
-    Index columns = product->plan->groups[COLUMN].size, parts = (Index)threads_get() * PARTS_PER_THREAD;
-    Index step = threads_get() == 1 ? LINE_COLUMNS : rounded_up(pieces(columns, parts), LINE_COLUMNS / 16);
-    product->column_step = smaller(step, LINE_COLUMNS);
-    Index terms = product->column_step * product->plan->groups[INNER].size;
-    parallel_for(pieces(columns, product->column_step), WORTH_A_THREAD / terms, multiply_line_parts, product);
+    const SemiringPlan *plan = product->plan;
+    const Index step = line_step(plan);
+    product->column_step = step;
+    parallel_for(pieces(plan->groups[COLUMN].size, step), line_grain(plan, step), multiply_line_parts, product);
+}
+
+/* Of the tables and panels of a block's columns. */
+static size_t bytes_of_product(const SemiringPlan *plan) {
+    const Index columns = smaller(plan->groups[COLUMN].size, COLUMNS), depth = smaller(plan->groups[INNER].size, DEPTH);
+    return 2 * bytes_of(columns) + (size_t)(rounded_up(columns, plan->loops.right_width) * depth * plan->element_bytes);
 }
 
 static void multiply_matrices(Product *product) {
     const SemiringPlan *plan = product->plan;
     const Group *column = &plan->groups[COLUMN], *inner = &plan->groups[INNER];
-    Index depth = smaller(inner->size, DEPTH), width = plan->loops.right_width;
-    const Index most_columns = smaller(column->size, COLUMNS);
-    const size_t table_bytes = bytes_of(most_columns);
-    const size_t bytes = 2 * table_bytes + (size_t)(rounded_up(most_columns, width) * depth * plan->element_bytes);
+    const Index width = plan->loops.right_width;
+    const size_t table_bytes = bytes_of(smaller(column->size, COLUMNS)), bytes = bytes_of_product(plan);
     char *workspace = scratch_acquire(bytes), *panels = workspace + 2 * table_bytes;
     if (workspace == NULL) {
         atomic_store(product->out_of_memory, true);
@@ -201,9 +230,7 @@ static void multiply_matrices(Product *product) {
             group_offsets(along_right, inner, RIGHT, k, product->depth);
             pack(plan, panels, marks, product->operands[RIGHT], across, product->column_count, along_right,
                  product->depth, width);
-            Index row_parts = pieces(plan->groups[ROW].size, product->row_step);
-            Index terms = product->row_step * product->column_step * product->depth;
-            parallel_for(row_parts * product->column_parts, WORTH_A_THREAD / terms, multiply_parts, product);
+            parallel_for(parts_of_block(product), grain_of_block(product), multiply_parts, product);
         }
     }
     scratch_release(workspace, bytes);
@@ -229,6 +256,12 @@ static double terms_of(const SemiringPlan *plan) {
     return (double)groups[ROW].size * (double)groups[COLUMN].size * (double)groups[INNER].size;
 }
 
+/* The fewest products that are worth a thread; all of them where each is shared. */
+static Index batch_grain(const SemiringPlan *plan) {
+    const double terms = terms_of(plan);
+    return terms > TERMS_OF_LARGE_PRODUCT ? plan->groups[BATCH].size : 1 + (Index)(WORTH_A_THREAD / terms);
+}
+
 static bool compute_product(const void *semiring, const char *const *operands, char *result) {
     const SemiringPlan *plan = semiring;
     atomic_bool out_of_memory = false;
@@ -236,12 +269,28 @@ static bool compute_product(const void *semiring, const char *const *operands, c
                        .operands = {operands[plan->left_argument], operands[1 - plan->left_argument]},
                        .result = result,
                        .out_of_memory = &out_of_memory};
-    double terms = terms_of(plan);
-    Index count = plan->groups[BATCH].size;
-    Index grain = terms > TERMS_OF_LARGE_PRODUCT ? count : 1 + (Index)(WORTH_A_THREAD / terms);
-    if (terms * (double)count < WORTH_RELEASING_THE_GIL) multiply_batch(&product, 0, count);
-    else parallel_for(count, grain, multiply_batch, &product);
+    const Index count = plan->groups[BATCH].size;
+    if (terms_of(plan) * (double)count < WORTH_RELEASING_THE_GIL) multiply_batch(&product, 0, count);
+    else parallel_for(count, batch_grain(plan), multiply_batch, &product);
     return !atomic_load(&out_of_memory);
+}
+
+/* What a call takes in as many threads as there are now: they share the batch, or one product after the other. */
+static size_t bytes_of_call(const SemiringPlan *plan) {
+    const Group *groups = plan->groups;
+    const int products = parallel_most(groups[BATCH].size, batch_grain(plan));
+    if (plan->is_line) {
+        const Index step = line_step(plan);
+        const int parts = parallel_most(pieces(groups[COLUMN].size, step), line_grain(plan, step));
+        return (size_t)(products > 1 ? products : parts) * 2 * bytes_of(step);
+    }
+    Product product = {.plan = plan,
+                       .column_count = smaller(groups[COLUMN].size, COLUMNS),
+                       .depth = smaller(groups[INNER].size, DEPTH)};
+    cut(&product);
+    const int parts = parallel_most(parts_of_block(&product), grain_of_block(&product));
+    const size_t of_parts = workspace_bytes(products > 1 ? products : parts, bytes_of_part(&product));
+    return (size_t)products * bytes_of_product(plan) + of_parts;
 }
 
 static int semiring_read(PyObject *name) {
@@ -289,8 +338,10 @@ static PyObject *bind_semiring(PyObject *module, PyObject *const *arguments, Py_
     const ElementType type = plan->result.type;
     const double nanoseconds =
         WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan) * (double)plan->groups[BATCH].size;
+    const size_t bytes = bytes_of_call(plan);
     PyObject *kernel = kernel_new("semiring_contract", kernel_call, plan, free);
     kernel = kernel_computes(kernel, compute_product, &plan->result, nanoseconds);
+    kernel = kernel_with_workspace(kernel, bytes);
     return kernel_with_groups(kernel, type, all, GROUPS, swapped ? SECOND : FIRST, 0);
 }
 

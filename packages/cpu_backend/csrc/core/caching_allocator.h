@@ -58,6 +58,10 @@ enum { LITTLE_WORKSPACE = 1 << 13 };
 static inline void *workspace_acquire(char *little, size_t bytes) {
     return bytes <= LITTLE_WORKSPACE ? little : scratch_acquire(bytes);
 }
+/* What so many threads take of memory for it, beside their stacks. */
+static inline size_t workspace_bytes(int threads, size_t bytes) {
+    return bytes <= LITTLE_WORKSPACE ? 0 : (size_t)threads * bytes;
+}
 static inline void workspace_release(void *workspace, size_t bytes) {
     if (bytes > LITTLE_WORKSPACE) scratch_release(workspace, bytes);
 }

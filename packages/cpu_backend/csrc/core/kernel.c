@@ -54,6 +54,11 @@ PyObject *kernel_shared_from(PyObject *object, double nanoseconds) {
     return object;
 }
 
+PyObject *kernel_with_workspace(PyObject *object, size_t bytes) {
+    if (object != NULL) ((Kernel *)object)->workspace_bytes = bytes;
+    return object;
+}
+
 HOT PyObject *kernel_call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
     const Kernel *kernel = (Kernel *)self;
     if (!kernel_takes_arrays(self, flagged_count, names, arguments, kernel->operand_count)) return NULL;

@@ -72,6 +72,9 @@ PyObject *kernel_makes(PyObject *kernel, const ArrayForm *result, bool pointwise
 /* The same, after noting from which time on such a kernel shares its work among threads, if that is not SHARED_FROM. */
 PyObject *kernel_shared_from(PyObject *kernel, double nanoseconds);
 
+/* The kernel, which may be NULL, after noting what a call takes besides its result. */
+PyObject *kernel_with_workspace(PyObject *kernel, size_t bytes);
+
 /* The call of a kernel that is a view (core/views.c). */
 PyObject *kernel_call_view(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names);
 

@@ -179,9 +179,10 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     of_process = limit is None
     if limit is None and needs_check(at_once.intermediate_bytes, forms[0].placement):
         limit = usable_bytes(forms[0].placement)
-    if limit is None or needed_bytes(at_once, forms) <= limit:
+    needed = 0 if limit is None else needed_bytes(at_once, forms)
+    if limit is None or needed <= limit:
         return at_once(*operands) if progress is None or progress is False else at_once(*operands, progress=progress)
-    parts = _Parts(plan, batch, operands, limit, of_process)
+    parts = _Parts(plan, batch, operands, limit, needed, of_process)
     rounds = parts.rounds()
     with reporting("map", rounds, progress) as on_step:
         return parts.run(counted(on_step, sum([len(steps) * times for steps, times in rounds])))
@@ -192,10 +193,17 @@ class _Parts:
 
     Steps and orders of labels are those of the whole batch, for parts of any extent: by themselves, plans of parts may
     take factors elsewhere and lay intermediates out otherwise, and then what is shared would be none of their values.
+    A part lies beside the result of the whole batch, so that a few values may take less all at once.
     """
 
     def __init__(
-        self, plan: Plan, batch: Batch, operands: Sequence[Tensor], limit: int, of_process: bool = False
+        self,
+        plan: Plan,
+        batch: Batch,
+        operands: Sequence[Tensor],
+        limit: int,
+        at_once: int,  # bytes that the whole batch needs, more than the limit
+        of_process: bool = False,
     ) -> None:
         self.plan, self.batch, self.operands = plan, batch, operands
         self.whole = batched_plan(plan, batch)
@@ -206,8 +214,9 @@ class _Parts:
         one = self.needed(min(batch.extent, 1))
         least = max(first, one)
         if least > limit:
-            takes = f"the batch of {batch.extent} takes {{}} beside the operands even one value at a time"
-            raise limit_error("map", takes, limit, least, ("a plan in slices",), of_process)
+            way = "even one value at a time" if least <= at_once else "all at once, and more one value at a time"
+            takes = f"the batch of {batch.extent} takes {{}} beside the operands {way}"
+            raise limit_error("map", takes, limit, min(least, at_once), ("a plan in slices",), of_process)
         part = 1
         if batch.extent > 1:
             each = max(self.needed(2) - one, 1)  # it grows linearly, but for views and the order of labels

@@ -122,13 +122,14 @@ class PlanMethods:
 
         Returns:
             One tensor for each position, owned, of the result's dtype. With a cotangent, or if the result has no axes,
-            it has the shape of the operand, and the sum of its products with the operand is the result (weighted by the
-            cotangent). Without, [the operand's axes, then one axis for each label of the result that the operand has
-            not, or has with extent 1 where the result has another, 0 too; each label once, in the result's order]; its
-            products with the operand, summed over the labels that the result has not, are the result, or its diagonal
-            where it repeats a label. Axes that the rest of the network does not depend on are repeated; off a diagonal
-            that the operand is read on there are zeros. Complex operands are not conjugated: it is the derivative of a
-            holomorphic function.
+            it has the shape of the operand, and the sum of its products with the operand, conjugated where ``conj``
+            names it, is the result (weighted by the cotangent). Without, [the operand's axes, then one axis for each
+            label of the result that the operand has not, or has with extent 1 where the result has another, 0 too; each
+            label once, in the result's order]; its products with the operand, conjugated likewise and summed over the
+            labels that the result has not, are the result, or its diagonal where it repeats a label. Axes that the rest
+            of the network does not depend on are repeated; off a diagonal that the operand is read on there are zeros.
+            Nothing else is conjugated: it is the derivative of a holomorphic function of the operand, or of its
+            conjugate where ``conj`` names it.
 
         Raises:
             ExtentError, DTypeError, PlacementError: as for calling the plan.
@@ -287,7 +288,8 @@ class PlanMethods:
             ArgumentError: no such operand or axis, or operands that are in no list; ``memory_limit`` is none.
             ExtentError, DTypeError, PlacementError: operands that the plan was not made for, or whose batch axes differ
                 in extent; no operand that varies.
-            MemoryLimitError: a single value takes more than the limit; the message has the smallest that works.
+            MemoryLimitError: all at once take more than the limit, and so does a single value beside the result; the
+                message has the smallest that works.
 
         >>> from tensor_einsum import plan
         >>> from tensor_runtime import tensor

@@ -189,4 +189,6 @@ def _cuts(sliced: Any, count: int) -> tuple[tuple[int, int], ...]:
         _numbers((label,), count)
         if type(part) is not int or part < 1:
             raise FormatError(f"Plan.from_json: parts of extent {shortened(part)}; accepted: an int of 1 or more")
+    if len({label for label, _ in sliced}) < len(sliced):
+        raise FormatError(f"Plan.from_json: a label is cut twice; found {shortened(sliced)}")
     return tuple((label, part) for label, part in sliced)

@@ -21,6 +21,7 @@ from tensor_core.dtypes import Bool
 from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.contraction.loops.broadcast import bind_broadcast, plan_broadcast
 from tensor_cpu.storage import NUMPY_DTYPES
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES, MIN_PLUS, OR_AND
 from tensor_runtime.backends.shared.axes import (
@@ -34,7 +35,7 @@ from tensor_runtime.backends.shared.axes import (
     native,
     row_major,
 )
-from tensor_runtime.backends.workspaces import with_workspace
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.contracts.contraction import ContractParams, SemiringContractParams
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -79,7 +80,10 @@ def bind_semiring_contract(
     kernel: Kernel = LIBRARY.bind_semiring(algebra.name, result.dtype.name, out.shape, groups, swapped)
     first, second = (form.dtype is not result.dtype for form in (x, y))
     converted = (x.size if first else 0) + (y.size if second else 0)
-    return with_workspace(_converting(kernel, dtype, first, second), converted * dtype.itemsize)
+    if not converted:
+        return kernel
+    converting = ignoring_fp_errors(_converting(kernel, dtype, first, second))
+    return with_workspace(converting, converted * dtype.itemsize + workspace_of(kernel))
 
 
 def bind_where_it_pays(
@@ -143,14 +147,12 @@ def _is_left_to_others(x: Form, y: Form, params: SemiringContractParams) -> bool
 
 
 def _converting(kernel: Kernel, dtype: np.dtype[Any], first: bool, second: bool) -> Kernel:
-    """The kernel after the conversion of the operands that need one."""
+    """The kernel after the conversion of the operands that need one, of which there is at least one."""
     if first and second:
         return lambda x, y: kernel(x.astype(dtype, order="C"), y.astype(dtype, order="C"))
     if first:
         return lambda x, y: kernel(x.astype(dtype, order="C"), y)
-    if second:
-        return lambda x, y: kernel(x, y.astype(dtype, order="C"))
-    return kernel
+    return lambda x, y: kernel(x, y.astype(dtype, order="C"))
 
 
 def bind_contract(operands: tuple[Operand, ...], result: Result, params: ContractParams, /) -> Kernel | None:

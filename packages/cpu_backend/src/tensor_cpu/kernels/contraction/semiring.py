@@ -8,7 +8,7 @@ into its zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, Final
 
@@ -48,8 +48,8 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, params: Pa
         params: (labels_a, labels_b, labels_out, algebra); labels as for ``contract``.
 
     Returns:
-        A function of two native arrays that returns a new native array. It never warns, and needs no more workspace
-        than a megabyte and the operands that it has to convert.
+        A function of two native arrays that returns a new native array. It never warns, and says its workspace: the
+        operands that it has to convert, the terms of a block, and sums that wait for others.
 
     Raises:
         UnsupportedOperationError: this backend does not know the algebra.
@@ -85,8 +85,9 @@ def bind_semiring_contract(operands: tuple[Form, Form], result: Form, params: Pa
         _accumulate(add, multiply, left, right, made.reshape(extents))
         return made
 
-    converted = sum(operand.size for operand in operands if operand.dtype is not result.dtype)
-    return with_workspace(ignoring_fp_errors(kernel), converted * dtype.itemsize)
+    elements = sum(operand.size for operand in operands if operand.dtype is not result.dtype)
+    elements += _taken(extents, [axis.extent for axis in axes if axis.strides[RESULT] is None])
+    return with_workspace(ignoring_fp_errors(kernel), elements * dtype.itemsize)
 
 
 def bind_semiring_unary_einsum(operands: tuple[Form], result: Form, params: UnaryParams, /) -> Callable[[Any], Any]:
@@ -140,8 +141,7 @@ def _accumulate(add: np.ufunc, multiply: np.ufunc, x: Array, y: Array, out: Arra
         terms = multiply(x, y)
         add.reduce(terms, axis=tuple(range(out.ndim, terms.ndim)), out=out)
         return
-    kept = out.size > _BLOCK  # contracted axes are halved only where the other half's sums are small
-    axis = max(range(out.ndim if kept else len(shape)), key=lambda axis: shape[axis])
+    axis = _longest(shape, out.ndim)
     middle = shape[axis] // 2
     for part in (slice(None, middle), slice(middle, None)):
         half_x, half_y = (_part(array, axis, part) for array in (x, y))
@@ -153,6 +153,25 @@ def _accumulate(add: np.ufunc, multiply: np.ufunc, x: Array, y: Array, out: Arra
             others = np.empty_like(out)
             _accumulate(add, multiply, half_x, half_y, others)
             add(out, others, out=out)
+
+
+def _longest(shape: Sequence[int], kept: int) -> int:
+    """The axis to be halved; contracted ones, behind those kept, only where the other half's sums are small."""
+    return max(range(kept if prod(shape[:kept]) > _BLOCK else len(shape)), key=shape.__getitem__)
+
+
+def _taken(kept: Sequence[int], contracted: Sequence[int]) -> int:
+    """Elements that sums of these extents take at once.
+
+    >>> _taken([3], [4]), _taken([2], [1 << 16])
+    (12, 65538)
+    """
+    shape, waiting = [*kept, *contracted], 0
+    while prod(shape) > _BLOCK:
+        axis = _longest(shape, len(kept))
+        shape[axis] -= shape[axis] // 2
+        waiting += prod(shape[: len(kept)]) if axis >= len(kept) else 0
+    return waiting + prod(shape)
 
 
 def _part(array: Array, axis: int, part: slice) -> Array:
