@@ -31,14 +31,7 @@ from tensor_cpu.kernels.linalg.checks import (
     require_finite,
     require_indexable,
 )
-from tensor_cpu.kernels.linalg.limits.scaling import (
-    safe_det,
-    safe_eig,
-    safe_inv,
-    safe_qr,
-    safe_slogdet,
-    safe_solve,
-)
+from tensor_cpu.kernels.linalg.limits.scaling import safe_det, safe_eig, safe_inv, safe_qr, safe_slogdet, safe_solve
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import MOST_AXES
 from tensor_cpu.system.errstate import ignoring_fp_errors
