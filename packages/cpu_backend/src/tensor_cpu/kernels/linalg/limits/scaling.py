@@ -83,10 +83,12 @@ def safe_det(compute: Compute, a: Array) -> tuple[Array, ...]:
         return compute(a)
     balanced, rows, columns = found
     determinants = compute(balanced)[0]
-    if not np.isfinite(determinants).all():
+    again = ~np.isfinite(determinants) & (rows.any(axis=-1) | columns.any(axis=-1))
+    if again.any():
         of_rows = exponents(balanced).max(axis=-2)
-        of_rows = np.where(of_rows == NOTHING, 0, of_rows)
-        determinants, rows = compute(scaled(balanced, -of_rows[..., None, :]))[0], rows + of_rows
+        of_rows = np.where(again[..., None] & (of_rows != NOTHING), of_rows, 0)
+        nearer = compute(scaled(balanced, -of_rows[..., None, :]))[0]
+        determinants, rows = np.where(again, nearer, determinants), rows + of_rows
     return (scaled(determinants, rows.sum(axis=-1) + columns.sum(axis=-1)),)
 
 
