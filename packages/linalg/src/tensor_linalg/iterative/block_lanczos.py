@@ -60,7 +60,8 @@ class BlockLanczos(Lanczos):
         turned = tr.permute_axes(h, (1, 0))
         self._write_h[j:stop, start:stop] = tr.conj(turned) if h.dtype.kind == "complex" else turned
         self._last, self._held, self._count, self._found = last, held, stop, None
-        self._compare(h, [hypot(*map(abs, column)) for column in zip(*last.outside, strict=True)] or [0.0] * held)
+        if self._each:
+            self._compare(h, [hypot(*map(abs, column)) for column in zip(*last.outside, strict=True)] or [0.0] * held)
 
     def _residuals(self, coefficients: tr.Tensor) -> list[float]:
         return leaving(self._last.outside, coefficients[-self._held :])

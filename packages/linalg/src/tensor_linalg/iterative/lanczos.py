@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import hypot
-from operator import sub
 from typing import Final, NamedTuple
 
 import tensor_runtime as tr
@@ -251,18 +250,20 @@ class Lanczos:
         active = h[start:] if start else h
         self._write_h[j, start : j + 1] = tr.conj(active) if active.dtype.kind == "complex" else active
         self._beta, self._count, self._found = 0.0 if invariant else beta, j + 1, None
-        self._compare(active.reshape((j + 1 - start, 1)), [self._beta])
+        if self._each:
+            self._compare(active.reshape((j + 1 - start, 1)), [self._beta])
 
     def _compare(self, h: tr.Tensor, following: list[float]) -> None:
         """See how Hermitian coefficients [active, p] of new images are; of the next ones these lengths are known."""
-        if not self._each:
-            return
-        before = len(self._coupled)
-        lengths: list[float] = numbers(tr.norm(h[:before], axis=1))
-        corner = h[before:]
-        apart = tr.norm(tr.subtract(corner, tr.conj(tr.permute_axes(corner, (1, 0)))))
-        differences = map(sub, lengths, self._coupled)
-        self._asymmetry = hypot(self._asymmetry, float(apart), *differences)
+        before, rows = len(self._coupled), list[list[complex]](numbers(h))  # few: tensors would take ten times as long
+        corner = rows[before:]
+        differences = [hypot(*map(abs, row)) - length for row, length in zip(rows, self._coupled, strict=False)]
+        differences += [
+            abs(x - y.conjugate())
+            for row, column in zip(corner, zip(*corner, strict=True), strict=True)
+            for x, y in zip(row, column, strict=True)
+        ]
+        self._asymmetry = hypot(self._asymmetry, *differences)
         self._coupled = [0.0] * before + following
 
     def _ritz(self) -> _Ritz:
