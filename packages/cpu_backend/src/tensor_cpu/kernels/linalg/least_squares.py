@@ -23,6 +23,12 @@ _HEADROOM: Final = 24
 """Powers of two that are taken out where singular values, or sums on the way to solutions, are beyond the range."""
 
 
+def _powers_of_large(x: Array, values: Array) -> Array:
+    """What is taken out of finite matrices whose singular values are not, [..., 1, 1]; 0 for others."""
+    large = ~np.isfinite(values)[..., None].all(axis=(-2, -1), keepdims=True)
+    return np.where(large & np.isfinite(x).all(axis=(-2, -1), keepdims=True), _HEADROOM, 0)
+
+
 def bind(
     operands: tuple[Any, ...], result: Any, rtol: float, check: bool, *, bind_svd: Callable[..., Kernel] = bind_best
 ) -> Kernel:
@@ -65,20 +71,18 @@ def bind(
             require_finite("lstsq", "b", y)
         try:
             u, values, vh = svd(x)
-            large = ~np.isfinite(values).all(axis=-1)[..., None, None]
-            powers = np.where(large & np.isfinite(x).all(axis=(-2, -1), keepdims=True), _HEADROOM, 0)
-            if powers.any():
+            powers = None if np.isfinite(values).all() else _powers_of_large(x, values)
+            if powers is not None:
                 u, values, vh = svd(scaled(x, -powers))
         except NotConvergedError as error:
             raise not_converged("lstsq", vars(error).get("batch_index", ())) from None
         counted = values > values.max(axis=-1, keepdims=True, initial=0.0) * rtol
         divisors = np.where(counted, values, np.inf)
-        values = scaled(values, powers[..., 0])
         right = _inserted(y, (1,) * (result[0].rank - y.ndim))
-        u, vh, whole, divisors, powers = (
-            _inserted(part, missing) for part in (u, vh, x, divisors[..., None, :], powers)
-        )
-        sides = scaled(right, -powers) if powers.any() else right  # both smaller, solutions are the same
+        u, vh, whole, divisors = (_inserted(part, missing) for part in (u, vh, x, divisors[..., None, :]))
+        sides = right
+        if powers is not None:  # both smaller, solutions are the same
+            values, sides = scaled(values, powers[..., 0]), scaled(right, -_inserted(powers, missing))
         solution = solved(sides, u, divisors, vh)
         finite = np.isfinite(solution)
         if not finite.all():
