@@ -141,7 +141,7 @@ def threaded(count: int) -> Suite | str:
 
 
 def strict(folder: Path) -> Suite:
-    """Versions that run here as users get them: a warning is an error, and so is a function that takes much stack.
+    """What users here get: a warning is an error, and so is a function that takes much stack.
 
     Of the others ``check_c.py`` asks what a compiler finds without an optimizer; ``make dist`` compiles all of them,
     with ``-Werror`` as here.
@@ -153,12 +153,12 @@ def strict(folder: Path) -> Suite:
 
 
 def plain(folder: Path) -> Suite:
-    """The version for any processor.
+    """The version for any processor; without optimization where the machine has a better one.
 
     Tests that choose instruction sets themselves choose it in the backend as it is, too, and find the same objects
     there: they would prove nothing new.
     """
-    built = extension(with_objects(folder / "plain"), NATIVE_PLAIN="1")
+    built = extension(with_objects(folder / "plain"), NATIVE_PLAIN="1", NATIVE_HERE="1")
     what = "native kernels in plain C, as any processor runs them"
     arguments = [*KERNEL_TESTS, *NO_SKIPS, "-m", "not own_process and not own_instructions"]
     return Suite(what, arguments, ORACLE | {"TENSOR_CPU_NATIVE": built})

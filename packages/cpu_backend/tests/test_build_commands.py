@@ -176,10 +176,12 @@ def test_what_is_for_this_machine_has_the_versions_that_it_can_run_and_all_else_
         for line in commands:
             told = [word for word in line.split() if word.startswith("-DNATIVE")]
             assert told == ([] if said is None or "-DSIMD_SET" in line else [said])
+    for commands in (asked, installed):
+        assert versions_in([line for line in commands if "-Og" in line]) == ({"plain"} if "AVX2" in here else set())
 
     every, _ = tree.build(("setup.py", "-q", "build_ext", "-b", "built", "-t", "others"), RECORDED_TARGET=has)
     assert versions_in(every) == {"plain", "avx2", "avx512"}
-    assert not any("-DNATIVE" in line for line in every)
+    assert not any("-DNATIVE" in line or "-Og" in line for line in every)
 
 
 def versions_in(commands: list[str]) -> set[str]:
