@@ -296,6 +296,26 @@ def test_backends_without_kernels_of_exponentials_and_roots_compute_them_by_othe
         registry.unregister("poor")
 
 
+@pytest.mark.parametrize("size", [2, 20])
+def test_roots_of_singular_matrices_need_no_determinant_that_is_exactly_zero(size: int) -> None:
+    lacking = dict.fromkeys(("slogdet", "sqrtm_iterated"), "no such unit")
+    poor = SimulatedBackend(tr.backend("cpu"), "poor", lacking)  # whose determinants are of QR decompositions
+    tr.register_backend("poor", poor)
+    whole = scipy.linalg.block_diag(np.ones((2, 2)), 4.0 * np.eye(size - 2))
+    batch = tr.to(tr.tensor(np.stack([4.0 * np.eye(size), whole], -1)), poor.placement())
+    try:
+        for one, index in ((batch[..., 1], ()), (batch, (1,))):
+            with pytest.raises(tl.NotConvergedError, match="^sqrtm: .* closed negative real axis") as caught:
+                tl.sqrtm(one)
+            assert vars(caught.value)["batch_index"] == index
+        assert tr.to(tl.sqrtm(batch, check="mask").status, tr.CPU).tolist() == [0, 2]
+        root = tr.to(tl.sqrtm(tr.convert(batch, "C64")), tr.CPU).to_numpy()
+        np.testing.assert_allclose(root[..., 0], 2.0 * np.eye(size), atol=1e-12)
+        np.testing.assert_allclose(root[..., 1] @ root[..., 1], whole, atol=1e-7)
+    finally:
+        registry.unregister("poor")
+
+
 @pytest.mark.parametrize("size", [1, 3, 20])
 def test_roots_of_negative_numbers_lie_on_the_positive_imaginary_axis_whatever_the_sign_of_zero(size: int) -> None:
     a = np.diag(np.full(size, complex(-4.0, -0.0)))

@@ -26,7 +26,7 @@ from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, matrix_at
+from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, SingularMatrixError, matrix_at
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
 from tensor_runtime.ops.comparison import equal, greater, less, less_equal, not_equal
@@ -354,10 +354,18 @@ def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
             lost = logical_or(lost, stopped)
             x, m = where(stopped, one, x), where(stopped, one, m)
             logarithm = where(stopped, 0.0, logarithm)
+        try:
+            inverse = inv(m, check=False)
+        except SingularMatrixError:  # a determinant that another decomposition gives may be rounding in place of 0
+            inverse, status = inv(m, check="mask")
+            refused = not_equal(status, 0)
+            lost = logical_or(lost, refused)
+            x, m, inverse = (where(refused, one, each) for each in (x, m, inverse))
+            logarithm = where(refused, 0.0, logarithm)
         # scaling by the determinant helps far from the limit, and disturbs near it
         scaled = where(near, 1.0, exponential.exp(multiply(logarithm, -0.5 / size)))
         square = multiply(scaled, scaled)
-        inverse = divide(inv(m, check=False), square)
+        inverse = divide(inverse, square)
         x = where(unfinished, multiply(matmul(x, add(inverse, one)), multiply(scaled, 0.5)), x)
         m = where(unfinished, multiply(add(one, multiply(add(multiply(m, square), inverse), 0.5)), 0.5), m)
         away = one_norm(subtract(m, one))
