@@ -122,6 +122,22 @@ def test_solutions_of_shared_matrices_by_a_rule_are_those_of_the_kernel(by_rules
         assert np.abs(there.to_numpy() - here.to_numpy()).max() < 1e-14
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_toeplitz_systems_at_the_ends_of_the_range_have_their_digits(dtype: str, place: Placement) -> None:
+    last = int(np.finfo(dtype).maxexp)
+    column, right = np.array([4.0, 1.0, 0.5, 0.25]), np.array([[1.0, 3.0], [2.0, -1.0], [0.0, 0.5], [1.0, 2.0]])
+    wanted = np.linalg.solve(column[np.abs(np.subtract.outer(range(4), range(4)))], right)
+    for power in (-last - 6, -last, 0, last - 4):  # of the first the reciprocal is beyond the range
+        for sides in (power, 0, -last - 6, last - 4):
+            x = power - sides  # and its solution is within it, or is nothing that the dtype has
+            if abs(x) > last - 6:
+                continue
+            c, b = (np.ldexp(array, k).astype(dtype) for array, k in ((column, power), (right, sides)))
+            found = tl.solve_toeplitz(tr.to(tr.tensor(c), place), tr.to(tr.tensor(b), place))
+            near = np.asarray(tr.to(found, tr.CPU).to_numpy(), dtype="complex128") * np.ldexp(1.0, x)
+            assert np.abs(near - wanted).max() < 100 * float(np.finfo(dtype).eps), (power, sides)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_lies_outside_of_a_banded_matrix_must_be_finite(value: float, place: Placement) -> None:
     bands = multiples(2.0, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensor_core.dtypes import F64
 from tensor_core.shapes import Shape
 from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.common import CheckParams
@@ -12,13 +13,14 @@ from tensor_linalg.solving.substitution import check_triangle, substituted
 from tensor_linalg.solving.systems import solve
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_runtime.contracts.linalg import TriangularSolveParams
-from tensor_runtime.ops.arithmetic import add, divide, multiply, subtract
-from tensor_runtime.ops.comparison import equal
+from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
+from tensor_runtime.ops.comparison import equal, less
 from tensor_runtime.ops.creation import zeros
 from tensor_runtime.ops.diagonals import embed_diagonal
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.logic import logical_or
 from tensor_runtime.ops.reduction import sum
+from tensor_runtime.ops.selection import where
 from tensor_runtime.ops.views import copy, expand_dims, move_axes, reverse_view, squeeze
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -92,8 +94,17 @@ def triangular_solve_checked(a: Tensor, b: Tensor, params: TriangularSolveParams
 
 
 def _levinson(diagonals: Tensor, b: Tensor, check: bool, batch: Shape) -> Tensor:
-    """The solution; a singular matrix is named by its place in ``batch``, which ``diagonals`` have behind ones."""
+    """The solution; a singular matrix is named by its place in ``batch``, which ``diagonals`` have behind ones.
+
+    Both are brought nearer to 1 by a power of two where the main diagonal is minute or vast: its reciprocal, or sums of
+    products with it, may be beyond the range.
+    """
     size = b.shape[0]
+    least, power = (2.0**-900, 2.0**200) if diagonals.dtype.component is F64 else (2.0**-100, 2.0**60)
+    main = abs(diagonals[size - 1 : size])
+    for far, factor in ((less(main, least), power), (less(1 / least, main), 1 / power)):
+        diagonals = where(far, multiply(diagonals, factor), diagonals)
+        b = where(expand_dims(far, 1), multiply(b, factor), b)
     c, r = diagonals[size - 1 :], reverse_view(diagonals[:size], 0)
     reversed_c = reverse_view(c, 0)
     singular = equal(c[0], 0.0)
