@@ -296,6 +296,19 @@ def test_backends_without_kernels_of_exponentials_and_roots_compute_them_by_othe
         registry.unregister("poor")
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("size", [10, 20])
+def test_a_root_that_is_too_large_beside_its_matrix_is_told_from_eigenvalues_that_have_none(
+    size: int, dtype: str
+) -> None:
+    triangle = (np.triu(1e3 * numbers((size, size)), 1) + np.eye(size)).astype(dtype)  # whose eigenvalues are all 1
+    batch = tr.tensor(np.stack([np.eye(size, dtype=dtype), triangle], -1))
+    for function in (tl.sqrtm, tl.logm):
+        with pytest.raises(tl.NotConvergedError, match=r"matrix at batch index \(1,\) has a square root so large"):
+            function(batch)
+        assert function(batch, check="mask").status.tolist() == [0, 2]
+
+
 @pytest.mark.parametrize("size", [2, 20])
 def test_roots_of_singular_matrices_need_no_determinant_that_is_exactly_zero(size: int) -> None:
     lacking = dict.fromkeys(("slogdet", "sqrtm_iterated"), "no such unit")
@@ -305,7 +318,7 @@ def test_roots_of_singular_matrices_need_no_determinant_that_is_exactly_zero(siz
     batch = tr.to(tr.tensor(np.stack([4.0 * np.eye(size), whole], -1)), poor.placement())
     try:
         for one, index in ((batch[..., 1], ()), (batch, (1,))):
-            with pytest.raises(tl.NotConvergedError, match="^sqrtm: .* closed negative real axis") as caught:
+            with pytest.raises(tl.NotConvergedError, match=r"^sqrtm: .* closed negative real axis") as caught:
                 tl.sqrtm(one)
             assert vars(caught.value)["batch_index"] == index
         assert tr.to(tl.sqrtm(batch, check="mask").status, tr.CPU).tolist() == [0, 2]

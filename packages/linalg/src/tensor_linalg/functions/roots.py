@@ -30,7 +30,7 @@ from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, S
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
 from tensor_runtime.ops.comparison import equal, greater, less, less_equal, not_equal
-from tensor_runtime.ops.logic import logical_not, logical_or
+from tensor_runtime.ops.logic import logical_and, logical_not, logical_or
 from tensor_runtime.ops.reduction import max
 from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.ops.views import copy, expand_dims
@@ -57,6 +57,7 @@ _REMEDY: Final = (
     "with any); hermitian=True for Hermitian ones"
 )
 _REMEDY_COMPLEX: Final = "accepted: complex matrices that are not singular; hermitian=True for Hermitian ones"
+_REMEDY_LARGE: Final = "accepted: matrices nearer to normal, such as a similar one of smaller elements off the diagonal"
 
 
 @overload
@@ -90,7 +91,8 @@ def sqrtm(
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
-            near it that no real root is found; or the complex one has the eigenvalue 0 more than once.
+            near it that no real root is found; or the complex one has the eigenvalue 0 more than once; or a root is so
+            large beside its matrix, which then is far from normal, that its square has less than half of the digits.
         NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has a negative eigenvalue.
 
     Source: Denman and Beavers' iteration in product form with scaling: Cheng, Higham, Kenney and Laub, Approximating
@@ -140,9 +142,10 @@ def logm(
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
-            near it that it has no square root here; or the complex one is singular. What is looked for is an
-            exactly zero pivot or eigenvalue, not the rank: of a singular matrix with neither, to which rounding gives
-            an eigenvalue near 0, the result is the logarithm of a matrix beside it.
+            near it that it has no square root here; or a root is so large that :func:`sqrtm` refuses it; or the complex
+            one is singular. What is looked for is an exactly zero pivot or eigenvalue, not the rank: of a singular
+            matrix with neither, to which rounding gives an eigenvalue near 0, the result is the logarithm of a matrix
+            beside it.
         NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has an eigenvalue that is not
             positive.
 
@@ -305,15 +308,17 @@ def _root_by_triangle(operation: str, a: Tensor, lost: Tensor) -> Tensor:
     real = a.dtype.kind != "complex"
     rest = where(lost, a, identities(a)) if lost.rank else a
     with failing_as(operation):
-        root, singular = schur_root(rest)
-    root = complex_parts.real(root) if real else root
+        found, singular = schur_root(rest)
+    root = complex_parts.real(found) if real else found
     without = misses(root, rest, _HALF_OF_THE_DIGITS)
     if real or operation == "logm":
         without = logical_or(without, singular)
     if operation == "logm":  # rounding makes an eigenvalue of what elimination finds to be 0
         without = logical_or(without, equal(slogdet(rest, check=False).sign, 0.0))
     if some(without):
-        raise _without_root(operation, without, _REMEDY if real else _REMEDY_COMPLEX)
+        remedy = _REMEDY if real else _REMEDY_COMPLEX
+        large = logical_and(misses(found, rest, _HALF_OF_THE_DIGITS), logical_not(singular))
+        raise _without_root(operation, without, _REMEDY_LARGE if large[first(without)].item() else remedy)
     return root
 
 
@@ -380,4 +385,6 @@ def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError
     text = f"{operation}: the iteration for the square root of {matrix_at(batch)} has no limit; {remedy}"
     if remedy is _REMEDY_COMPLEX:
         text = f"{operation}: {matrix_at(batch)} has no square root that can be found; {remedy}"
+    if remedy is _REMEDY_LARGE:
+        text = f"{operation}: {matrix_at(batch)} has a square root so large beside it that rounding hides it; {remedy}"
     return NotConvergedError(text, operation=operation, batch_index=batch, element_index=None)
