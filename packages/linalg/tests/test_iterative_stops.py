@@ -155,7 +155,7 @@ SYSTEMS: dict[str, Callable[..., Any]] = {
 def test_a_right_hand_side_that_is_not_finite_is_an_error_that_names_its_column(name: str) -> None:
     for value in (np.nan, np.inf):
         for b, column in (([1.0, value, 0.0], ()), ([[1.0, 1.0], [1.0, value], [0.0, 2.0]], (1,))):
-            with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator or the start holds NaN") as caught:
+            with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator, b or the start holds NaN") as caught:
                 SYSTEMS[name](lambda x: x * 1.0, tr.tensor(b), batch_rank=len(column))
             assert caught.value.batch_index == column
 
@@ -180,7 +180,7 @@ def test_an_image_that_is_not_finite_is_an_error_after_a_product(name: str, valu
         products += 1
         return x * value
 
-    with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator or the start holds NaN"):
+    with pytest.raises(tl.NonFiniteError, match=f"{name}: the operator, b or the start holds NaN"):
         SYSTEMS[name](function, tr.ones((3,)))
     assert products <= 2
 

@@ -58,7 +58,7 @@ def gmres(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
-        NonFiniteError: what the function gave holds NaN or an infinity.
+        NonFiniteError: what the function gave, or ``b``, holds NaN or an infinity.
 
     Source: Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 856 (1986); the residual of each step by the vector
     that the Hessenberg matrix maps to zero, E. H. Ayachour, J. Comput. Appl. Math. 159, 269 (2003).

@@ -153,15 +153,15 @@ def unsolved(
     batch: Shape,
     ended: tr.Tensor | None = None,
     /,
-    maps: str = OPERATOR,
+    maps: str = f"{OPERATOR}, b",
 ) -> tr.Tensor | None:
     """Which columns have residuals above their bounds, but for those that have ended; None where there is no such.
 
-    ``maps`` is what an error calls those that gave the images.
+    ``maps`` is what an error calls those that gave the images, and the right-hand side.
 
     Raises:
-        NonFiniteError: a residual is NaN or infinite, which an image was or the start is; or a bound is NaN, which the
-            norm of a right-hand side beyond the range makes it.
+        NonFiniteError: a residual is NaN or infinite, which an image was, or the right-hand side or the start is; or a
+            bound is NaN, which the norm of a right-hand side beyond the range makes it.
 
     >>> unsolved("demo", tr.tensor([2.0, 0.5]), tr.ones((2,)), (2,)).to_numpy().tolist()
     [True, False]
@@ -184,12 +184,12 @@ def preconditioning(operation: str, given: Operator | None, domain: Shape, batch
 
 
 def names(*maps: LinearMap | None) -> str:
-    """What an error calls maps of which one gave what is not finite.
+    """What an error calls maps of which one gave what is not finite, and the right-hand side, which may be so itself.
 
     >>> names(LinearMap("demo", tr.eye(2), (2,), ()), None)
-    'the operator'
+    'the operator, b'
     """
-    return ", ".join(one.name for one in maps if one is not None)
+    return ", ".join((*(one.name for one in maps if one is not None), "b"))
 
 
 def require_numbers(operation: str, x: tr.Tensor, batch: Shape, maps: str = OPERATOR, /) -> None:
