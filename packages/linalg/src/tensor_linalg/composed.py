@@ -100,9 +100,12 @@ def renamed(
     facts = vars(error)
     index, batch = facts.get("element_index"), facts.get("batch_index", ())
     if isinstance(error, NonFiniteError) and index is not None:
+        found = str(error).partition(" holds ")[2].partition(" at element ")[0]
+        if not found or (element is not None and "j" in found):  # of what was turned perhaps the conjugate
+            found = "NaN or an infinity"
         if (own := facts.get("operand", "a")) != "a":
-            return non_finite(operation, own, index, batch)
-        return non_finite(operation, operand, index if element is None else element(*index), batch)
+            return non_finite(operation, own, index, batch, found)
+        return non_finite(operation, operand, index if element is None else element(*index), batch, found)
     told = f"{operation}:" if operand == "a" else f"{operation}: of operand {operand},"
     message = str(error).replace(f"{facts.get('operation')}:", told, 1)
     if instead[0]:
