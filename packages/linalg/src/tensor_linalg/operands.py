@@ -245,7 +245,7 @@ def sum_is_finite(x: Tensor, /) -> bool:
     """
     total = execute_with_params(SUM, x, _ALL_AXES) if x.rank else x
     if total.placement is CPU:
-        return finite(total.item())  # a quarter of the time
+        return finite(total.to_numpy().item())  # a third of the time, and no element is moved
     return holds(isfinite(total))
 
 
