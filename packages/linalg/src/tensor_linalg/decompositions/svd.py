@@ -327,7 +327,7 @@ def polar(
     matrices("polar", a)
     right = choice("polar", "side", side, ("right", "left")) == "right"
     with failing_as("polar"):
-        u, s, vh = svd(a, check=checks("polar", check))
+        u, s, vh = svd(a, check=check is True or checks("polar", check))
         if (smaller := with_smaller(a, s)) is not None:
             u, s, vh = svd(smaller[0], check=False)
     vectors, adjoint = (mH(vh), vh) if right else (u, mH(u))

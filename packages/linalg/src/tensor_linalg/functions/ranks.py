@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Final, Literal, overload
 
-from tensor_core.dtypes import I64
+from tensor_core.dtypes import FLOATING, I64
 from tensor_core.errors import ShapeError
 from tensor_linalg.composed import failing_as, with_smaller
 from tensor_linalg.decompositions import SVDResult, eigvalsh, svd, svdvals
@@ -88,9 +88,11 @@ def matrix_rank(
         matrix_axes("matrix_rank", unwrap("matrix_rank", a)[0].shape)
         return masked_result("matrix_rank", ranks, a, beside=tolerances("matrix_rank", a, rtol), out=out)
     operation = "matrix_rank"
-    hermitian, check = flag(operation, "hermitian", hermitian), checks(operation, check)
-    rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)
-    floating(operation, a)
+    hermitian, check = flag(operation, "hermitian", hermitian), check is True or checks(operation, check)
+    form, _ = unwrap(operation, a)
+    rows, columns, batch = matrix_axes(operation, form.shape)
+    if form.dtype not in FLOATING:
+        floating(operation, a)
     if hermitian:
         square_axes(operation, a.shape)
     if 0 in (rows, columns):
