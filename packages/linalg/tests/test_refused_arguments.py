@@ -192,9 +192,9 @@ def test_gram_matrices_neither_overflow_nor_vanish(scale: float) -> None:
 def test_what_is_not_finite_is_named_by_its_place_in_the_tensor(method: str) -> None:
     x = np.ones((2, 3, 4))
     x[1, 2, 3] = np.nan
-    with pytest.raises(tl.NonFiniteError, match=r"split: operand tensor holds NaN or an infinity at .*\(1, 2, 3\)"):
+    with pytest.raises(tl.NonFiniteError, match=r"split: operand tensor holds (nan|inf) at .*\(1, 2, 3\)"):
         tl.split(tr.tensor(x), (0, 1), 2, method=method)
-    with pytest.raises(tl.NonFiniteError, match=r"svd_truncated: operand a holds NaN or an infinity at .*\(1, 3\)"):
+    with pytest.raises(tl.NonFiniteError, match=r"svd_truncated: operand a holds (nan|inf) at .*\(1, 3\)"):
         tl.svd_truncated(tr.tensor(x[:, 2]))
 
 

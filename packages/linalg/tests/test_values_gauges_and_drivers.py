@@ -196,7 +196,7 @@ def test_generalized_problems_name_the_operand_that_is_wrong() -> None:
     x = tr.eye(3)
     with pytest.raises(tl.NotPositiveDefiniteError, match="eigh: of operand b, the leading 1x1 block"):
         tl.eigh(x, -x)
-    with pytest.raises(tl.NonFiniteError, match=r"eigh: operand b holds NaN or an infinity at element \(0, 0\)"):
+    with pytest.raises(tl.NonFiniteError, match=r"eigh: operand b holds (nan|inf) at element \(0, 0\)"):
         tl.eigh(x, tr.full((3, 3), float("nan")))
     with pytest.raises(ShapeError, match="eigh: a of shape"):
         tl.eigh(x, tr.eye(2))

@@ -1,17 +1,30 @@
-"""Checks of operations that are composed of others, so that errors name what the user called, and his indices."""
+"""What operations that are composed of others look at.
+
+Errors name what the user called, and his indices; and results may be within the range where singular values are not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from tensor_core.shapes import Shape
+from tensor_linalg.operands import holds, sum_is_finite
 from tensor_linalg.specs.linalg_spec import require_floating
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_runtime.errors import LinalgError, NonFiniteError, non_finite
 from tensor_runtime.form import Form
+from tensor_runtime.ops.arithmetic import multiply
+from tensor_runtime.ops.creation import full
+from tensor_runtime.ops.logic import logical_and, logical_not
+from tensor_runtime.ops.reduction import all, any
+from tensor_runtime.ops.rounding import isfinite
+from tensor_runtime.ops.selection import where
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Index = tuple[int, ...]
+_SMALLER: Final = 2.0**-24
+"""Times a matrix whose largest singular value is beyond the range, whatever its extents."""
 
 
 def matrices(operation: str, a: Tensor, /, *, square: bool = False) -> tuple[int, int, Shape]:
@@ -100,11 +113,41 @@ def renamed(
     facts = vars(error)
     index, batch = facts.get("element_index"), facts.get("batch_index", ())
     if isinstance(error, NonFiniteError) and index is not None:
+        found = str(error).partition(" holds ")[2].partition(" at element ")[0]
+        if not found or (element is not None and "j" in found):  # of what was turned perhaps the conjugate
+            found = "NaN or an infinity"
         if (own := facts.get("operand", "a")) != "a":
-            return non_finite(operation, own, index, batch)
-        return non_finite(operation, operand, index if element is None else element(*index), batch)
+            return non_finite(operation, own, index, batch, found)
+        return non_finite(operation, operand, index if element is None else element(*index), batch, found)
     told = f"{operation}:" if operand == "a" else f"{operation}: of operand {operand},"
     message = str(error).replace(f"{facts.get('operation')}:", told, 1)
     if instead[0]:
         message = message.replace(*instead)
     return type(error)(message, **{**facts, "operation": operation})
+
+
+def with_smaller(a: Tensor, sizes: Tensor, /) -> tuple[Tensor, Tensor] | None:
+    """Matrices of which those with a singular value beyond the range are smaller, and what they were multiplied by.
+
+    Vectors and ratios of singular values are the same.
+
+    Args:
+        a: shape [M, N, B...].
+        sizes: their singular values [K, B...], or the eigenvalues.
+
+    Returns:
+        Tensors [M, N, B...] and [B...]; None where nothing but elements that are not finite is beyond the range.
+
+    >>> import tensor_runtime as tr
+    >>> a = tr.full((2, 2), 1e308)
+    >>> found = with_smaller(a, tr.tensor([float("inf"), 0.0]))
+    >>> found is not None and found[1].item() == 2.0**-24, with_smaller(a, tr.tensor([1.0, 0.0]))
+    (True, None)
+    """
+    if sum_is_finite(sizes):
+        return None
+    beyond = logical_and(logical_not(all(isfinite(sizes), 0)), all(isfinite(a), (0, 1)))
+    if not holds(any(beyond)):
+        return None
+    factors = where(beyond, full((), _SMALLER, dtype=sizes.dtype, placement=a.placement), 1.0)
+    return multiply(a, factors), factors

@@ -9,11 +9,12 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.operands import floating, number, some, unit_of
 from tensor_linalg.specs.shapes import matrix_axes
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.comparison import greater, greater_equal
 from tensor_runtime.ops.logic import logical_and, logical_not
-from tensor_runtime.ops.reduction import max
+from tensor_runtime.ops.reduction import MAX
 from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import minimum
 from tensor_runtime.ops.views import expand_dims
@@ -21,6 +22,8 @@ from tensor_runtime.tensors.tensor import Tensor
 
 _ALL: Final = 2
 """Times the largest value, below which all are; larger tolerances mean the same."""
+
+_FIRST_AXIS: Final = (0, False)
 
 
 def counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float | Tensor | None) -> Tensor:
@@ -31,7 +34,7 @@ def counted(operation: str, sizes: Tensor, sides: tuple[int, int], rtol: float |
     [True, False]
     """
     tolerance = relative_tolerance(operation, sizes.shape[1:], sizes.dtype, sides, rtol)
-    return greater(sizes, multiply(max(sizes, 0), tolerance))
+    return greater(sizes, multiply(execute_with_params(MAX, sizes, _FIRST_AXIS), tolerance))
 
 
 def relative_tolerance(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import C32, C64, F32, F64, TensorScalar
-from tensor_linalg.composed import failing_as, matrices
+from tensor_linalg.composed import failing_as, matrices, with_smaller
 from tensor_linalg.decompositions.gauges import RAW, is_raw, turned
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.products import matmul, mH, mT
@@ -16,7 +16,7 @@ from tensor_linalg.targets import delivered, given_up
 from tensor_runtime.dispatch.arguments import choice, flag
 from tensor_runtime.dispatch.call import execute_parts, execute_with_params
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.ops.arithmetic import add, conj, multiply
+from tensor_runtime.ops.arithmetic import add, conj, divide, multiply
 from tensor_runtime.ops.creation import eye, ones
 from tensor_runtime.ops.joining import concatenate
 from tensor_runtime.ops.views import broadcast_in_dim, copy, expand_dims
@@ -129,7 +129,9 @@ def svd(
         orthonormal rows; K is the smaller of M and N. With ``full``, u is [M, M, B...] and vh [N, N, B...]. The
         residual is a few rounding units of the dtype times max(M, N) times the norm of A, and orthonormality holds to a
         few rounding units times max(M, N). Always up to one sign or phase per column of u and row of vh, and freely for
-        equal singular values, the vectors are not unique: they are what the method gives.
+        equal singular values, the vectors are not unique: they are what the method gives. Where the largest value is
+        beyond the dtype's range, up to the root of M N times the largest element, it is infinite, and then other values
+        and vectors of this matrix may be wrong; those of the matrix times 2**-24 are right.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
@@ -247,7 +249,8 @@ def svdvals(
 
     Returns:
         Shape [K, B...], real, non-negative and descending; owned, compact. K is the smaller of M and N. Each is within
-        a few rounding units of the dtype times max(M, N) times the norm of A.
+        a few rounding units of the dtype times max(M, N) times the norm of A. Where the largest is beyond the dtype's
+        range it is infinite, and others of this matrix may be, too; those of the matrix times 2**-24 are right.
 
     Raises:
         DTypeError, ShapeError, ArgumentError, NonFiniteError, NotConvergedError, SizeLimitError: as for :func:`svd`.
@@ -305,7 +308,7 @@ def polar(
     Returns:
         u [M, N, B...] with orthonormal columns, or rows where M is smaller, the nearest such matrix to A; and p,
         exactly Hermitian, with no eigenvalue below 0 but for rounding. Owned, compact; as accurate as :func:`svd`. u is
-        unique where A has full rank.
+        unique where A has full rank. Elements of p beyond the range are infinite, and change no other.
 
     Raises:
         DTypeError, ShapeError, NonFiniteError, NotConvergedError, SizeLimitError: as for :func:`svd`.
@@ -324,7 +327,10 @@ def polar(
     matrices("polar", a)
     right = choice("polar", "side", side, ("right", "left")) == "right"
     with failing_as("polar"):
-        u, s, vh = svd(a, check=checks("polar", check))
-    vectors = mH(vh) if right else u
-    half = multiply(matmul(multiply(vectors, expand_dims(s, 0)), mH(vectors)), 0.5)
-    return delivered("polar", PolarResult(matmul(u, vh), add(half, mH(half))), out, a)
+        u, s, vh = svd(a, check=check is True or checks("polar", check))
+        if (smaller := with_smaller(a, s)) is not None:
+            u, s, vh = svd(smaller[0], check=False)
+    vectors, adjoint = (mH(vh), vh) if right else (u, mH(u))
+    half = multiply(matmul(multiply(vectors, expand_dims(s, 0)), adjoint), 0.5)
+    p = add(half, mH(half)) if smaller is None else divide(add(half, mH(half)), smaller[1])
+    return delivered("polar", PolarResult(matmul(u, vh), p), out, a)

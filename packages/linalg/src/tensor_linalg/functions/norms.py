@@ -9,10 +9,10 @@ from typing import Any, Final, Literal, TypeVar, overload
 from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, I32, I64, Bool, DType
 from tensor_core.errors import ArgumentError, ShapeError, shortened
 from tensor_core.shapes import Shape
-from tensor_linalg.composed import failing_as
+from tensor_linalg.composed import failing_as, with_smaller
 from tensor_linalg.decompositions import svdvals
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, unfailing
-from tensor_linalg.operands import floating, holds, plain, require_finite
+from tensor_linalg.operands import floating, holds, plain, require_finite, sum_is_finite
 from tensor_linalg.solving.inverses import inv
 from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
@@ -121,7 +121,7 @@ def matrix_norm(
     Returns:
         Shape [B...]; F64 for integers and Bool, else real of the operand's precision. Of matrices without elements 0,
         or infinity for negative orders. Orders by singular values are right to a few rounding units times max(M, N) and
-        the largest singular value.
+        the largest singular value; what is beyond the range is infinite.
 
     Raises:
         ShapeError: fewer than two axes.
@@ -181,6 +181,8 @@ def _norms(operation: str, a: Tensor, order: Order) -> Tensor:
     if order in _OF_SINGULAR_VALUES:
         with failing_as(operation):
             values = svdvals(a, check=False)
+            if (smaller := with_smaller(a, values)) is not None:
+                values = divide(svdvals(smaller[0], check=False), smaller[1])
         return sum(values, 0) if order == "nuc" else copy(values[0 if order == 2 else -1])
     axis = 0 if order in (1, -1) else 1
     sums = sum(abs(a), axis) if a.dtype.kind == "complex" else statistics.norm(a, 1, axis)  # a tenth of the time
@@ -312,9 +314,15 @@ def cond(
     if order in (2, -2):
         with failing_as(operation):
             values = svdvals(a, check=check)
-        largest, smallest = values[0], values[-1]
-        found = divide(largest, smallest) if order == 2 else divide(smallest, largest)
-        return placed(operation, where(equal(largest, 0.0), inf, found), out, a)
+            ratios = divide(values[0], values[-1])
+            usual = sum_is_finite(ratios)
+            if not usual and (smaller := with_smaller(a, values)) is not None:
+                values = svdvals(smaller[0], check=False)
+                ratios = divide(values[0], values[-1])
+        found = ratios if order == 2 else divide(values[-1], values[0])
+        if not usual:
+            found = where(equal(values[0], 0.0), inf, found)
+        return placed(operation, found, out, a)
     try:
         with failing_as(operation):
             inverse = inv(a, check=check)

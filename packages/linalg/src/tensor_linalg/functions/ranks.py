@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Final, Literal, overload
 
-from tensor_core.dtypes import I64
+from tensor_core.dtypes import FLOATING, I64
 from tensor_core.errors import ShapeError
-from tensor_linalg.composed import failing_as
+from tensor_linalg.composed import failing_as, with_smaller
 from tensor_linalg.decompositions import SVDResult, eigvalsh, svd, svdvals
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import floating, number, require_finite
@@ -16,16 +16,18 @@ from tensor_linalg.specs.shapes import matrix_axes, square_axes
 from tensor_linalg.targets import placed
 from tensor_linalg.tolerances import counted, tolerances
 from tensor_runtime.dispatch.arguments import flag
+from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops.arithmetic import abs, multiply
 from tensor_runtime.ops.creation import eye, zeros
 from tensor_runtime.ops.gather_scatter import nonzero
-from tensor_runtime.ops.reduction import sum
+from tensor_runtime.ops.reduction import SUM
 from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 _SMALLER: Final = 2.0**-24
 """Times a matrix whose singular values are beyond the range: ranks and vectors are the same."""
+_FIRST_AXIS: Final = (0, False)
 
 
 @overload
@@ -86,16 +88,21 @@ def matrix_rank(
         matrix_axes("matrix_rank", unwrap("matrix_rank", a)[0].shape)
         return masked_result("matrix_rank", ranks, a, beside=tolerances("matrix_rank", a, rtol), out=out)
     operation = "matrix_rank"
-    hermitian, check = flag(operation, "hermitian", hermitian), checks(operation, check)
-    rows, columns, batch = matrix_axes(operation, unwrap(operation, a)[0].shape)
-    floating(operation, a)
+    hermitian, check = flag(operation, "hermitian", hermitian), check is True or checks(operation, check)
+    form, _ = unwrap(operation, a)
+    rows, columns, batch = matrix_axes(operation, form.shape)
+    if form.dtype not in FLOATING:
+        floating(operation, a)
     if hermitian:
         square_axes(operation, a.shape)
     if 0 in (rows, columns):
         return placed(operation, zeros(batch, dtype=I64, placement=a.placement), out, a)
     with failing_as(operation):
         sizes = abs(eigvalsh(a, check=check)) if hermitian else svdvals(a, check=check)
-    return placed(operation, sum(counted(operation, sizes, (rows, columns), rtol), 0), out, a)
+        if (smaller := with_smaller(a, sizes)) is not None:
+            sizes = abs(eigvalsh(smaller[0], check=False)) if hermitian else svdvals(smaller[0], check=False)
+    found = execute_with_params(SUM, counted(operation, sizes, (rows, columns), rtol), _FIRST_AXIS)
+    return found if out is None else placed(operation, found, out, a)
 
 
 def orth(a: Tensor, /, *, rtol: float | Tensor | None = None, check: bool = True, out: Out = None) -> Tensor:

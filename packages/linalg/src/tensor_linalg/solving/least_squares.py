@@ -7,13 +7,14 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 from tensor_core.dtypes import I64, TensorScalar
 from tensor_core.shapes import broadcast_shapes
-from tensor_linalg.composed import failing_as
+from tensor_linalg.composed import failing_as, with_smaller
 from tensor_linalg.contracts.solving import LstsqParams
 from tensor_linalg.decompositions import eigh, qr, svd
 from tensor_linalg.decompositions.eigh import DRIVERS as HERMITIAN_DRIVERS
 from tensor_linalg.decompositions.svd import DRIVERS
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked, masked_result
 from tensor_linalg.operands import (
+    floating,
     lent,
     promoted,
     require_finite,
@@ -141,25 +142,35 @@ def pinv(
 
         return masked_result("pinv", unchecked, a, beside=tolerances("pinv", a, rtol), out=out)
     operation = "pinv"
-    hermitian, check = flag(operation, "hermitian", hermitian), checks(operation, check)
-    driver = choice(operation, "driver", driver, HERMITIAN_DRIVERS if hermitian else DRIVERS)
-    given = a
-    (a,) = promoted(operation, a)
+    hermitian, check = flag(operation, "hermitian", hermitian), check is True or checks(operation, check)
+    if driver != "auto":
+        driver = choice(operation, "driver", driver, HERMITIAN_DRIVERS if hermitian else DRIVERS)
+    floating(operation, a)
     rows, columns, batch = matrix_axes(operation, a.shape)
     if hermitian:
         square_axes(operation, a.shape)
     if 0 in (rows, columns):
         return placed(operation, zeros((columns, rows, *batch), dtype=a.dtype, placement=a.placement), out, a)
     with failing_as(operation):
-        if hermitian:
-            values, vectors = eigh(a, driver=driver, check=check)
-            sizes, left, right = abs(values), vectors, mH(vectors)
-        else:
-            u, values, vh = svd(a, driver=driver, check=check)
-            sizes, left, right = values, mH(vh), mH(u)
+        parts = _factors(a, hermitian, driver, check)
+        if (smaller := with_smaller(a, parts[0])) is not None:
+            parts = _factors(smaller[0], hermitian, driver, False)
+    sizes, values, left, right = parts
     kept = counted(operation, sizes, (rows, columns), rtol)
     inverted = where(kept, divide(1.0, values), 0.0)
-    return placed(operation, matmul(multiply(left, inverted[None]), right), out, given)
+    found = matmul(multiply(left, inverted[None]), right)
+    if smaller is not None:
+        found = multiply(found, smaller[1])
+    return found if out is None else placed(operation, found, out, a)
+
+
+def _factors(a: Tensor, hermitian: bool, driver: str, check: bool) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Singular values, these or eigenvalues with their signs, and the factors of inverses on both sides of them."""
+    if hermitian:
+        values, vectors = eigh(a, driver=driver, check=check)
+        return abs(values), values, vectors, mH(vectors)
+    u, values, vh = svd(a, driver=driver, check=check)
+    return values, values, mH(vh), mH(u)
 
 
 @overload
@@ -285,11 +296,15 @@ def by_singular_values(
     operation = "lstsq"
     with failing_as(operation):
         u, values, vh = svd(a, check=check)
+        if (smaller := with_smaller(a, values)) is not None:
+            u, values, vh = svd(smaller[0], check=False)
     if check:
         require_finite(operation, "b", b)
     kept = greater(values, multiply(max(values, 0), rtol))
     divisors = expand_dims(where(kept, values, inf), 1)  # reciprocals of subnormal ones are beyond the range
     parts = matmul(mH(u), b)
+    if smaller is not None:
+        parts, values = multiply(parts, smaller[1]), divide(values, smaller[1])
     solution = matmul(mH(vh), divide(parts, with_batch(divisors, 2, parts.shape[2:])))
     return solution, _residuals(a, solution, b), sum(kept, 0), values
 

@@ -100,7 +100,9 @@ def solve_banded(
     """
     operation = "solve_banded"
     try:
-        lower, upper = (whole(operation, "bandwidths", one) for one in bandwidths)
+        lower, upper = bandwidths
+        if type(lower) is not int or type(upper) is not int:
+            lower, upper = (whole(operation, "bandwidths", one) for one in (lower, upper))
     except (TypeError, ValueError, IndexError):
         lower = upper = -1
     if lower < 0 or upper < 0:
@@ -108,6 +110,8 @@ def solve_banded(
             f"{operation}: bandwidths is {shortened(bandwidths)}; accepted: two ints from 0 on, (lower, upper)",
             operation=operation,
         )
+    if check is True and condition is False:  # half a microsecond less
+        return execute_pair(SOLVE_BANDED, ab, b, BandedParams(lower, upper, True), out)
     tells = flag(operation, "condition", condition)
     if asks_for_mask(check):
         refuse_with_mask(operation, tells)
@@ -250,8 +254,9 @@ def solve_toeplitz(
     [1.0, 1.0, 1.0]
     """
     operation = "solve_toeplitz"
-    masks = asks_for_mask(check)
-    checked, tells = not masks and checks(operation, check), flag(operation, "condition", condition)
+    masks = check is not True and asks_for_mask(check)
+    checked = check is True or (not masks and checks(operation, check))
+    tells = flag(operation, "condition", condition)
     if masks:
         refuse_with_mask(operation, tells)
     given = (c, b) if r is None else (c, b, r)
@@ -271,8 +276,8 @@ def solve_toeplitz(
             operation=operation,
             shapes=(c.shape, b.shape),
         )
-    row = rows[0] if rows else conj(c)
-    of_matrices = broadcast_batches(operation, c.shape[1:], row.shape[1:])
+    row = rows[0] if rows else conj(c) if c.dtype.kind == "complex" else c
+    of_matrices = c.shape[1:] if c.shape == row.shape else broadcast_batches(operation, c.shape[1:], row.shape[1:])
     batch = broadcast_batches(operation, of_matrices, b.shape[2:] if b.rank > 1 else ())
     if 0 in (size, *of_matrices):
         nothing = zeros((*b.shape[:2], *batch), dtype=b.dtype, placement=b.placement)
@@ -300,4 +305,4 @@ def solve_toeplitz(
         raise
     if tells:
         _warn_of_toeplitz(operation, c, row)
-    return placed(operation, x, out, *given)
+    return x if out is None else placed(operation, x, out, *given)

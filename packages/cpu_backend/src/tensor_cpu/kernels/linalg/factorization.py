@@ -9,7 +9,8 @@ NumPy's kernel of the same operation stands behind each: whatever is refused is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from cmath import isfinite
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
 from typing import Any, Final
@@ -18,11 +19,14 @@ import numpy as np
 
 from tensor_core.dtypes import C32, C64, F32, F64, FLOATING, DType
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy, kernels_of
+from tensor_cpu.kernel_table import bind as bind_best
 from tensor_cpu.kernels.linalg import batched_simd, factors, structured
 from tensor_cpu.kernels.linalg.lapack import stack_strides
+from tensor_cpu.kernels.linalg.limits.scaling import of_moderate_sides
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import Array
 from tensor_cpu.system.blas import open_blas
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
@@ -127,10 +131,6 @@ def bind_system(
     if one:
         columns, batch = columns * prod(batch), ()
     strides = stack_strides(diagonals, batch, core)
-    if one or sides.rank == 1:
-        right: tuple[int, ...] = (order if one else 0, 1 if one else sides.strides[0])
-    else:
-        right = stack_strides(sides, batch)
     bind_computed = partial(
         LIBRARY.bind_factorization,
         name,
@@ -140,16 +140,51 @@ def bind_system(
         span=span,
         batch=batch[::-1],
         a_strides=strides if core == 2 else (*strides[:-1], 0, strides[-1]),
-        b_strides=right,
         results=((result.shape[::-1], result.dtype.name),),
         check=check,
         fallback=fallback,
     )
+
+    def bound(given: Form) -> Kernel:
+        """The kernel of right-hand sides that lie so."""
+        if one or given.rank == 1:
+            right: tuple[int, ...] = (order if one else 0, 1 if one else given.strides[0])
+        else:
+            right = stack_strides(given, batch)
+        kernel: Kernel = bind_computed(computed.name, b_strides=right)
+        if computed is not wide:
+            kernel = _widening(kernel, bind_computed(wide.name, b_strides=right), tuple(range(-min(2, result.rank), 0)))
+        return batched_simd.compacting(kernel, 1) if one and not given.is_compact else kernel
+
     computed, wide = _computed(result.dtype, order), _WIDE.get(result.dtype, result.dtype)
-    kernel: Kernel = bind_computed(computed.name)
-    if computed is not wide:
-        kernel = _widening(kernel, bind_computed(wide.name), tuple(range(-min(2, result.rank), 0)))
-    return batched_simd.compacting(kernel, 1) if one and not sides.is_compact else kernel
+    kernel = bound(sides)
+    if wide is not result.dtype:  # floats are far from the limits of what they are computed in
+        return kernel
+    return _moderating(kernel, lambda: bound(form_of(sides.dtype, sides.shape, sides.placement)), result)
+
+
+def _moderating(kernel: Kernel, bind_compact: Callable[[], Kernel], result: Form) -> Kernel:
+    """Solutions by a kernel; where one is not finite, once more of right-hand sides that are no longer large.
+
+    Args:
+        kernel: solves.
+        bind_compact: gives the same for right-hand sides that are compact.
+        result: the form of solutions.
+    """
+    total: Any = bind_best(
+        "sum", (result,), form_of(result.dtype, (), result.placement), (tuple(range(result.rank)), False)
+    )
+
+    @ignoring_fp_errors
+    def again(found: Array, diagonals: Array, sides: Array) -> Array:
+        compact = bind_compact()
+        return of_moderate_sides(lambda a, b: compact(a, np.ascontiguousarray(b)), found, diagonals, sides)
+
+    def moderating(diagonals: Array, sides: Array) -> Any:
+        found = kernel(diagonals, sides)
+        return found if isfinite(total(found).item()) else again(found, diagonals, sides)
+
+    return moderating
 
 
 def _widening(kernel: Kernel, wide: Kernel, core: tuple[int, ...]) -> Kernel:

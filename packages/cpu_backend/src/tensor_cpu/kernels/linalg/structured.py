@@ -16,6 +16,7 @@ import numpy as np
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import require_finite, require_indexable
 from tensor_cpu.kernels.linalg.limits.powers import powers_of, scaled, side_powers
+from tensor_cpu.kernels.linalg.limits.scaling import of_moderate_sides
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -95,7 +96,17 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
             out[index] = solved(matrices[index], rights[index], own)
         return out
 
-    return ignoring_fp_errors(kernel)
+    return ignoring_fp_errors(_moderating(kernel))
+
+
+def _moderating(kernel: Callable[[Array, Array], Array]) -> Kernel:
+    """Solutions by a kernel; where one is not finite, once more of right-hand sides that are no longer large."""
+
+    def moderating(diagonals: Array, sides: Array) -> Array:
+        found = kernel(diagonals, sides)
+        return found if np.isfinite(found).all() else of_moderate_sides(kernel, found, diagonals, sides)
+
+    return moderating
 
 
 def without_sides(
@@ -192,7 +203,7 @@ def bind_solve_toeplitz(operands: tuple[Form, Form], result: Form, check: bool, 
         out: Any = np.broadcast_to(x, (*batch, columns, size)).reshape(result.shape[::-1])
         return np.array(out, NUMPY_DTYPES[result.dtype], order="C")
 
-    return ignoring_fp_errors(kernel)
+    return ignoring_fp_errors(_moderating(kernel))
 
 
 # Rounded as csrc/linalg/number_body.h and systems_body.h round it: how NumPy rounds complex products, and sums, depends

@@ -131,14 +131,31 @@ def safe_solve(compute: Compute, a: Array, b: Array) -> tuple[Array, ...]:
 
 
 def _with_moderate_sides(compute: Compute, a: Array, b: Array) -> tuple[Array, ...]:
-    """Solutions; where one is not finite, once more of right-hand sides that are no longer large."""
+    """Solutions; those that are not finite once more of right-hand sides that are no longer large."""
     (x,) = compute(a, b)
-    if np.isfinite(x).all():
-        return (x,)
+    return (x if np.isfinite(x).all() else of_moderate_sides(lambda *given: compute(*given)[0], x, a, b),)
+
+
+def of_moderate_sides(compute: Callable[[Array, Array], Array], x: Array, a: Array, b: Array) -> Array:
+    """Solutions x of which one is not finite; of large right-hand sides these are computed again, of smaller ones.
+
+    Args:
+        compute: gives solutions (..., M, N) of matrices and transposed right-hand sides, or those of a vector.
+        x: what it gave, in memory of its own.
+        a: what it takes for the matrices.
+        b: right-hand sides, of which the batch axes may be fewer.
+
+    >>> a, b, x = np.array([4.0]), np.array([2.0**1023]), np.array([np.inf])
+    >>> of_moderate_sides(lambda a, b: b * 3.0 / a, x, a, b).tolist() == [0.75 * 2.0**1023]
+    True
+    """
     if b.ndim > 1 and x.ndim > b.ndim:
         b = b.reshape(*b.shape[:-2], *(1,) * (x.ndim - b.ndim), *b.shape[-2:])
     powers = np.where(np.isfinite(b).all(axis=-1, keepdims=True), side_powers(b, np.zeros(1, int)), 0)
-    return (scaled(compute(a, scaled(b, -powers))[0], powers),) if powers.any() else (x,)
+    again = (powers != 0) & ~np.isfinite(x).all(axis=-1, keepdims=True)
+    if again.any():
+        np.copyto(x, scaled(compute(a, scaled(b, -powers)), powers), where=again)
+    return x
 
 
 def _balanced(a: Array) -> tuple[Array, Array, Array] | None:
