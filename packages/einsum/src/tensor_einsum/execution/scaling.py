@@ -33,6 +33,7 @@ from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import threads_in_force
 from tensor_runtime.dispatch.out import as_target, write
 from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import divide, multiply
@@ -64,8 +65,8 @@ _PIECE: Final = 1 << 20
 Change = Callable[[Tensor], Tensor]
 Look = Callable[[Any], float]
 _bound: Final[CacheTable[Any]] = CacheTable(binding_cache)
-"""By (plan, *forms of the operands), as they are read: the executable, the forms of all slots, and what looks at each
-that is floating or complex."""
+"""By (plan, threads, *forms of the operands), as they are read: the executable, the forms of all slots, and what looks
+at each that is floating or complex."""
 
 
 class Scale:
@@ -258,7 +259,7 @@ def run_scaled(
 
 def _binding(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Form], list[Look | None]]:
     """The plan for operands of these forms, the forms of all slots, and what looks at each of them."""
-    key = (plan, *forms)
+    key = (plan, threads_in_force.value, *forms)
     known: Any = _bound.get(key)
     if known is None:
         executable, slots = bind_in_room(plan, forms)
