@@ -60,6 +60,8 @@ _WIDE: Final = (-100, 480)
 the smallest product of two largest magnitudes, numbers are normal still."""
 _PIECE: Final = 1 << 20
 """Bytes of a result that are rescaled at once, and so the most that it takes besides."""
+_BLOCK: Final = _PIECE // 2
+"""Bytes of a complex tensor that are looked at, at once; kernels take half of it for magnitudes, or three halves."""
 
 
 Change = Callable[[Tensor], Tensor]
@@ -184,9 +186,33 @@ def _look_at(form: Form) -> Look:
     """What tells the largest magnitude of native arrays of a form."""
     kernel, found = NORM.bindings[form, _LARGEST]
     backend: Any = registry.backend_for(found.placement)
+    if hasattr(backend, "lend") and form.dtype.kind == "complex" and form.nbytes > _BLOCK:
+        return lambda array: _largest_of_blocks(wrap(form, array))  # as kernels make all magnitudes first
     if hasattr(backend, "lend"):  # reading a number of a tensor takes 30 microseconds, because it may be anywhere
         return lambda array: float(backend.lend(kernel(array), found))
     return lambda array: float(wrap(found, kernel(array)))
+
+
+def _largest_of_blocks(x: Tensor) -> float:
+    largest = 0.0
+    for block in _blocks(x):
+        found = largest_magnitude(block)
+        if found != found:  # NaN, which no comparison would keep
+            return found
+        largest = max(largest, found)
+    return largest
+
+
+def _blocks(x: Tensor) -> Iterator[Tensor]:
+    """Views of all elements, none of them large, however the tensor lies."""
+    shape, strides = x._form.shape, x._form.strides
+    if x._form.nbytes <= _BLOCK:
+        yield x
+        return
+    axis = max([axis for axis, extent in enumerate(shape) if extent > 1], key=lambda axis: abs(strides[axis]))
+    count = max(_BLOCK * shape[axis] // x._form.nbytes, 1)
+    for start in range(0, shape[axis], count):
+        yield from _blocks(x[(slice(None),) * axis + (slice(start, min(start + count, shape[axis])),)])
 
 
 def _near_enough(form: Form) -> tuple[float, float]:
