@@ -16,7 +16,7 @@ from tensor_core.errors import (
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
 from tensor_einsum import einsum, plan
-from tensor_einsum.execution.scaling import Scale
+from tensor_einsum.execution.scaling import Scale, largest_magnitude
 from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES
 
 A = tr.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -188,3 +188,35 @@ def test_diagonals_of_whole_numbers_are_no_magnitudes_to_look_at(dtype: str) -> 
     for notation, operands in (("ii,i->", (a, b)), ("ii,i->i", (a, b)), ("ii,->i", (a, tr.tensor(4.0)))):
         mantissa, exponent = einsum(notation, *operands, strip_exponent=True)
         np.testing.assert_allclose(mantissa.to_numpy() * 10**exponent, einsum(notation, *operands).to_numpy())
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="NumPy's kernels take their arrays elsewhere")
+@pytest.mark.parametrize("lies", ["plain", "reversed", "transposed", "with gaps", "repeated"])
+def test_magnitudes_of_large_complex_tensors_take_a_mebibyte_at_most(lies: str) -> None:
+    x = tr.ones((100, 60, 200), dtype="C64")
+    views = {
+        "plain": x,
+        "reversed": x[::-1, ::-1, ::-1],
+        "transposed": tr.transpose(x, (2, 0, 1)),
+        "with gaps": tr.ones((200, 60, 200), dtype="C64")[::2],
+        "repeated": tr.broadcast_to(x[:, :1], x.shape),
+    }
+    view = views[lies]
+    found = plan("abc->a", view)
+    found(view, strip_exponent=True)
+    pool.clear()
+    before = pool.stats().used_bytes
+    mantissa, exponent = found(view, strip_exponent=True)
+
+    assert pool.stats().peak_bytes - before <= found.peak_bytes_on(view) + (1 << 20) + (1 << 16)
+    assert (mantissa.to_numpy() * 10.0**exponent).round(6).tolist() == [view.size // view.shape[0]] * view.shape[0]
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), 2.0**700])
+@pytest.mark.parametrize("place", [0, 70_000, 149_999])
+def test_the_largest_magnitude_of_a_large_complex_tensor_is_found_wherever_it_is(odd: float, place: int) -> None:
+    values = np.ones(150_000, complex)
+    values[place] = odd
+    found = largest_magnitude(tr.tensor(values.reshape(300, 500)))
+
+    assert found == odd or (found != found and odd != odd)

@@ -212,7 +212,7 @@ def test_the_peak_is_what_is_taken(subscripts: str, shapes: list[Any], dtypes: A
         found(*operands)
         seen = pool.stats().peak_bytes - before
 
-    assert 0.9 * found.peak_bytes <= seen <= 1.1 * found.peak_bytes
+        assert 0.9 * found.peak_bytes <= seen <= 1.1 * found.peak_bytes
 
 
 def test_a_workspace_counts_in_its_own_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,10 @@ from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.accumulation import Accumulation, check_multiple
-from tensor_einsum.execution.executor import bind_call
 from tensor_einsum.execution.filling import fill
 from tensor_einsum.notation.interleaved import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
+from tensor_einsum.plans.calls import bind_any
 from tensor_einsum.plans.operands import dtypes_of, forms_of, lie_as_usual, shapes_of
 from tensor_einsum.plans.plan import Plan, cached_plan
 from tensor_einsum.search.engine import was_interrupted
@@ -210,7 +210,8 @@ def plan(
         optimize, seconds, objective: as for :func:`einsum`. A path optimizer is asked again at every call, and after
             Ctrl-C the next call searches again; everything else is cached.
         memory_limit: as for :func:`einsum`. Workspaces are those of kernels for the tensors given, or for compact
-            operands on ``cpu``; ``plan.peak_bytes`` tells what is needed, ``plan.peak_bytes_on`` for other tensors.
+            operands on ``cpu``, with the threads that are set now; ``plan.peak_bytes`` tells what is needed with those
+            that are set when it is asked for, ``plan.peak_bytes_on`` for other tensors.
         algebra, conj: as for :func:`einsum`.
 
     Returns:
@@ -287,14 +288,15 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
                 check_multiple(result_form, keywords["alpha"], limit)
             if not others <= _WRITING:
                 return found(*operands, **{name: keywords[name] for name in others})
-            if found.sliced:
-                from tensor_einsum.slices.running import bind_sliced
-
-                binding = bind_sliced(found, forms)
+            if key is None or (found._searched and was_interrupted(found._searched)):
+                binding = bind_any(found, forms)
+            elif options.limit is None:
+                binding = _calls.insert(key, bind_any(found, forms))
             else:
-                binding = bind_call(found, forms)
-            if key is not None and not (found._searched and was_interrupted(found._searched)):
-                binding = _calls.insert(key, binding)
+                from tensor_einsum.plans.limited import LimitedCall, bind_limited
+
+                call = LimitedCall("einsum", source, tuple(shapes), tuple(dtypes), options, arithmetic, tuple(forms))
+                binding = _calls.insert(key, bind_limited(call))
         elif limit is not None:
             check_multiple(binding[1], keywords["alpha"], limit)
     kernel, form = binding

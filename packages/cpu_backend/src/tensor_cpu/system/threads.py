@@ -14,6 +14,7 @@ from typing import Final
 
 from tensor_core.errors import ArgumentError, shortened
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
+from tensor_runtime.backends.workspaces import threads_in_force
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.thread_counts import ThreadSetting
@@ -111,6 +112,7 @@ def _set_ours(count: int, chosen: bool = True) -> None:
     _count, _chosen = count, chosen
     if AVAILABLE:
         (LIBRARY.set_threads if chosen else LIBRARY.set_most_threads)(count)
+        threads_in_force.tell("cpu", (count, chosen))  # NumPy's kernels have no threads, and so nothing to say
 
 
 def _processors() -> int:

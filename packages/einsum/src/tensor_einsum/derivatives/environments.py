@@ -29,6 +29,7 @@ from tensor_einsum.search.options import bytes_of
 from tensor_einsum.slices.limit import usual_forms
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
+from tensor_runtime.backends.workspaces import threads_in_force
 from tensor_runtime.dispatch.arguments import wholes
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -82,7 +83,7 @@ def sweep_for(operation: str, plan: Plan, goal: Goal, memory_limit: Any) -> Swee
     <SweepPlan of 1 results: 3 steps, 0 flops, peak 56 B>
     """
     limit = None if memory_limit is None else bytes_of(operation, memory_limit)
-    key = plan, plan._forms, goal, limit
+    key = plan, plan._forms, goal, limit, threads_in_force.value
     known = _sweeps.get(key)
     if known is None:
         try:
@@ -177,7 +178,7 @@ def run_sweep(
         forms = tuple([operand._form for operand in given])
     except AttributeError:  # no tensor; of a tensor, the call would take a third of a small sweep's time
         forms = tuple([unwrap(operation, operand)[0] for operand in given])
-    key = plan, goal, limit, operation, forms
+    key = plan, goal, limit, operation, forms, threads_in_force.value
     known = _bound.get(key)
     if known is None:
         _check(operation, plan, goal, given)
@@ -236,7 +237,7 @@ def _run_slices(
     operation: str, plan: Plan, goal: Goal, given: Sequence[Any], limit: int | None, progress: Any
 ) -> list[Tensor]:
     forms = _check(operation, plan, goal, given)
-    key = operation, plan, goal, limit, *forms
+    key = operation, plan, goal, limit, threads_in_force.value, *forms
     bound = _bound_slices.get(key)
     if bound is None:
         bound = _bound_slices.insert(key, _bind_kinds(operation, plan, goal, forms, limit, limit is None))

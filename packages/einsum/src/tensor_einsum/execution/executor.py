@@ -21,9 +21,9 @@ from tensor_core.errors import DTypeError, OutOfMemoryError, TensorError
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution import semirings
-from tensor_einsum.execution.memory import CheckedKernel, needs_check
+from tensor_einsum.execution.memory import CheckedKernel, ThreadedKernel, needs_check
 from tensor_einsum.execution.progress import OnStep
-from tensor_einsum.execution.room import within_room
+from tensor_einsum.execution.room import UNSEEN, within_room
 from tensor_einsum.execution.unary_steps import StepBinder, bind_squeeze, bind_unary_einsum
 from tensor_einsum.steps.steps import Step, numbered, peak_bytes
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
@@ -31,7 +31,7 @@ from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.backends.workspaces import workspace_of
+from tensor_runtime.backends.workspaces import threads_in_force, workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.dispatch.sequences import bind_sequence
 from tensor_runtime.dispatch.spec import common_placement
@@ -178,6 +178,8 @@ than the look-up."""
 def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     """One callable for all of a plan, behind a check where memory may not suffice, and the form of its result.
 
+    Where workspaces make the peak it binds anew as soon as other threads are set than now, of which they depend.
+
     Raises:
         PlacementError, UnsupportedOperationError: as for :func:`bind_plan`.
 
@@ -188,11 +190,20 @@ def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     >>> result
     Form(F64, (2,), cpu)
     """
+    threads = threads_in_force.value
     executable, result = bind_plan(plan, forms)
     kernel, needed = executable.shortest(), executable.needed_bytes
     if needs_check(needed, result.placement):
         kernel = CheckedKernel(kernel, plan, needed, result.placement)
+    if needed > plan.intermediate_bytes + UNSEEN:
+        kernel = ThreadedKernel(kernel, threads, partial(_bind_again, plan, tuple(forms)))
     return kernel, result
+
+
+def _bind_again(plan: Plan, forms: tuple[Form, ...]) -> Kernel:
+    key = plan, threads_in_force.value, *forms
+    known = _calls.get(key)
+    return (_calls.insert(key, bind_call(plan, forms)) if known is None else known)[0]
 
 
 def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
@@ -305,7 +316,7 @@ def bind_zeros(form: Form, algebra: Semiring) -> Kernel:
 def _bind_product(step: Step, forms: Sequence[Form], dtype: DType) -> Binding:
     a, b = forms
     labels = numbered((*step.inputs, step.output))
-    key = step.kind, a, b, dtype, labels
+    key = step.kind, a, b, dtype, labels, threads_in_force.value
     known = _products.get(key)
     if known is not None:
         return known
@@ -332,6 +343,8 @@ BINDERS: Final[Mapping[str, StepBinder]] = {
 
 
 _products: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+_calls: Final[CacheTable[Binding]] = CacheTable(binding_cache)
+"""What is called with other threads set than at first."""
 
 
 def check_forms(plan: Plan, forms: Sequence[Form], operation: str = "einsum") -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from tensor_core.dtypes import Bool
 from tensor_core.promotion import promote_scalar
 from tensor_einsum.execution.accumulation import changes_nothing
-from tensor_einsum.execution.memory import CheckedKernel
+from tensor_einsum.execution.memory import CheckedKernel, ThreadedKernel
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import call_translated
@@ -67,6 +67,9 @@ def _written(binding: Binding, operands: Sequence[Tensor], out: Tensor) -> bool:
         _ = _result(binding, operands)
         note_output(form)
         return True
+    if isinstance(kernel, ThreadedKernel):
+        kernel = kernel.current()
+        binding = kernel, form
     if isinstance(kernel, CheckedKernel):
         kernel.check()
         binding = kernel.kernel, form

@@ -8,12 +8,14 @@ elements.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from tensor_core.errors import OutOfMemoryError
 from tensor_core.formatting import readable_bytes
 from tensor_runtime.backends.memory_limits import recently_usable_bytes
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import threads_in_force
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
 
@@ -102,6 +104,44 @@ class CheckedKernel:
         """Run on native arrays."""
         self.check()
         return self.kernel(*arrays)
+
+
+class ThreadedKernel:
+    """A kernel of a whole plan that is for the threads that were set when it was bound: others get another one.
+
+    What kernels take besides their results depends on the threads among which they share work, and so may what is
+    chosen to keep within a limit. One comparison is all that a call pays for it.
+
+    Args:
+        kernel: of native arrays.
+        threads: ``threads_in_force.value`` before it was bound.
+        again: binds the same for the threads that are set now, or finds what it has bound.
+
+    >>> from tensor_runtime.backends.workspaces import threads_in_force
+    >>> ThreadedKernel(len, threads_in_force.value, lambda: max)("ab"), ThreadedKernel(len, "none", lambda: max)("ab")
+    (2, 'b')
+    """
+
+    __slots__ = ("_again", "_kernel", "_threads")
+
+    def __init__(self, kernel: Kernel, threads: object, again: Callable[[], Kernel]) -> None:
+        self._kernel, self._threads, self._again = kernel, threads, again
+
+    @property
+    def in_slices(self) -> bool:
+        """Whether the result is of several kernels."""
+        return getattr(self._kernel, "in_slices", False)
+
+    def current(self) -> Kernel:
+        """The kernel for the threads that are set now."""
+        kernel = self._kernel if threads_in_force.value is self._threads else self._again()
+        return kernel.current() if isinstance(kernel, ThreadedKernel) else kernel
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run on native arrays."""
+        if threads_in_force.value is self._threads:
+            return self._kernel(*arrays)
+        return self.current()(*arrays)
 
 
 def check_fits(plan: Plan, needed: int, home: Placement, /) -> None:

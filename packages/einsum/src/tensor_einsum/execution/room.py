@@ -23,7 +23,7 @@ from tensor_runtime.protocols import Kernel
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
-_UNSEEN: Final = 1 << 16
+UNSEEN: Final = 1 << 16
 """Bytes of copies that nobody misses."""
 _PART: Final = 32
 """Of a slice, for which a limit may be less than that: the part of its peak that is not missed."""
@@ -56,7 +56,7 @@ def within_room(
         return {}
     operands, own = len(plan.inputs), plan.steps if steps is None else steps
     peak = peak_bytes(own, operands)
-    room = peak + (_UNSEEN if steps is None else min(_UNSEEN, peak // _PART))
+    room = peak + (UNSEEN if steps is None else min(UNSEEN, peak // _PART))
     found: dict[int, Kernel] = {}
     for number, alive in enumerate(_alive(own, operands)):
         step = own[number]

@@ -33,6 +33,7 @@ from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import call_translated
 from tensor_runtime.backends.registry import registry
+from tensor_runtime.backends.workspaces import threads_in_force
 from tensor_runtime.dispatch.out import as_target, write
 from tensor_runtime.form import Form
 from tensor_runtime.ops.arithmetic import divide, multiply
@@ -59,13 +60,15 @@ _WIDE: Final = (-100, 480)
 the smallest product of two largest magnitudes, numbers are normal still."""
 _PIECE: Final = 1 << 20
 """Bytes of a result that are rescaled at once, and so the most that it takes besides."""
+_BLOCK: Final = _PIECE // 2
+"""Bytes of a complex tensor that are looked at, at once; kernels take half of it for magnitudes, or three halves."""
 
 
 Change = Callable[[Tensor], Tensor]
 Look = Callable[[Any], float]
 _bound: Final[CacheTable[Any]] = CacheTable(binding_cache)
-"""By (plan, *forms of the operands), as they are read: the executable, the forms of all slots, and what looks at each
-that is floating or complex."""
+"""By (plan, threads, *forms of the operands), as they are read: the executable, the forms of all slots, and what looks
+at each that is floating or complex."""
 
 
 class Scale:
@@ -183,9 +186,33 @@ def _look_at(form: Form) -> Look:
     """What tells the largest magnitude of native arrays of a form."""
     kernel, found = NORM.bindings[form, _LARGEST]
     backend: Any = registry.backend_for(found.placement)
+    if hasattr(backend, "lend") and form.dtype.kind == "complex" and form.nbytes > _BLOCK:
+        return lambda array: _largest_of_blocks(wrap(form, array))  # as kernels make all magnitudes first
     if hasattr(backend, "lend"):  # reading a number of a tensor takes 30 microseconds, because it may be anywhere
         return lambda array: float(backend.lend(kernel(array), found))
     return lambda array: float(wrap(found, kernel(array)))
+
+
+def _largest_of_blocks(x: Tensor) -> float:
+    largest = 0.0
+    for block in _blocks(x):
+        found = largest_magnitude(block)
+        if found != found:  # NaN, which no comparison would keep
+            return found
+        largest = max(largest, found)
+    return largest
+
+
+def _blocks(x: Tensor) -> Iterator[Tensor]:
+    """Views of all elements, none of them large, however the tensor lies."""
+    shape, strides = x._form.shape, x._form.strides
+    if x._form.nbytes <= _BLOCK:
+        yield x
+        return
+    axis = max([axis for axis, extent in enumerate(shape) if extent > 1], key=lambda axis: abs(strides[axis]))
+    count = max(_BLOCK * shape[axis] // x._form.nbytes, 1)
+    for start in range(0, shape[axis], count):
+        yield from _blocks(x[(slice(None),) * axis + (slice(start, min(start + count, shape[axis])),)])
 
 
 def _near_enough(form: Form) -> tuple[float, float]:
@@ -258,7 +285,7 @@ def run_scaled(
 
 def _binding(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Form], list[Look | None]]:
     """The plan for operands of these forms, the forms of all slots, and what looks at each of them."""
-    key = (plan, *forms)
+    key = (plan, threads_in_force.value, *forms)
     known: Any = _bound.get(key)
     if known is None:
         executable, slots = bind_in_room(plan, forms)

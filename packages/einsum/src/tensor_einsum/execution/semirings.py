@@ -21,7 +21,7 @@ from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
-from tensor_runtime.backends.workspaces import with_workspace, workspace_of
+from tensor_runtime.backends.workspaces import threads_in_force, with_workspace, workspace_of
 from tensor_runtime.contracts.contraction import SemiringContractParams
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
@@ -55,7 +55,7 @@ def bind_contraction(step: Step, forms: Sequence[Form], dtype: DType, algebra: S
     Form(F64, (2, 4), cpu)
     """
     labels = numbered((*step.inputs, step.output))
-    key = (*forms, dtype, labels, algebra)
+    key = (*forms, dtype, labels, algebra, threads_in_force.value)
     known = _contractions.get(key)
     if known is not None:
         return known

@@ -15,6 +15,7 @@ from tensor_einsum.execution.scaling import run_scaled
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.error_translation import call_translated
+from tensor_runtime.backends.workspaces import threads_in_force
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
@@ -46,7 +47,7 @@ def run_plan(plan: Plan, operands: Sequence[Tensor], on_step: OnStep | None, for
         from tensor_einsum.slices.running import run_sliced
 
         return run_sliced(plan, operands, on_step, force)
-    key = (plan, *forms)
+    key = (plan, threads_in_force.value, *forms)
     binding = _executables.get(key)
     if binding is None:
         check_forms(plan, forms)
@@ -64,11 +65,23 @@ def _bound(plan: Plan, forms: Sequence[Form]) -> Binding:
     if binding is not None:
         return binding
     check_forms(plan, forms)
+    return plan_calls.insert(key, bind_any(plan, forms))
+
+
+def bind_any(plan: Plan, forms: Sequence[Form]) -> Binding:
+    """The kernel of a plan, in slices or not, and the form of its result.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> x = ones((3,))
+    >>> bind_any(plan("i->", x).with_slices("i"), [x._form])[0](x._array).tolist()
+    3.0
+    """
     if plan.sliced:
         from tensor_einsum.slices.running import bind_sliced
 
-        return plan_calls.insert(key, bind_sliced(plan, forms))
-    return plan_calls.insert(key, bind_call(plan, forms))
+        return bind_sliced(plan, forms)
+    return bind_call(plan, forms)
 
 
 def check_known(names: Collection[str]) -> None:

@@ -38,6 +38,7 @@ from tensor_einsum.steps.report import counted, plan_table, rounded
 from tensor_einsum.steps.steps import Step, plain_steps
 from tensor_runtime.algebras import Semiring
 from tensor_runtime.backends.bounded_cache import BoundedCache, CacheTable
+from tensor_runtime.backends.workspaces import threads_in_force
 
 if TYPE_CHECKING:
     from tensor_runtime import Tensor
@@ -344,17 +345,16 @@ def cached_plan(
 ) -> Plan:
     """The plan of a contraction, from the cache if it is there and the options let it be kept.
 
-    Under a memory limit it depends on the forms of the operands: kernels for them say what they take. Without one they
-    decide nothing but what the plan tells of its memory; () for compact operands on ``cpu``.
+    Under a memory limit it depends on the forms of the operands and on the threads that are set: kernels for them say
+    what they take. Without one, forms decide but what the plan tells of its memory; () for compact ones on ``cpu``.
 
     >>> from tensor_core import F64
     >>> cached_plan("plan", "ij,jk", ((2, 3), (3, 4)), (F64, F64), DEFAULT).output_shape
     (2, 4)
     """
-    key = (source, shapes, dtypes, options, arithmetic, *forms)
+    key = (source, shapes, dtypes, options, arithmetic, *forms, options.limit is not None and threads_in_force.value)
     keeps = options is DEFAULT or options.keeps
-    known = plans.find(key) if keeps else None
-    if known is not None:
+    if keeps and (known := plans.find(key)) is not None:
         return known
     if options.limit is None and forms:
         plan = cached_plan(operation, source, shapes, dtypes, options, arithmetic)._made_for(forms)

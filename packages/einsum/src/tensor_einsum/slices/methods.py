@@ -59,7 +59,8 @@ class SliceMethods:
     def peak_bytes(self) -> int:
         """The most bytes that a call takes at once beside its operands: intermediates, result, workspaces of kernels.
 
-        Kernels say what they take, such as copies of operands that they cannot read as they lie. So this is worked out
+        Kernels say what they take, such as copies of operands that they cannot read as they lie, and panels that they
+        pack for each of the threads that are set (``tensor_runtime.set_threads``). So this is worked out
         when it is asked for, by binding them: those for the tensors that the plan was made for, or for compact operands
         on ``cpu`` where it was made for shapes, or was read. Where none can be bound (no backend has them, operands lie
         in different places, no memory has room), it is ``intermediate_bytes``, to which workspaces are added otherwise.

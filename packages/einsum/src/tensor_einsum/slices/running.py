@@ -12,7 +12,7 @@ from tensor_core.foreign import iterator_of
 from tensor_core.shapes import Shape
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.executor import check_forms
-from tensor_einsum.execution.memory import check_fits, needs_check
+from tensor_einsum.execution.memory import ThreadedKernel, check_fits, needs_check
 from tensor_einsum.execution.progress import OnStep, check_function, counted
 from tensor_einsum.slices.cutting import Starts, grid
 from tensor_einsum.slices.executable import SlicedExecutable
@@ -20,10 +20,12 @@ from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.meta import META
+from tensor_runtime.backends.workspaces import threads_in_force
 from tensor_runtime.dispatch.arguments import flag, whole
 from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.form import Form
+from tensor_runtime.protocols import Kernel
 from tensor_runtime.tensors.tensor import Tensor, unwrap, wrap
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def bound(plan: Plan, forms: Sequence[Form], force: bool) -> SlicedExecutable:
     >>> bound(plan("i->", (3,)).with_slices("i"), [ones((3,))._form], False).count
     3
     """
-    key = (plan, *forms)
+    key = (plan, threads_in_force.value, *forms)
     binding = _bound.get(key)
     if binding is None:
         binding = _bound.insert(key, (SlicedExecutable(plan, forms), None))
@@ -97,8 +99,14 @@ def bind_sliced(plan: Plan, forms: Sequence[Form]) -> Binding:
     >>> bind_sliced(plan("i->", (3,)).with_slices("i"), [x._form])[0](x._array).tolist()
     3.0
     """
+    threads = threads_in_force.value
     kernel = SlicedKernel(plan, bound(plan, forms, False))
-    return kernel, Gathering(plan, kernel.executable.home).form
+    form = Gathering(plan, kernel.executable.home).form
+    return ThreadedKernel(kernel, threads, partial(_bound_again, plan, tuple(forms))), form
+
+
+def _bound_again(plan: Plan, forms: tuple[Form, ...]) -> Kernel:
+    return SlicedKernel(plan, bound(plan, forms, True))
 
 
 class SlicedKernel:

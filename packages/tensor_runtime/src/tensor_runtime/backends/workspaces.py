@@ -1,13 +1,17 @@
 """What a bound kernel allocates while it runs, besides its results: copies of operands, sums that wait for the rest.
 
 A kernel says it in an attribute, ``workspace_bytes``: the most bytes that are taken at once for the length of a call.
-It follows from the forms alone, so it is known when the kernel is bound, and whoever runs several kernels in a row can
-refuse before the first what cannot fit. What a kernel keeps between calls is another matter (``bounded_cache``).
+It follows from the forms and from the threads that are set, so it is known when the kernel is bound, and whoever runs
+several kernels in a row can refuse before the first what cannot fit. With other threads set the same kernel may take
+more than it says: who promises what calls take binds anew then, which :data:`threads_in_force` tells. What a kernel
+keeps between calls is another matter (``bounded_cache``).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
+from operator import itemgetter
+from typing import Any, Final
 
 from tensor_core.errors import BackendContractError, shortened
 from tensor_runtime.protocols import Kernel
@@ -45,3 +49,40 @@ def with_workspace(kernel: Kernel, workspace_bytes: int, /) -> Kernel:
         told: Any = kernel
         told.workspace_bytes = workspace_bytes
     return kernel
+
+
+Threads = tuple[tuple[str, Hashable], ...]
+"""Of each backend that says something, its name and what it says, in the order of names."""
+
+
+class ThreadsInForce:
+    """What backends say of the threads among which their kernels share work, as one value for keys of bindings.
+
+    Attributes:
+        value: what was told last, of every backend; the same object again when the same threads are set again.
+
+    >>> told = ThreadsInForce()
+    >>> told.tell("demo", (1, True))
+    >>> one = told.value
+    >>> told.tell("demo", (2, True))
+    >>> told.value is one
+    False
+    >>> told.tell("demo", (1, True))
+    >>> told.value is one
+    True
+    """
+
+    __slots__ = ("_known", "value")
+
+    def __init__(self) -> None:
+        self.value: Threads = ()
+        self._known: dict[Threads, Threads] = {(): ()}
+
+    def tell(self, backend: str, threads: Hashable, /) -> None:
+        """What a backend has from now on; one whose workspaces depend on it calls this whenever it changes."""
+        value = tuple(sorted({**dict(self.value), backend: threads}.items(), key=itemgetter(0)))
+        self.value = self._known.setdefault(value, value)
+
+
+threads_in_force: Final = ThreadsInForce()
+"""Of this process."""

@@ -43,7 +43,8 @@ class DlpackBackend(Protocol):
 class ThreadedBackend(Protocol):
     """What a backend adds, if it likes, whose kernels share their work among threads of the host.
 
-    Both methods are optional, together; ``tensor_runtime.set_threads`` passes over a backend without them.
+    Both methods are optional, together; ``tensor_runtime.set_threads`` passes over a backend without them. Where the
+    ``workspace_bytes`` of its kernels depend on the threads, it tells ``tensor_runtime.backends.workspaces`` of them.
     """
 
     @property
