@@ -12,6 +12,7 @@ from tensor_core.promotion import promote, promote_scalar
 from tensor_einsum.cached_calls import cached_call
 from tensor_einsum.errors import ExtentError
 from tensor_einsum.execution.accumulation import Accumulation, check_multiple
+from tensor_einsum.execution.executor import bind_call
 from tensor_einsum.execution.filling import fill
 from tensor_einsum.notation.interleaved import LabelLists, split_interleaved
 from tensor_einsum.options import EinsumOptions, PlanOptions
@@ -288,10 +289,11 @@ def _einsum_general(notation: Any, operands: Sequence[Any], keywords: Mapping[st
                 check_multiple(result_form, keywords["alpha"], limit)
             if not others <= _WRITING:
                 return found(*operands, **{name: keywords[name] for name in others})
+            bind = bind_any if found.sliced else bind_call  # straight down
             if key is None or (found._searched and was_interrupted(found._searched)):
-                binding = bind_any(found, forms)
+                binding = bind(found, forms)
             elif options.limit is None:
-                binding = _calls.insert(key, bind_any(found, forms))
+                binding = _calls.insert(key, bind(found, forms))
             else:
                 from tensor_einsum.plans.limited import LimitedCall, bind_limited
 
