@@ -10,11 +10,15 @@ collect_ignore_glob = (
     if extension.AVAILABLE
     else [
         f"{_KERNELS}/*/native*.py",
+        f"{_KERNELS}/contraction/loops/*.py",
+        f"{_KERNELS}/elementwise/compiled.py",
         f"{_KERNELS}/elementwise/registers.py",
+        f"{_KERNELS}/gather_scatter/places.py",
         f"{_KERNELS}/*/tiny.py",
         f"{_KERNELS}/linalg/batched_simd.py",
         f"{_KERNELS}/linalg/factorization.py",
         f"{_KERNELS}/linalg/lapack.py",
+        f"{_KERNELS}/linalg/refusals.py",
         f"{_KERNELS}/linalg/substitution/blas.py",
         f"{_KERNELS}/linalg/substitution/lanes.py",
         f"{_KERNELS}/linalg/variants/systems.py",

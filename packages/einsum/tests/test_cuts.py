@@ -32,7 +32,7 @@ def test_limits_where_flops_are_beyond_every_float() -> None:
 def test_a_limit_that_no_slices_keep_before_the_end_of_days_is_refused(count: int) -> None:
     star: list[Any] = [part for leaf in range(count) for part in ((30, 20), (0, leaf + 1))]
     with pytest.raises(MemoryLimitError) as caught:
-        plan(*star, (), memory_limit=100)
+        plan(*star, (), memory_limit=20)
     found = plan(*star, (), memory_limit=caught.value.smallest)
     assert found.peak_bytes <= caught.value.smallest < 300
     assert found.flops <= 4 * plan(*star, ()).flops

@@ -95,7 +95,11 @@ def test_arange_of_far_ints_counts_them_exactly(arguments: tuple[int, int, int])
 
 @pytest.mark.parametrize("inclusive", [False, True])
 @pytest.mark.parametrize(
-    "arguments", [(1e308, -1e308, 1.0), (11.3, 10, 1e-310), (0, -(10**400), 1.0), (1.0, 10**400, -1)]
+    "arguments",
+    [
+        *((1e308, -1e308, 1.0), (11.3, 10, 1e-310), (0, -(10**400), 1.0), (1.0, 10**400, -1)),
+        *((10**400, 0.5), (-(10**400), 0.5, -1)),
+    ],
 )
 def test_arange_away_from_a_far_end_is_empty(arguments: Any, inclusive: bool) -> None:
     tr.arange(0.0)  # so that native calls know the form

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -104,7 +105,7 @@ def test_without_the_mode_kernels_are_what_the_backend_gave(liar: LyingBackend) 
     with checked_results():
         kernel = registry.bind("exp", (form,), form, None)
         assert type(kernel) is result_checks.CheckedResults
-        assert repr(kernel) == repr(bound)
+        assert re.sub(r" at 0x\w+", "", repr(kernel)) == re.sub(r" at 0x\w+", "", repr(bound))
 
 
 def test_what_a_true_backend_gives_passes() -> None:

@@ -6,11 +6,11 @@ libraries, and ``array_api`` has the names of the array API standard. ``from iro
 Errors are here as well: ``except it.ShapeError``.
 
 >>> import ironstride as it
->>> a = it.tensor([[4.0, 2.0], [2.0, 3.0]])
+>>> a = it.tensor([[2.0, 1.0], [1.0, 1.0]])
 >>> it.einsum("ij,ij->", a, a).item()
-33.0
+7.0
 >>> it.linalg.det(a).item()
-8.0
+1.0
 """
 
 from importlib import import_module

@@ -79,6 +79,8 @@ def _arange(start: Any, stop: Any, step: Any, inclusive: bool, dtype: Any, place
     if extent:
         to_element(start, wanted)
         to_element(start + (extent - 1) * step, wanted)
+    else:
+        start, step = 0, 1  # which kernels read, as large as they may be
     return created("arange", wanted, (extent,), placement, start, step)
 
 
