@@ -13,6 +13,8 @@ from tensor_cpu.system.extension import AVAILABLE
 from tensor_einsum import einsum, native
 from tensor_runtime import binding_cache, ones
 
+NATIVE = AVAILABLE and native.AVAILABLE
+
 
 @pytest.fixture(autouse=True)
 def calls_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -31,7 +33,7 @@ def product(rows: int, inner: int, columns: int) -> Way:
 def test_a_first_einsum_of_two_operands_takes_few_calls_in_few_files() -> None:
     way = product(5, 6, 7)
 
-    most_calls, most_files = (80, 13) if AVAILABLE else (180, 21)  # NumPy's products have more to decide
+    most_calls, most_files = (80, 13) if NATIVE else (210, 23)  # NumPy's products have more to decide
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)
 
@@ -40,7 +42,8 @@ def test_a_first_einsum_goes_through_the_modules_in_one_direction() -> None:
     files = list(product(5, 6, 7).files)  # in the order in which each is entered first
     modules = [file.removesuffix(".py").split("/")[-1] for file in files if file.startswith("tensor_einsum/")]
 
-    assert modules == ["api", "plan", "network", "executor", "steps", "memory"]
+    last = ["memory"] if native.AVAILABLE else ["label_names", "path", "memory"]  # what the extension does without them
+    assert modules == ["api", "plan", "network", "executor", "steps", *last]
 
 
 def test_a_call_that_is_bound_already_runs_nothing_but_itself() -> None:
@@ -68,6 +71,6 @@ def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
     # Our own product, with its rows from either operand, sums of broadcast products, and BLAS, which may be one of
     # narrower vectors, may take about as long, so all are estimated; and a cut of long tables stands apart, as do the
     # rates of processors, what BLAS costs, and which axes are near.
-    most_calls, most_files = (218, 24) if AVAILABLE else (180, 21)
+    most_calls, most_files = (218, 24) if NATIVE else (219, 25)
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)
