@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tensor_cpu.system.extension import AVAILABLE
+
 PROGRAM = """
 import json, sys
 import tensor_runtime as tr
@@ -88,6 +90,7 @@ def test_a_process_grows_by_the_limit_and_little_more(name: str, limit: int) -> 
 
 
 @LINUX
+@pytest.mark.skipif(not AVAILABLE, reason="without the extension there is no pool to compare with")
 @pytest.mark.parametrize("name", ["outer products", "a table"])
 def test_the_peak_of_a_plan_is_what_the_process_grows_by(name: str) -> None:
     *network, expected = NETWORKS[name]
