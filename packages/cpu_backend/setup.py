@@ -58,7 +58,7 @@ INSTRUCTION_SETS = {
     "avx2": ["-mavx2", "-mfma"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mprefer-vector-width=512"],
 }
-TESTED_ALONE = ["-Og", "-w"]  # without an optimizer's work; what it would warn of is asked where it does work
+TESTED_ALONE = ["-Og", "-w"]  # quickly compiled; what an optimizer would warn of is asked of other builds
 BEST = {"plain": ["-DNATIVE_PLAIN"], "avx2": ["-DNATIVE_WITHOUT_AVX512"], "avx512": []}
 """What files are told that choose a version, by the best one that there is (csrc/core/cpu.h)."""
 FILE_FLAGS = {  # of files in csrc/*/simd/
@@ -197,8 +197,13 @@ class Compiler:
         return ["plain"] if plain else [name for name in INSTRUCTION_SETS if not self._runs_here or self._has(name)]
 
     def _plain_is_tested_alone(self) -> bool:
-        """Whether the build is for this machine, and this machine is known to have a better version."""
-        return self._runs_here and not sanitizing() and bool(self._here) and self._has("avx2")
+        """Whether the build is for this machine, which is known to have a better version of the kernels than that.
+
+        A build that is to have no other one, ``NATIVE_PLAIN=1``, is for tests only where ``NATIVE_HERE=1`` says so.
+        """
+        only = os.environ.get("NATIVE_PLAIN") == "1" and os.environ.get("NATIVE_HERE") != "1"
+        better = "__x86_64__" in self.macros and bool(self._here) and self._has("avx2")
+        return self._runs_here and not sanitizing() and not only and better
 
     def _has(self, instruction_set: str) -> bool:
         """Whether this machine has the instructions; taken for granted where the compiler cannot tell."""

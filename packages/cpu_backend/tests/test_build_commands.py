@@ -178,6 +178,9 @@ def test_what_is_for_this_machine_has_the_versions_that_it_can_run_and_all_else_
             assert told == ([] if said is None or "-DSIMD_SET" in line else [said])
     for commands in (asked, installed):
         assert versions_in([line for line in commands if "-Og" in line]) == ({"plain"} if "AVX2" in here else set())
+    alone, _ = tree.build(EDITABLE, NATIVE_PLAIN="1", RECORDED_TARGET=has)
+    assert versions_in(alone) == ({"plain"} if "AVX2" in here else set())  # else they are up to date
+    assert not any("-Og" in line for line in alone)  # they are run, as there are no others
 
     every, _ = tree.build(("setup.py", "-q", "build_ext", "-b", "built", "-t", "others"), RECORDED_TARGET=has)
     assert versions_in(every) == {"plain", "avx2", "avx512"}
