@@ -84,6 +84,17 @@ def test_the_middle_of_a_long_plan_is_left_out() -> None:
     assert [len(row) for row in page.rows].index(1) == 21
 
 
+@pytest.mark.parametrize("most", [-3, 0, 1, 2])
+def test_at_least_the_first_and_the_last_step_are_shown_and_each_once(most: int) -> None:
+    alone, several = chain(2), chain(5)
+
+    assert alone.table(most) == alone.table()
+    _, *shown = several.table(most).split("\n\n")[1].splitlines()
+    _, first, *_, last = several.table().split("\n\n")[1].splitlines()
+    assert [line.split()[0] for line in shown] == [first.split()[0], "…", last.split()[0]]
+    assert shown[1] == "… 2 more steps …"
+
+
 def test_a_sweep_is_shown_like_a_plan() -> None:
     sweep = chain(3).environments_plan(which=[0, 2])
     text = str(sweep)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
 _WIDEST: Final = 48  # characters of subscripts and shapes shown per line
+_FEWEST: Final = 2  # steps shown of a plan that has more
 _HEADER: Final = ("result", "operands", "kind", "subscripts", "shape", "flops", "bytes")
 _LEFT: Final = frozenset({"kind", "subscripts", "shape"})  # columns of words; the others are of numbers
 
@@ -178,15 +179,13 @@ def as_html(report: Report) -> str:
 def _report(
     title: str, totals: list[tuple[str, str]], steps: tuple[Step, ...], first: int, max_steps: int | None
 ) -> Report:
-    if max_steps is not None:
-        max_steps = whole("table", "max_steps", max_steps)
     numbered = list(enumerate(steps, first))
     head, skipped = len(numbered), 0
-    if max_steps is not None and len(numbered) > max_steps:
-        head = max(max_steps, 2) // 2
-        tail = max(max_steps, 2) - head
-        skipped = len(numbered) - head - tail
-        numbered = numbered[:head] + numbered[-tail:]
+    most = head if max_steps is None else max(whole("table", "max_steps", max_steps), _FEWEST)
+    if len(numbered) > most:
+        head = most // 2
+        skipped = len(numbered) - most
+        numbered = numbered[:head] + numbered[head + skipped :]
     rows = [
         (
             str(number),
