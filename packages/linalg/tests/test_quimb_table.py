@@ -205,6 +205,16 @@ def test_norms_that_are_kept_are_quimbs(absorb: int | None, renorm: int) -> None
     np.testing.assert_allclose(error.to_numpy(), np.sqrt(np.sum(s[:, 2:] ** 2, -1)), rtol=1e-12)
 
 
+@pytest.mark.parametrize("cutoff", [-1.0, 0.02])
+@pytest.mark.parametrize("mode", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("name", ["svd_truncated", "svd_via_eig_truncated", "rsvd"])
+def test_the_error_that_is_told_is_that_of_the_product(name: str, mode: int, cutoff: float) -> None:
+    x = random(9, 7) * 2.0 ** -np.arange(7)
+    info: dict[str, Any] = {"error": None}
+    left, _, right = called(name, x, max_bond=3, cutoff=cutoff, cutoff_mode=mode, info=info)
+    np.testing.assert_allclose(info["error"].to_numpy(), np.linalg.norm(x - left @ right), rtol=1e-9)
+
+
 def test_triangles_and_polar_factors_have_quimbs_sides_and_batches() -> None:
     x = random(2, 5, 3)
     for absorb, shapes in ((1, ((5, 3), (3, 3))), (-1, ((5, 3), (3, 3))), ("rfactor", (None, (3, 3)))):

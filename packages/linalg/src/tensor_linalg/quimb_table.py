@@ -178,8 +178,9 @@ def _truncated(method: str) -> Callable[..., Three]:
             batch_axes=tuple(range(x.rank - 2)),
         )
         if info is not None and "error" in info:
-            size = tr.norm(_trailing(given, 2), axis=(0, 1)) if relative else 1.0
-            info["error"] = tr.multiply(tr.sqrt(discarded), size)
+            size = tr.norm(_trailing(x, 2), axis=(0, 1)) if relative else 1.0
+            error = tr.multiply(tr.sqrt(discarded), size)
+            info["error"] = error if rest is None else tr.hypot(error, _missed(given, rest, x))
         left = left if rest is None else matmul(rest, left)
         assert s is not None
         if renorm == 1:  # the sum of the values, where split keeps that of their squares
@@ -201,6 +202,12 @@ def _projected(x: tr.Tensor, rank: int) -> tuple[tr.Tensor, tr.Tensor]:
     """A short matrix with the leading singular values, and the orthonormal columns that it is multiplied with."""
     u, s, vh = randomized_svd(_trailing(x, 2), rank, seed=0)
     return _leading(tr.multiply(tr.expand_dims(s, 1), vh), 2), u
+
+
+def _missed(given: tr.Tensor, left: tr.Tensor, right: tr.Tensor) -> tr.Tensor:
+    """Norms of what a projection leaves out; it is orthogonal to all that is cut off later."""
+    norms: tr.Tensor = tr.norm(tr.subtract(_trailing(given, 2), matmul(left, _trailing(right, 2))), axis=(0, 1))
+    return norms
 
 
 def _lu(x: tr.Tensor, permute_l: bool = False) -> tuple[tr.Tensor, ...]:
