@@ -3,6 +3,7 @@
 ```
 TensorError
 ├── SubscriptsError (ValueError)   the notation itself is malformed
+│   └── LabelTypeError (TypeError) labels are no list or tuple, or cannot be hashed
 ├── PathError (ValueError)         a contraction path is invalid or incomplete, or its search failed
 ├── PlotError (ValueError)         a picture cannot be drawn
 ├── OutOfMemoryError (MemoryError)

@@ -133,7 +133,7 @@ def loops(count: int, m: int, n: int, k: int) -> float:
 
 
 def loop(m: int, n: int, k: int) -> float:
-    """The same by NumPy's own loop, for matrices that BLAS does not take.
+    """One product of such a stack, without the call.
 
     >>> loop(2, 2, 2) < product(2, 2, 2, "float64") < product(8, 8, 8, "float64") < loop(8, 8, 8)
     True

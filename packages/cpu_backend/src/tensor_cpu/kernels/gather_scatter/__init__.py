@@ -1,4 +1,4 @@
 """Reading and writing elements at positions that other tensors hold.
 
-May import ``storage`` and ``system``.
+May import ``kernels.scan``, ``storage`` and ``system``.
 """

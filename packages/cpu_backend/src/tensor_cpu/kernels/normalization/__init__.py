@@ -1,4 +1,4 @@
 """Normalisation of activations over axes.
 
-May import ``scan``, ``storage`` and ``system``.
+May import ``kernels.scan``, ``storage`` and ``system``.
 """
