@@ -96,6 +96,16 @@ def truth(array: Array, /) -> Array:
     return truths
 
 
+def first_true(found: Array, /) -> tuple[int, ...]:
+    """Index, in the tensor's order of axes, of the first true element in column-major order.
+
+    >>> first_true(np.array([[False, False], [True, True]]))
+    (0, 1)
+    """
+    position = int(found.argmax())
+    return tuple(int(along) for along in reversed(np.unravel_index(position, found.shape)))
+
+
 def restride(array: Array, view: Form, /) -> Array:
     """The view of ``array``'s elements that has the form given and starts at the same element.
 

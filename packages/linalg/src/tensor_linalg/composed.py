@@ -23,7 +23,7 @@ from tensor_runtime.ops.selection import where
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
 Index = tuple[int, ...]
-_SMALLER: Final = 2.0**-24
+SMALLER: Final = 2.0**-24
 """Times a matrix whose largest singular value is beyond the range, whatever its extents."""
 
 
@@ -149,5 +149,5 @@ def with_smaller(a: Tensor, sizes: Tensor, /) -> tuple[Tensor, Tensor] | None:
     beyond = logical_and(logical_not(all(isfinite(sizes), 0)), all(isfinite(a), (0, 1)))
     if not holds(any(beyond)):
         return None
-    factors = where(beyond, full((), _SMALLER, dtype=sizes.dtype, placement=a.placement), 1.0)
+    factors = where(beyond, full((), SMALLER, dtype=sizes.dtype, placement=a.placement), 1.0)
     return multiply(a, factors), factors

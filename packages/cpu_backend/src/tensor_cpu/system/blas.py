@@ -31,10 +31,10 @@ from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.locks import fork_safe_lock
 
 VARIABLE: Final = "TENSOR_CPU_BLAS"
+SPELLINGS: Final = (("scipy_", "_64_", 64), ("", "_64_", 64), ("scipy_", "_", 32), ("", "_", 32))
+"""How libraries spell the names of LAPACK: prefix, suffix, and what that says about their integers."""
 
 _MKL_LIBRARIES: Final = ("libmkl_rt.so", "libmkl_rt.dylib", "mkl_rt.")
-_SPELLINGS: Final = (("scipy_", "_64_", 64), ("", "_64_", 64), ("scipy_", "_", 32), ("", "_", 32))
-"""How libraries spell the names of LAPACK: prefix, suffix, and what that says about their integers."""
 _THREADS: Final = (
     ("scipy_openblas_get_num_threads64_", "scipy_openblas_set_num_threads64_", ""),
     ("scipy_openblas_get_num_threads", "scipy_openblas_set_num_threads", ""),
@@ -67,7 +67,7 @@ class Provider(NamedTuple):
 
 
 def _open(name: str, path: str) -> Provider | None:
-    for prefix, suffix, bits in _SPELLINGS:
+    for prefix, suffix, bits in SPELLINGS:
         if LIBRARY.blas_open(path, prefix, suffix, bits, name == "own") is None:
             return _with_threads(name, path, bits)
     return None

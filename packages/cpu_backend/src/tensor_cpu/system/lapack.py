@@ -13,15 +13,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tensor_core.errors import BackendUnavailableError
+from tensor_cpu.system.blas import SPELLINGS, open_blas
 from tensor_cpu.system.extension import AVAILABLE
-
-_SPELLINGS: Final = (("scipy_", "_64_", 64), ("", "_64_", 64), ("scipy_", "_", 32), ("", "_", 32))
-"""How libraries spell the names of LAPACK: prefix, suffix, and the bits of their integers."""
 
 
 class Library(NamedTuple):
@@ -123,8 +121,6 @@ def library() -> Library:
 
 
 def _path_of_blas() -> str | None:
-    from tensor_cpu.system.blas import open_blas
-
     provider = open_blas()
     return None if provider.name == "scipy" else provider.path
 
@@ -134,7 +130,7 @@ def _opened(path: str) -> Library | None:
         opened = ctypes.CDLL(path)
     except OSError:
         return None
-    for prefix, suffix, bits in _SPELLINGS:
+    for prefix, suffix, bits in SPELLINGS:
         if hasattr(opened, f"{prefix}dgees{suffix}"):
             return Library(bits, partial(_symbol, opened, prefix, suffix))
     return None

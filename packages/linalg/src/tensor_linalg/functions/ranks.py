@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, overload
 
 from tensor_core.dtypes import FLOATING, I64
 from tensor_core.errors import ShapeError
-from tensor_linalg.composed import failing_as, with_smaller
+from tensor_linalg.composed import SMALLER, failing_as, with_smaller
 from tensor_linalg.decompositions import SVDResult, eigvalsh, svd, svdvals
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import floating, number, require_finite
@@ -25,8 +25,6 @@ from tensor_runtime.ops.reduction import SUM
 from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
-_SMALLER: Final = 2.0**-24
-"""Times a matrix whose singular values are beyond the range: ranks and vectors are the same."""
 _FIRST_AXIS: Final = (0, False)
 
 
@@ -179,7 +177,7 @@ def _rank_and_factors(operation: str, a: Tensor, rtol: float | Tensor | None, fu
 
     rank, factors = found(a)
     if rank == 0 and factors.s[0].item() == inf:  # no value is above a part of that one
-        return found(multiply(a, _SMALLER))
+        return found(multiply(a, SMALLER))
     return rank, factors
 
 

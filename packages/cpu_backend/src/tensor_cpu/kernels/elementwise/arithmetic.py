@@ -13,7 +13,8 @@ import numpy as np
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.elementwise.numpy import BINARY, binary_function, first_true
+from tensor_cpu.kernels.elementwise.numpy import BINARY, binary_function
+from tensor_cpu.storage import first_true
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.shared.value_errors import negative_exponent
 from tensor_runtime.backends.xp_tables.elementwise import Ufunc

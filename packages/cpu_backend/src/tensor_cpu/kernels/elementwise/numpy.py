@@ -184,16 +184,6 @@ def element_of(name: str, dtype: DType, /) -> Callable[[Any], Any]:
     return element
 
 
-def first_true(found: Array, /) -> tuple[int, ...]:
-    """Index, in the tensor's order of axes, of the first true element in column-major order.
-
-    >>> first_true(np.array([[False, False], [True, True]]))
-    (0, 1)
-    """
-    position = int(found.argmax())
-    return tuple(int(along) for along in reversed(np.unravel_index(position, found.shape)))
-
-
 def _unary(name: str) -> Binder:
     return lambda operands, result, params: bind_unary(name, operands[0], result)
 

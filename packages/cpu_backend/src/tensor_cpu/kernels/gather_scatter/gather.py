@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.params import taking_fields
-from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
+from tensor_cpu.storage import NUMPY_DTYPES, Array, empty, first_true
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.shared.value_errors import index_out_of_range
 from tensor_runtime.form import Form
@@ -244,15 +244,6 @@ def _first_outside(operation: str, index: Array, extent: int, axis: int | None) 
     outside = (index < -extent) | (index >= extent)
     position = first_true(outside)
     return index_out_of_range(operation, position, int(index.T[position]), extent, axis)
-
-
-def first_true(outside: Array) -> tuple[int, ...]:
-    """Index, in the tensor's order of axes, of the first True in column-major order.
-
-    >>> first_true(np.array([[False, False], [True, True]]))
-    (0, 1)
-    """
-    return tuple(int(along) for along in reversed(np.unravel_index(int(outside.reshape(-1).argmax()), outside.shape)))
 
 
 BINDERS: Final[Mapping[str, Binder]] = {

@@ -12,8 +12,8 @@ import numpy as np
 
 from tensor_core.shapes import Shape, compact_strides
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.gather_scatter.gather import Refusal, bind_slices_along, first_true, memory_of, taken_at
-from tensor_cpu.storage import NUMPY_DTYPES, Array, empty
+from tensor_cpu.kernels.gather_scatter.gather import Refusal, bind_slices_along, memory_of, taken_at
+from tensor_cpu.storage import NUMPY_DTYPES, Array, empty, first_true
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_runtime.backends.shared.value_errors import slice_out_of_range
 from tensor_runtime.form import Form
