@@ -9,8 +9,7 @@ static void NAME(spread_band)(NUMBER *band, Index n, Index lower, Index upper) {
         memmove(column + lower, from + j * given, sizeof(NUMBER) * (size_t)given);
         memset(column, 0, sizeof(NUMBER) * (size_t)lower);
         for (Index i = 0; i < upper - j; i++) column[lower + i] = NAME(real_number)(0);
-        for (Index i = upper + n - j; i < given; i++)
-            if (i >= 0) column[lower + i] = NAME(real_number)(0);
+        for (Index i = upper + n - j; i < given; i++) column[lower + i] = NAME(real_number)(0);
     }
 }
 

@@ -77,7 +77,7 @@ static inline DIVISOR NAME(divisor)(NUMBER x) {
 #else
     const REAL size = NAME(largest_part)(x);
     const int limit = sizeof(REAL) == 4 ? 120 : 1000;
-    int exponent = size == 0 ? 0 : 1 - ilogb((double)size) - 1;
+    int exponent = size == 0 ? 0 : -ilogb((double)size);
     exponent = exponent > limit ? limit : exponent < -limit ? -limit : exponent;
     const REAL scale = (REAL)ldexp(1.0, exponent);
     const NUMBER unit = NAME(scaled)(x, scale);
