@@ -272,15 +272,18 @@ def plan_within(
                 kept = min(kept, within(searched, limit, forms, operation), key=attrgetter("flops"))
         return kept
     except MemoryLimitError as error:
-        refused = [error]
+        refused = {found: error}
+    told = [found]
     if options.optimize is True or isinstance(options.optimize, str):  # else it would be the same path again
-        refused = []
+        told = []
         for other in (None, 0):
-            try:
-                return within(made(other), limit, forms, operation, deadline)
-            except MemoryLimitError as error:
-                refused.append(error)
-    smallest: int = min([error.__dict__["smallest"] for error in refused])
+            told.append(made(other))
+            if told[-1] not in refused:
+                try:
+                    return within(told[-1], limit, forms, operation, deadline)
+                except MemoryLimitError as error:
+                    refused[told[-1]] = error
+    smallest: int = min([refused[one].__dict__["smallest"] for one in told])
     lower = smallest - 1 if options.keeps and options.seconds is None and len(forms) <= _FEW else 0
     for _ in range(_LOWER):
         if lower <= limit:
