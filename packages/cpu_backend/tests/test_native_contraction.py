@@ -102,13 +102,16 @@ def test_large_contractions_are_exact_for_whole_numbers(name: str, dtype: str, b
 
 
 @pytest.mark.own_instructions
-@pytest.mark.usefixtures("threads", "streaming")
+@pytest.mark.own_threads
+@pytest.mark.usefixtures("streaming")
+@pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("bind", [pair, scatter])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", [name for name in LARGE if "large" not in name])
 def test_results_that_are_written_past_the_cache_are_whole(
-    name: str, dtype: str, bind: Callable[[Case], Kernel]
+    name: str, dtype: str, bind: Callable[[Case], Kernel], threads: int
 ) -> None:
+    LIBRARY.set_threads(threads)
     case, expected = large_case(name, dtype)
     for instructions in INSTRUCTION_SETS:
         LIBRARY.set_instruction_set(instructions)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 from itertools import product
 from math import frexp
 from typing import Any
@@ -75,9 +76,12 @@ def eliminated(matrix: Array, divide: Callable[[float, float], float] = quotient
     return singular, determinant
 
 
-def verdicts(matrices: Array, dtype: str) -> list[bool]:
+@lru_cache(maxsize=1)
+def verdicts(side: int, dtype: str) -> tuple[Array, list[bool]]:
+    """Singular matrices, and whether an elimination finds them so; every instruction set takes its turn with them."""
+    matrices = singular_matrices(side)
     divide = complex_quotient if dtype == "C64" else quotient
-    return [eliminated(matrices[..., k], divide)[0] for k in range(matrices.shape[-1])]
+    return matrices, [eliminated(matrices[..., k], divide)[0] for k in range(matrices.shape[-1])]
 
 
 def refused(function: Any, *operands: Any) -> bool:
@@ -91,8 +95,7 @@ def refused(function: Any, *operands: Any) -> bool:
 @pytest.mark.parametrize("dtype", ["F64", "C64", "F32"])
 @pytest.mark.parametrize("side", [2, 3])
 def test_the_verdict_is_that_of_an_elimination_without_fused_products(side: int, dtype: str) -> None:
-    matrices = singular_matrices(side)
-    expected = verdicts(matrices, dtype)
+    matrices, expected = verdicts(side, dtype)
     assert sum(expected) > 500  # and of side 3 a few are not found: what is found is a pivot of zero, not the rank
     tensor = tr.cast(tr.asarray(np.asfortranarray(matrices)), dtype)
     assert not tl.det(tensor).to_numpy().any()
