@@ -27,6 +27,11 @@ found: Plan = plan("ij,jk->ik", (2, 2), (2, 2), dtype=F64, algebra=MAX_PLUS, con
 again: tr.Tensor = found(a, a, on_step=lambda done, total: None)
 into: tr.TypedTensorViewMut[F64] = plan("ij->ij", (2, 2))(a, out=view, alpha=2)
 pair: tuple[tr.Tensor, float] = plan("ij->ij", (2, 2))(a, strip_exponent=True)
+summed: Plan = plan("ij->", (2, 2))
+around: tuple[tr.Tensor, ...] = summed.environments(a, which=0)
+pairs: tuple[tuple[tr.Tensor, float], ...] = summed.environments(a, which=0, strip_exponent=True)
+of_label: tr.Tensor = summed.marginals(a, labels="i", normalize=True)["i"]
+stripped: tuple[tr.Tensor, float] = summed.marginals(a, labels="i", strip_exponent=True)["i"]
 
 real: tr.TypedTensor[F64] = tr.ones((2, 2))
 other: tr.TypedTensor[C64] = tr.ones((2, 2), dtype=C64)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -24,7 +25,7 @@ from tensor_einsum.derivatives.sweep import Goal, SweepPlan, result_bytes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import needs_check, usable_bytes
-from tensor_einsum.execution.progress import counted, reporting
+from tensor_einsum.execution.progress import Repeated, counted, reporting
 from tensor_einsum.search.options import bytes_of
 from tensor_einsum.slices.limit import usual_forms
 from tensor_runtime.backends.bindings import binding_cache
@@ -173,7 +174,36 @@ def run_sweep(
     limit = None if memory_limit is None else bytes_of(operation, memory_limit)
     given = operands if cotangent is None else (*operands, cotangent)
     if plan.sliced:
-        return _run_slices(operation, plan, goal, given, limit, progress)
+        bound = bound_slices(operation, plan, goal, given, limit)
+        with stepping(operation, [one for kind in bound for one in kind.rounds], progress) as done:
+            return run_slices(plan, goal, bound, given, done)
+    known = bound_sweep(operation, plan, goal, given, limit)
+    arrays = [operand._array for operand in given]
+    if progress is None or progress is False:
+        return known(arrays)
+    with stepping(operation, [(known.sweep.steps, 1)], progress) as done:
+        return known(arrays, done)
+
+
+def bound_sweep(operation: str, plan: Plan, goal: Goal, given: Sequence[Any], limit: int | None) -> BoundSweep:
+    """The sweep bound to tensors, from the cache if it is there.
+
+    Args:
+        operation: the name for messages.
+        plan: without slices.
+        goal: what is wanted.
+        given: operands, and perhaps the cotangent.
+        limit: bytes; None for what the process may use.
+
+    Raises:
+        ExtentError, DTypeError, PlacementError: as for calling the plan.
+        MemoryLimitError: the limit cannot be kept.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> bound_sweep("environments", plan("i,i->", (2,), (2,)), Goal((0,)), [ones((2,)), ones((2,))], None).needed_bytes
+    16
+    """
     try:
         forms = tuple([operand._form for operand in given])
     except AttributeError:  # no tensor; of a tensor, the call would take a third of a small sweep's time
@@ -181,18 +211,31 @@ def run_sweep(
     key = plan, goal, limit, operation, forms, threads_in_force.value
     known = _bound.get(key)
     if known is None:
-        _check(operation, plan, goal, given)
+        check_given(operation, plan, goal, given)
         known = _bound.insert(key, _bind(operation, plan, goal, forms, limit, limit is None))
-    arrays = [operand._array for operand in given]
-    if progress is None or progress is False:
-        return known(arrays)
-    steps = known.sweep.steps
-    with reporting(operation, [(steps, 1)], progress) as on_step:
-        return known(arrays, counted(on_step, len(steps)))
+    return known
 
 
-def _check(operation: str, plan: Plan, goal: Goal, given: Sequence[Any]) -> list[Form]:
-    """Refuse what a plan was not made for."""
+@contextmanager
+def stepping(operation: str, rounds: Sequence[Repeated], progress: Any) -> Iterator[Callable[[], object] | None]:
+    """What is to be called after each step of all rounds, for a caller's ``progress``.
+
+    >>> with stepping("environments", [], None) as done:
+    ...     done is None
+    True
+    """
+    with reporting(operation, rounds, progress) as on_step:
+        yield counted(on_step, sum([len(steps) * times for steps, times in rounds]))
+
+
+def check_given(operation: str, plan: Plan, goal: Goal, given: Sequence[Any]) -> list[Form]:
+    """The forms of operands, and perhaps a cotangent, that a plan was made for; others are refused.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> check_given("environments", plan("i->", (2,)), Goal((0,)), [ones((2,))])
+    [Form(F64, (2,), cpu)]
+    """
     forms = [unwrap(operation, operand)[0] for operand in given]
     check_forms(plan, forms[:-1] if goal.cotangent else forms, operation)
     if goal.cotangent:
@@ -233,18 +276,21 @@ def _bind_kinds(
     return _of_all_kinds(operation, plan, goal, limit, bound)
 
 
-def _run_slices(
-    operation: str, plan: Plan, goal: Goal, given: Sequence[Any], limit: int | None, progress: Any
-) -> list[Tensor]:
-    forms = _check(operation, plan, goal, given)
+def bound_slices(operation: str, plan: Plan, goal: Goal, given: Sequence[Any], limit: int | None) -> list[Bound]:
+    """The sweeps of a sliced plan, one of each kind of slices; as for :func:`bound_sweep`.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime import ones
+    >>> sliced = plan("i,i->", (3,), (3,)).with_slices({"i": 2})
+    >>> [one.kind.slices for one in bound_slices("environments", sliced, Goal((0,)), [ones((3,)), ones((3,))], None)]
+    [1, 1]
+    """
+    forms = check_given(operation, plan, goal, given)
     key = operation, plan, goal, limit, threads_in_force.value, *forms
     bound = _bound_slices.get(key)
     if bound is None:
         bound = _bound_slices.insert(key, _bind_kinds(operation, plan, goal, forms, limit, limit is None))
-    rounds = [one for kind in bound for one in kind.rounds]
-    with reporting(operation, rounds, progress) as on_step:
-        total = sum([len(steps) * times for steps, times in rounds])
-        return run_slices(plan, goal, bound, given, counted(on_step, total))
+    return bound
 
 
 def _check_cotangent(plan: Plan, cotangent: Tensor) -> None:

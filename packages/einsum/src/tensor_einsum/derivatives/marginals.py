@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import tensor_runtime as ops
+from tensor_core.dtypes import C32, F32
 from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_einsum.derivatives.environments import run_sweep
+from tensor_einsum.derivatives.scaled import run_scaled_sweep
 from tensor_einsum.derivatives.sweep import Goal
 from tensor_einsum.notation.label_names import label_number, listed_labels, some_names
-from tensor_runtime.algebras import Semiring
+from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES, Semiring
+from tensor_runtime.placement import is_stand_in
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
+_LEAST: Final = 2.0**-511
+_LEAST_NARROW: Final = 2.0**-63
+"""Sums from here on are taken as they are: the square root of the smallest normal number, of F32 and C32 in the second.
+Elements with as small a share of such a sum are normal numbers still."""
 
-class Marginals(dict[str, Tensor]):
-    """Tensors by the names of labels, as they are shown; in brackets, by the labels as they were given, too.
+
+M = TypeVar("M")
+"""A tensor, or mantissa and exponent."""
+
+
+class Marginals(dict[str, M]):
+    """What was found by the names of labels, as they are shown; in brackets, by the labels as they were given, too.
 
     Args:
         names: of all labels of the plan.
@@ -31,11 +45,11 @@ class Marginals(dict[str, Tensor]):
     (['row', '7'], (2,), True)
     """
 
-    def __init__(self, names: Sequence[str], tensors: Mapping[str, Tensor]) -> None:
+    def __init__(self, names: Sequence[str], tensors: Mapping[str, M]) -> None:
         super().__init__(tensors)
         self._names = tuple(names)
 
-    def __getitem__(self, label: Any, /) -> Tensor:
+    def __getitem__(self, label: Any, /) -> M:
         if label in self:
             return super().__getitem__(label)
         number = label_number(label, self._names)
@@ -68,29 +82,70 @@ def marginals_goal(plan: Plan, labels: Any) -> Goal:
     return Goal(labels=found)
 
 
-def normalized(operation: str, tensor: Tensor, algebra: Semiring) -> Tensor:
-    """A marginal over its sum: what the algebra multiplies with is undone, so that it sums to the algebra's one.
+def normalized_marginals(
+    plan: Plan, goal: Goal, operands: Sequence[Any], memory_limit: Any, progress: Any
+) -> list[Tensor]:
+    """Marginals over their sums, which need no exponent; they are right also where the sums are beyond the range.
+
+    Where one is, and where one is so small that parts of it may have been lost, the sweep is done once more with
+    intermediates that are brought near: their scale is gone when they are divided. Sums that are zero then are zero.
 
     Raises:
         DTypeError: integers and Bool have no quotients.
 
+    Other errors are those of ``tensor_einsum.derivatives.scaled.run_scaled_sweep``.
+
+    >>> from tensor_einsum import plan
     >>> from tensor_runtime import tensor
-    >>> from tensor_runtime.algebras import MAX_PLUS, PLUS_TIMES
-    >>> normalized("marginals", tensor([1.0, 3.0]), PLUS_TIMES).to_numpy().tolist()
+    >>> x = tensor([1e-200, 3e-200])
+    >>> found = normalized_marginals(plan("i,,->", x, (), ()), Goal(labels=(0,)), [x, x[0], x[0]], None, None)
+    >>> found[0].to_numpy().tolist()
     [0.25, 0.75]
-    >>> normalized("marginals", tensor([1.0, 3.0]), MAX_PLUS).to_numpy().tolist()
-    [-2.0, 0.0]
     """
-    if tensor.dtype.kind not in ("float", "complex"):
-        raise DTypeError(
-            f"{operation}: marginals are {tensor.dtype.name}, which has no quotients; accepted by normalize=True: F32, "
-            "F64, C32, C64",
-            operation=operation,
-        )
+    found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
+    for tensor in found[:1]:
+        if tensor.dtype.kind not in ("float", "complex"):
+            raise DTypeError(
+                f"marginals: marginals are {tensor.dtype.name}, which has no quotients; accepted by normalize=True: "
+                "F32, F64, C32, C64",
+                operation="marginals",
+            )
+    totals = [total_of(tensor, plan.algebra) for tensor in found]
+    if plan.algebra in (PLUS_TIMES, MAX_TIMES) and _beyond(totals):
+        found.clear()  # so that these are not alive beside those that are wanted
+        scaled = run_scaled_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
+        found = [tensor for tensor, _ in scaled]
+        totals = [total_of(tensor, plan.algebra) for tensor in found]
+    undo = ops.divide if plan.algebra.multiplication == "multiply" else ops.subtract
+    return [tensor if total is None else undo(tensor, total) for tensor, total in zip(found, totals, strict=True)]
+
+
+def total_of(tensor: Tensor, algebra: Semiring) -> Tensor | None:
+    """What a marginal is divided by, or what is subtracted: the sum of its elements in the algebra, if there is one.
+
+    >>> from tensor_runtime import tensor
+    >>> from tensor_runtime.algebras import MAX_PLUS
+    >>> x = tensor([1.0, 3.0])
+    >>> total_of(x, PLUS_TIMES).item(), total_of(x, MAX_PLUS).item()
+    (4.0, 3.0)
+    """
     if algebra.addition == "add":
-        total = ops.sum(tensor)
-    elif tensor.size == 0:
-        return tensor
-    else:
-        total = ops.max(tensor) if algebra.addition == "maximum" else ops.min(tensor)
-    return ops.divide(tensor, total) if algebra.multiplication == "multiply" else ops.subtract(tensor, total)
+        return ops.sum(tensor)
+    if tensor.size == 0:
+        return None
+    return ops.max(tensor) if algebra.addition == "maximum" else ops.min(tensor)
+
+
+def _beyond(totals: Sequence[Tensor | None]) -> bool:
+    """Whether a sum is beyond the range, or near its lower end; zeros are, as what made them may have been lost."""
+    there = [total for total in totals if total is not None]
+    if not there or is_stand_in(there[0].placement):
+        return False
+    dtype = there[0].dtype
+    least = _LEAST_NARROW if dtype is F32 or dtype is C32 else _LEAST
+    # One reading for all: from a device each takes microseconds.
+    read: list[Any] = [there[0].item()] if len(there) == 1 else ops.stack(there).tolist()
+    if dtype.kind == "complex":  # whose modulus may be beyond the range
+        read = [max(abs(x.real), abs(x.imag)) for x in read]
+    magnitudes = [*map(abs, read)]
+    return not (min(magnitudes) >= least and sum(magnitudes) < inf)  # NaN is in the sum, wherever it is

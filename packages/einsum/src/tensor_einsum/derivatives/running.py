@@ -52,7 +52,7 @@ class BoundSweep:
     (2,)
     """
 
-    __slots__ = ("_at_once", "forms", "home", "instructions", "needed_bytes", "operation", "sweep")
+    __slots__ = ("_at_once", "forms", "home", "instructions", "made", "needed_bytes", "operation", "sweep")
 
     def __init__(self, operation: str, sweep: SweepPlan, operands: Sequence[Form], converts: bool = True) -> None:
         home = operands[0].placement
@@ -85,6 +85,7 @@ class BoundSweep:
         places = [(*instruction[:3], slot) for slot, instruction in enumerate(instructions, len(operands))]
         self._at_once = Sequenced(home, places, sweep.results)
         self.forms = tuple([slots[slot] for slot in sweep.results])
+        self.made = tuple(slots[len(operands) :])  # forms of what the steps give
         self.needed_bytes = sweep.peak_with(workspaces)
 
     def __call__(self, arrays: Sequence[Any], done: Callable[[], object] | None = None) -> list[Tensor]:
@@ -93,33 +94,33 @@ class BoundSweep:
         Raises:
             OutOfMemoryError: more than this process may have in all; or memory ran out, and the message says where.
         """
+        return self._run(arrays, self.instructions, done, done is None)
+
+    def with_kernels(
+        self, kernels: Sequence[Kernel], arrays: Sequence[Any], done: Callable[[], object] | None
+    ) -> list[Tensor]:
+        """The same with other kernels in the place of those of the steps, which run one after another."""
+        pairs = zip(self.instructions, kernels, strict=True)
+        return self._run(arrays, [instruction._replace(kernel=kernel) for instruction, kernel in pairs], done, False)
+
+    def _run(
+        self,
+        arrays: Sequence[Any],
+        instructions: Sequence[_Instruction],
+        done: Callable[[], object] | None,
+        at_once: bool,
+    ) -> list[Tensor]:
         if needs_check(self.needed_bytes, self.home):
             self._check_fits()
-        slots = [*arrays, *[None] * len(self.instructions)]
+        slots = [*arrays, *[None] * len(instructions)]
         try:
-            if done is not None or not self._at_once.run(slots):
-                self._run_one_by_one(slots, len(arrays), done)
+            if not (at_once and self._at_once.run(slots)):
+                _run_one_by_one(instructions, slots, len(arrays), done)
         except StepError as step:
             if isinstance(step.error, TensorError):
                 raise step.error from None
             raise self._failure(step.place - len(arrays), step.error) from step.error
         return [wrap(form, slots[slot]) for form, slot in zip(self.forms, self.sweep.results, strict=True)]
-
-    def _run_one_by_one(self, slots: list[Any], operands: int, done: Callable[[], object] | None) -> None:
-        for slot, (kernel, first, second, dropped) in enumerate(self.instructions, operands):
-            try:
-                if second >= 0:
-                    slots[slot] = kernel(slots[first], slots[second])
-                elif first >= 0:
-                    slots[slot] = kernel(slots[first])
-                else:
-                    slots[slot] = kernel()
-            except Exception as error:
-                raise StepError(slot, error) from error
-            for gone in dropped:
-                slots[gone] = None
-            if done is not None:
-                done()
 
     def _check_fits(self) -> None:
         found = lacking(self.home, self.needed_bytes)
@@ -144,6 +145,25 @@ class BoundSweep:
             operation=self.operation,
             step=number,
         )
+
+
+def _run_one_by_one(
+    instructions: Sequence[_Instruction], slots: list[Any], operands: int, done: Callable[[], object] | None
+) -> None:
+    for slot, (kernel, first, second, dropped) in enumerate(instructions, operands):
+        try:
+            if second >= 0:
+                slots[slot] = kernel(slots[first], slots[second])
+            elif first >= 0:
+                slots[slot] = kernel(slots[first])
+            else:
+                slots[slot] = kernel()
+        except Exception as error:
+            raise StepError(slot, error) from error
+        for gone in dropped:
+            slots[gone] = None
+        if done is not None:
+            done()
 
 
 def _sums_of_nothing(sweep: SweepPlan) -> set[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import tensor_runtime as ops
 from tensor_core.dtypes import Bool
@@ -23,11 +23,13 @@ from tensor_einsum.execution.progress import Repeated
 from tensor_einsum.notation.network import Labels
 from tensor_runtime.form import Form
 from tensor_runtime.ops.indexing import SLICE_VIEW
+from tensor_runtime.placement import Placement
 from tensor_runtime.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
+T = TypeVar("T")
 Parts = dict[int, slice]
 """By label that is cut: where a slice lies along it."""
 
@@ -193,33 +195,83 @@ def run_slices(
     >>> run_slices(p, Goal((0,)), [], [ops.ones((2, 3))], None)[0].to_numpy().tolist()  # of no slice
     [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    axes, reads = result_axes(plan, goal), list(zip(given, terms_read(plan, goal), strict=True))
-    zero = plan.algebra.zero_of(plan.output_dtype)
-    add = _ADDITIONS[plan.algebra.addition if plan.output_dtype is not Bool else "logical_or"]
-    home = given[0].placement
-    results = [ops.full(shape, zero, dtype=plan.output_dtype, placement=home) for _, shape in axes]
+    results = zeros_for(plan, goal, given[0].placement)
     targets = [result.mutable_view() for result in results]
-    for kind, _, before, each in bound:
-        kept: list[Any] | None = None
-        for parts in kind.parts():
-            arrays = [_part(tensor, term, parts)._array for tensor, term in reads]
-            if kept is None:
-                kept = [tensor._array for tensor in before(arrays, done)] if before else []
-            _add_slice(
-                add,
-                [_part(target, labels, parts) for target, (labels, _) in zip(targets, axes, strict=True)],
-                each([*arrays, *kept], done),
-            )
-            del arrays  # so that nothing of this slice is alive beside the next one
+    add, axes = addition_of(plan), result_axes(plan, goal)
+
+    def run(sweep: BoundSweep, arrays: list[Any], kept: list[Tensor]) -> list[Tensor]:
+        return sweep([*arrays, *[tensor._array for tensor in kept]], done)
+
+    for parts, found in swept_slices(plan, goal, bound, given, run):
+        for target, (labels, _) in zip(targets, axes, strict=True):
+            add_part(add, part_of(target, labels, parts), found.pop())
     return results
 
 
-def _add_slice(add: Callable[..., Any], places: Sequence[Any], found: list[Tensor]) -> None:
-    """Add the results of a slice to their places; each is let go of as soon as it is added."""
-    found.reverse()
-    for place in places:
-        # An axis of extent 1 that broadcasts over a label cut to extent 1 is not told from one that has it.
-        add(place, found.pop().reshape(place.shape), out=place)
+def swept_slices(
+    plan: Plan,
+    goal: Goal,
+    bound: Sequence[Bound],
+    given: Sequence[Tensor],
+    run: Callable[[BoundSweep, list[Any], list[T]], list[T]],
+) -> Iterator[tuple[Parts, list[T]]]:
+    """What sweeps give of each slice, last results first, so that who adds them up lets go of one after another.
+
+    Args:
+        plan, goal, bound, given: as for :func:`run_slices`.
+        run: runs a sweep on native arrays, and on what the slices of one kind share, which it gave before.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij->", (2, 3)).with_slices("i")
+    >>> list(swept_slices(p, Goal((0,)), [], [ops.ones((2, 3))], lambda sweep, arrays, kept: []))  # of no slice
+    []
+    """
+    reads = list(zip(given, terms_read(plan, goal), strict=True))
+    for kind, _, before, each in bound:
+        kept: list[T] | None = None
+        for parts in kind.parts():
+            arrays = [part_of(tensor, term, parts)._array for tensor, term in reads]
+            if kept is None:
+                kept = run(before, arrays, []) if before else []
+            found = run(each, arrays, kept)
+            found.reverse()
+            yield parts, found
+            del arrays, found  # so that nothing of this slice is alive beside the next one
+
+
+def zeros_for(plan: Plan, goal: Goal, home: Placement) -> list[Tensor]:
+    """What slices are added to: a result for each of a goal, full of the algebra's zeros.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.placement import CPU
+    >>> zeros_for(plan("ij->", (2, 3)).with_slices("i"), Goal(labels=(1,)), CPU)[0].to_numpy().tolist()
+    [0.0, 0.0, 0.0]
+    """
+    zero = plan.algebra.zero_of(plan.output_dtype)
+    return [ops.full(shape, zero, dtype=plan.output_dtype, placement=home) for _, shape in result_axes(plan, goal)]
+
+
+def addition_of(plan: Plan) -> Callable[..., Any]:
+    """The function that adds the parts of a plan's results.
+
+    >>> from tensor_einsum import plan
+    >>> from tensor_runtime.algebras import MAX_PLUS
+    >>> addition_of(plan("ij->", (2, 3), algebra=MAX_PLUS)).__name__
+    'maximum'
+    """
+    return _ADDITIONS[plan.algebra.addition if plan.output_dtype is not Bool else "logical_or"]
+
+
+def add_part(add: Callable[..., Any], place: Any, part: Tensor) -> None:
+    """Add a result of a slice to its place.
+
+    >>> total = ops.ones((3,))
+    >>> add_part(ops.add, total.mutable_view(), ops.ones((3,)))
+    >>> total.to_numpy().tolist()
+    [2.0, 2.0, 2.0]
+    """
+    # An axis of extent 1 that broadcasts over a label cut to extent 1 is not told from one that has it.
+    add(place, part.reshape(place.shape), out=place)
 
 
 def terms_read(plan: Plan, goal: Goal) -> list[Labels]:
@@ -241,8 +293,12 @@ _ADDITIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _part(tensor: Tensor, labels: Sequence[int], parts: Parts) -> Tensor:
-    """A view of what a slice has of a tensor."""
+def part_of(tensor: Tensor, labels: Sequence[int], parts: Parts) -> Tensor:
+    """A view of what a slice has of a tensor.
+
+    >>> part_of(ops.tensor([[1.0, 2.0], [3.0, 4.0]]), (0, 1), {1: slice(1, 2)}).to_numpy().tolist()
+    [[2.0], [4.0]]
+    """
     return tensor[tuple([parts.get(label, slice(None)) for label in labels])] if labels else tensor
 
 

@@ -80,8 +80,8 @@ class Scale:
     ([0.5, 0.0], -899)
     """
 
-    def __init__(self) -> None:
-        self.exponent = 0
+    def __init__(self, exponent: int = 0) -> None:
+        self.exponent = exponent
 
     def brought_near(self, x: Tensor) -> Tensor:
         """The tensor, or a copy multiplied by a power of two where its finite elements are out of range."""
@@ -178,12 +178,18 @@ def largest_magnitude(x: Tensor) -> float:
     >>> largest_magnitude(tensor([3j, -4.0]))
     4.0
     """
-    largest: float = call_translated("einsum", x._form, _look_at(x._form), x._array)
+    largest: float = call_translated("einsum", x._form, look_at(x._form), x._array)
     return largest
 
 
-def _look_at(form: Form) -> Look:
-    """What tells the largest magnitude of native arrays of a form."""
+def look_at(form: Form) -> Look:
+    """What tells the largest magnitude of native arrays of a form.
+
+    >>> from tensor_runtime import tensor
+    >>> x = tensor([-3.0, 2.0])
+    >>> look_at(x._form)(x._array)
+    3.0
+    """
     kernel, found = NORM.bindings[form, _LARGEST]
     backend: Any = registry.backend_for(found.placement)
     if hasattr(backend, "lend") and form.dtype.kind == "complex" and form.nbytes > _BLOCK:
@@ -221,7 +227,7 @@ def _near_enough(form: Form) -> tuple[float, float]:
     return 2.0 ** (least - 1), 2.0**most
 
 
-def check_scalable(plan: Plan) -> None:
+def check_scalable(plan: Plan, operation: str = "einsum") -> None:
     """Refuse a plan whose results have no exponent to take off.
 
     Raises:
@@ -233,15 +239,15 @@ def check_scalable(plan: Plan) -> None:
     """
     if plan.output_dtype.kind not in _KINDS:
         raise DTypeError(
-            f"einsum: strip_exponent=True of operands that promote to {plan.output_dtype.name}; accepted: floating and "
-            "complex operands (convert() one first)",
-            operation="einsum",
+            f"{operation}: strip_exponent=True of operands that promote to {plan.output_dtype.name}; accepted: "
+            "floating and complex operands (convert() one first)",
+            operation=operation,
         )
     if plan.algebra not in (PLUS_TIMES, MAX_TIMES):
         raise ArgumentError(
-            f"einsum: strip_exponent=True in the algebra {plan.algebra.name}; accepted: plus_times and max_times, "
+            f"{operation}: strip_exponent=True in the algebra {plan.algebra.name}; accepted: plus_times and max_times, "
             "where elements are multiplied",
-            operation="einsum",
+            operation=operation,
         )
 
 
@@ -271,7 +277,7 @@ def run_scaled(
     scaled = [
         instruction
         if look is None or step.kind == "squeeze"
-        else Instruction(_scaled(instruction.kernel, form, look, scale), instruction.first, instruction.second)
+        else Instruction(scaled_kernel(instruction.kernel, form, look, scale), instruction.first, instruction.second)
         for instruction, form, look, step in zip(
             bound.instructions, forms[len(near) :], looks[len(near) :], plan.steps, strict=True
         )
@@ -289,7 +295,7 @@ def _binding(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Form],
     known: Any = _bound.get(key)
     if known is None:
         executable, slots = bind_in_room(plan, forms)
-        looks = [_look_at(form) if form.dtype.kind in _KINDS else None for form in slots]
+        looks = [look_at(form) if form.dtype.kind in _KINDS else None for form in slots]
         known = _bound.insert(key, (executable, slots, looks))
     return known  # type: ignore[no-any-return]
 
@@ -301,7 +307,14 @@ def _brought_near(x: Tensor, look: Look | None, scale: Scale) -> Tensor:
     return x if least <= call_translated("einsum", x._form, look, x._array) < most else scale.brought_near(x)
 
 
-def _scaled(kernel: Any, form: Form, look: Look, scale: Scale) -> Callable[..., Any]:
+def scaled_kernel(kernel: Any, form: Form, look: Look, scale: Scale) -> Callable[..., Any]:
+    """A kernel of a step whose result is brought near where it lies; it belongs to nobody else.
+
+    >>> from tensor_runtime import tensor
+    >>> x, scale = tensor([2.0**-900]), Scale()
+    >>> scaled_kernel(lambda: x._array, x._form, look_at(x._form), scale)().tolist(), scale.exponent
+    ([0.5], -899)
+    """
     least, most = _near_enough(form)
 
     def run(*arrays: Any) -> Any:

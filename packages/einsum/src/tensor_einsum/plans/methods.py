@@ -6,7 +6,7 @@ Each method asks a module that is loaded when it is first called.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Never, cast
+from typing import TYPE_CHECKING, Any, Literal, Never, Unpack, cast, overload
 
 from tensor_core.errors import ArgumentError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tensor_einsum.derivatives.marginals import Marginals
     from tensor_einsum.derivatives.sweep import SweepPlan
     from tensor_einsum.execution.profiling import Profile
-    from tensor_einsum.options import Report
+    from tensor_einsum.options import EnvironmentOptions, MarginalOptions, Report
     from tensor_einsum.plans.plan import Plan
     from tensor_einsum.search.calibration import Calibration
     from tensor_runtime import Tensor
@@ -95,15 +95,24 @@ class PlanMethods:
         model = read_objective("profile", "time" if objective is None else objective).model
         return profile(cast("Plan", self), operands, seconds, model)
 
+    @overload
+    def environments(
+        self, /, *operands: Tensor, strip_exponent: Literal[True], **options: Unpack[EnvironmentOptions]
+    ) -> tuple[tuple[Tensor, float], ...]: ...
+    @overload
+    def environments(
+        self, /, *operands: Tensor, strip_exponent: Literal[False] = ..., **options: Unpack[EnvironmentOptions]
+    ) -> tuple[Tensor, ...]: ...
     def environments(
         self,
         /,
         *operands: Tensor,
         which: int | Sequence[int] | None = None,
         cotangent: Tensor | None = None,
+        strip_exponent: bool = False,
         memory_limit: int | str | None = None,
         progress: Report = False,
-    ) -> tuple[Tensor, ...]:
+    ) -> tuple[Any, ...]:
         """Derivatives of the network with respect to its operands, all in one sweep over the plan's tree.
 
         The environment of an operand is the contraction of the network without it. The sweep shares intermediates:
@@ -115,6 +124,8 @@ class PlanMethods:
             cotangent: a tensor of the result's shape. The environments are then the derivatives of the sum of the
                 products of result and cotangent: what reverse accumulation passes on. Without one, a result with axes
                 keeps them: see below.
+            strip_exponent: give a pair in the place of each tensor, as ``einsum`` does: mantissa and exponent. No
+                intermediate leaves the range then; copies of operands that are out of it count for the limit.
             memory_limit: bytes, or text such as ``"2GiB"``, that intermediates, results and the workspaces of kernels
                 may take at once. Intermediates are computed again where that keeps it. None for what the process may
                 use.
@@ -148,9 +159,14 @@ class PlanMethods:
         ([[5.0, 6.0], [5.0, 6.0]], [4.0, 6.0])
         """
         from tensor_einsum.derivatives.environments import environments_goal, run_sweep
+        from tensor_runtime.dispatch.arguments import flag
 
         plan = cast("Plan", self)
         goal = environments_goal(plan, which, cotangent is not None)
+        if flag("environments", "strip_exponent", strip_exponent):
+            from tensor_einsum.derivatives.scaled import stripped_sweep
+
+            return tuple(stripped_sweep("environments", plan, goal, operands, cotangent, memory_limit, progress))
         return tuple(run_sweep("environments", plan, goal, operands, cotangent, memory_limit, progress))
 
     def environments_plan(
@@ -187,15 +203,29 @@ class PlanMethods:
         weighted = flag("environments", "cotangent", cotangent)
         return sweep_for("environments", plan, environments_goal(plan, which, weighted), memory_limit)
 
+    @overload
+    def marginals(
+        self, /, *operands: Tensor, strip_exponent: Literal[True], **options: Unpack[MarginalOptions]
+    ) -> Marginals[tuple[Tensor, float]]: ...
+    @overload
+    def marginals(
+        self,
+        /,
+        *operands: Tensor,
+        normalize: bool = ...,
+        strip_exponent: Literal[False] = ...,
+        **options: Unpack[MarginalOptions],
+    ) -> Marginals[Tensor]: ...
     def marginals(
         self,
         /,
         *operands: Tensor,
         labels: Hashable | Iterable[Hashable] | None = None,
         normalize: bool = False,
+        strip_exponent: bool = False,
         memory_limit: int | str | None = None,
         progress: Report = False,
-    ) -> Marginals:
+    ) -> Marginals[Any]:
         """The network with one label as its output, for every label, all in one sweep over the plan's tree.
 
         For a graphical model whose operands are the factors, and whose labels are the variables, these are the
@@ -207,8 +237,12 @@ class PlanMethods:
                 of one type that print alike, only as they are shown); a string that is no name of one is read letter by
                 letter. None for all.
             normalize: whether each marginal is divided by its sum (in max-plus and min-plus: its extremum is
-                subtracted). Where the sum is zero, that gives NaN.
-            memory_limit, progress: as for :meth:`environments`.
+                subtracted). Where the sum is zero, that gives NaN. Where a sum is beyond the range, or below 2**-511
+                (F32, C32: 2**-63), a second sweep brings intermediates near, as ``strip_exponent`` does, and the
+                quotients are right; so a sum is zero only where nothing but zeros is summed. What intermediates alone
+                lose, beside factors that bring the sum back, is not seen.
+            strip_exponent, memory_limit, progress: as for :meth:`environments`; with ``normalize`` there is no exponent
+                to give.
 
         Returns:
             A tensor of rank 1 for each label, by name, of the result's dtype; ``found[label]`` takes a label as it was
@@ -217,7 +251,7 @@ class PlanMethods:
         Raises:
             ExtentError, DTypeError, PlacementError, OutOfMemoryError: as for :meth:`environments`; DTypeError also
                 where integers or Bool would have to be normalized.
-            ArgumentError: a label that the plan has not.
+            ArgumentError: a label that the plan has not; ``normalize`` and ``strip_exponent`` together.
 
         >>> from tensor_einsum import plan
         >>> from tensor_runtime import tensor
@@ -227,15 +261,27 @@ class PlanMethods:
         [0.55, 0.45]
         """
         from tensor_einsum.derivatives.environments import run_sweep
-        from tensor_einsum.derivatives.marginals import Marginals, marginals_goal, normalized
+        from tensor_einsum.derivatives.marginals import Marginals, marginals_goal, normalized_marginals
         from tensor_runtime.dispatch.arguments import flag
 
         plan = cast("Plan", self)
         divides = flag("marginals", "normalize", normalize)
         goal = marginals_goal(plan, labels)
-        found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
-        if divides:
-            found = [normalized("marginals", tensor, plan.algebra) for tensor in found]
+        found: Sequence[Any]
+        if flag("marginals", "strip_exponent", strip_exponent):
+            if divides:
+                raise ArgumentError(
+                    "marginals: normalize=True together with strip_exponent=True; accepted: either, as what is divided "
+                    "by its sum has no exponent to take off",
+                    operation="marginals",
+                )
+            from tensor_einsum.derivatives.scaled import stripped_sweep
+
+            found = stripped_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
+        elif divides:
+            found = normalized_marginals(plan, goal, operands, memory_limit, progress)
+        else:
+            found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
         names = [plan.names[label] for label in goal.labels]
         return Marginals(plan.names, dict(zip(names, found, strict=True)))
 

@@ -6,7 +6,7 @@ have none. What is lost is what ``tensor_einsum.execution.scaling`` says, of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -90,16 +90,44 @@ def run_scaled_slices(
 def _take(making: Gathering, number: int, part: Tensor, exponent: int) -> None:
     """Put a part into the sum, both brought to the larger exponent."""
     if largest_magnitude(part) != 0.0:  # the exponent of zeros means nothing
-        common = exponent if making.exponent is None else making.exponent
-        if exponent < common and largest_magnitude(wrap(making.form, making.array)) == 0.0:
-            common = exponent
-        if exponent > common:
-            making.array = _rescaled(wrap(making.form, making.array), common - exponent)._array
-        elif exponent < common:
-            part = _rescaled(part, exponent - common)
-        making.exponent = max(exponent, common)
+
+        def is_zero() -> bool:
+            return largest_magnitude(wrap(making.form, making.array)) == 0.0
+
+        of_sum, of_part, common = together(making.exponent, is_zero, exponent)
+        if of_sum:
+            making.array = rescaled(wrap(making.form, making.array), of_sum)._array
+        if of_part:
+            part = rescaled(part, of_part)
+        making.exponent = common
     making.put(number, part._form, part._array, fresh=True)
 
 
-def _rescaled(x: Tensor, exponent: int) -> Tensor:
+def together(exponent: int | None, is_zero: Callable[[], bool], other: int) -> tuple[int, int, int]:
+    """By which powers of two a sum so far and a part have to be multiplied before they are added.
+
+    Args:
+        exponent: of the sum; None where nothing but zeros is in it.
+        is_zero: whether nothing but zeros is in it after all.
+        other: the exponent of the part, which is not zero.
+
+    Returns:
+        The exponent for the sum, that for the part, both 0 or less, and that of what they give.
+
+    >>> together(3, lambda: False, -2), together(None, lambda: True, -2), together(3, lambda: False, 5)
+    ((0, -5, 3), (0, 0, -2), (-2, 0, 5))
+    """
+    common = other if exponent is None else exponent
+    if other < common and is_zero():
+        common = other
+    return min(common - other, 0), min(other - common, 0), max(other, common)
+
+
+def rescaled(x: Tensor, exponent: int) -> Tensor:
+    """A tensor that belongs to nobody else multiplied by a power of two, where it lies if it is large.
+
+    >>> from tensor_runtime import tensor
+    >>> rescaled(tensor([3.0]), -1).item()
+    1.5
+    """
     return in_place(x, lambda piece: shifted(piece, exponent))
