@@ -22,7 +22,7 @@ if not AVAILABLE:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 EACH_DTYPE = pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-SHAPES = [(1, 1), (4, 4), (6, 3), (3, 7), (8, 8), (16, 16), (64, 5), (5, 33), (80, 3), (130, 30)]
+SHAPES = [(1, 1), (4, 4), (6, 3), (3, 7), (8, 8), (16, 16), (64, 5), (5, 33), (80, 3), (130, 30), (140, 67)]
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_solutions_residuals_ranks_and_values_are_numpys(dtype: str, shape: tupl
 
 
 @EACH_DTYPE
-@pytest.mark.parametrize("shape", [(3, 2), (8, 8), (5, 11), (20, 7), (80, 3), (130, 12), (200, 20)])
+@pytest.mark.parametrize("shape", [(3, 2), (8, 8), (5, 11), (20, 7), (80, 3), (130, 12), (200, 20), (150, 66)])
 def test_a_matrix_has_the_same_bits_in_every_batch_and_place(dtype: str, shape: tuple[int, int]) -> None:
     a, b = problems(dtype, *shape, 3, 19)
     whole = solved(a, b)
@@ -110,8 +110,9 @@ def test_right_hand_sides_for_several_matrices_are_those_of_each() -> None:
 
 @EACH_DTYPE
 @pytest.mark.parametrize("size", ["tiny", "large"])
-def test_tall_matrices_at_the_ends_of_the_range_are_solved(dtype: str, size: str) -> None:
-    a, b = draw(dtype, 90, 3, 2), draw(dtype, 90, 2, 2)
+@pytest.mark.parametrize(("rows", "columns"), [(90, 3), (150, 70)])
+def test_tall_matrices_at_the_ends_of_the_range_are_solved(dtype: str, rows: int, columns: int, size: str) -> None:
+    a, b = draw(dtype, rows, columns, 2), draw(dtype, rows, 2, 2)
     expected = solved(a, b)[0]
     limits = np.finfo(dtype)
     scale = limits.smallest_normal * 4 if size == "tiny" else limits.max / 64
