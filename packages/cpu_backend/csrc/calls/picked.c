@@ -7,6 +7,7 @@
 #include "calls/call.h"
 
 #include "core/element.h"
+#include "core/moved_bytes.h"
 
 #include <string.h>
 
@@ -206,7 +207,7 @@ static char *read_axes(const Picked *picked, int axis, const char *source, char 
         return result;
     }
     if (!offsets && stride == (npy_intp)bytes) {
-        memcpy(result, source, (size_t)extent * bytes);
+        move_bytes(result, source, (size_t)extent * bytes);
         return result + (size_t)extent * bytes;
     }
 #define LINE(size)                                                                                                     \
@@ -228,7 +229,7 @@ static const char *write_axes(const Picked *picked, int axis, char *target, cons
     }
     if (!offsets && stride == (npy_intp)bytes) {
         if (step == 0) call_fill(target, (size_t)extent, value, bytes);
-        else memcpy(target, value, (size_t)extent * bytes);
+        else move_bytes(target, value, (size_t)extent * bytes);
         return value + (size_t)extent * step;
     }
 #define LINE(size)                                                                                                     \

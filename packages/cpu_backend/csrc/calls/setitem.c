@@ -7,6 +7,7 @@
 #include "calls/call.h"
 
 #include "core/element.h"
+#include "core/moved_bytes.h"
 
 #include <float.h>
 #include <math.h>
@@ -79,7 +80,7 @@ static void fill_line(char *target, npy_intp extent, npy_intp stride, const Elem
 static void copy_line(char *restrict target, npy_intp extent, npy_intp stride, const char *restrict source,
                       npy_intp step, size_t bytes) {
     if (stride == (npy_intp)bytes && step == stride) {
-        memcpy(target, source, (size_t)extent * bytes);
+        move_bytes(target, source, (size_t)extent * bytes);
         return;
     }
 #define LINE(size)                                                                                                     \

@@ -2,12 +2,12 @@
  * on both sides moves as one piece; a line of pieces goes in two parts. */
 #include "core/arguments.h"
 #include "core/kernel.h"
+#include "core/moved_bytes.h"
 #include "core/threads.h"
 #include "core/topics.h"
 #include "copy/permute.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     Index extent, source_bytes, target_bytes; /* bytes from one index to the next */
@@ -30,9 +30,10 @@ typedef struct {
 
 static void move(const RolledAxis *axis, const char *source, char *target, Index count) {
     const Index bytes = axis->target_bytes;
-    if (axis->source_bytes == bytes) memcpy(target, source, (size_t)(count * bytes));
+    if (axis->source_bytes == bytes) move_bytes(target, source, (size_t)(count * bytes));
     else
-        for (Index k = 0; k < count; k++) memcpy(target + k * bytes, source + k * axis->source_bytes, (size_t)bytes);
+        for (Index k = 0; k < count; k++)
+            move_bytes(target + k * bytes, source + k * axis->source_bytes, (size_t)bytes);
 }
 
 static void roll(const Job *job, int level, const char *source, char *target) {

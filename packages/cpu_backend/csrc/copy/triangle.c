@@ -2,6 +2,7 @@
  * that are kept and of zeros. An operand with gaps or another order is copied first, and loses the others then. */
 #include "core/arguments.h"
 #include "core/kernel.h"
+#include "core/moved_bytes.h"
 #include "core/threads.h"
 #include "core/topics.h"
 #include "copy/permute.h"
@@ -34,7 +35,7 @@ static void fill_lines(void *context, Index begin, Index end) {
         const Index kept = plan->from ? cut : 0, zeros = plan->from ? 0 : cut;
         char *target = job->target + line * bytes;
         if (job->source)
-            memcpy(target + kept, job->source + line * bytes + kept, (size_t)(plan->from ? bytes - cut : cut));
+            move_bytes(target + kept, job->source + line * bytes + kept, (size_t)(plan->from ? bytes - cut : cut));
         memset(target + zeros, 0, (size_t)(plan->from ? cut : bytes - cut));
     }
 }

@@ -2,10 +2,9 @@
 #ifndef TENSOR_CPU_MOVES_H
 #define TENSOR_CPU_MOVES_H
 
+#include "core/moved_bytes.h"
 #include "core/topics.h"
 #include "lines/read_at.h"
-
-#include <string.h>
 
 typedef struct {
     Index extent, stride, other; /* in the operand; in the result of a reading, or in what is written */
@@ -24,7 +23,8 @@ typedef void (*Move)(Index count, const Index *places, const SliceAxis *run, cha
         } else if (run->extent == 1) {                                                                                 \
             for (Index i = 0; i < count; i++) y[i * step] = x[places[i]];                                              \
         } else if (run->stride == 1 && run->other == 1) {                                                              \
-            for (Index i = 0; i < count; i++) memcpy(y + i * step, x + places[i], (size_t)run->extent * sizeof(T));    \
+            for (Index i = 0; i < count; i++)                                                                          \
+                move_bytes(y + i * step, x + places[i], (size_t)run->extent * sizeof(T));                              \
         } else {                                                                                                       \
             for (Index i = 0; i < count; i++)                                                                          \
                 for (Index k = 0; k < run->extent; k++) y[i * step + k * run->other] = x[places[i] + k * run->stride]; \
@@ -37,7 +37,8 @@ typedef void (*Move)(Index count, const Index *places, const SliceAxis *run, cha
         if (run->extent == 1) {                                                                                        \
             for (Index i = 0; i < count; i++) x[places[i]] = y[i * step];                                              \
         } else if (run->stride == 1 && run->other == 1) {                                                              \
-            for (Index i = 0; i < count; i++) memcpy(x + places[i], y + i * step, (size_t)run->extent * sizeof(T));    \
+            for (Index i = 0; i < count; i++)                                                                          \
+                move_bytes(x + places[i], y + i * step, (size_t)run->extent * sizeof(T));                              \
         } else if (run->stride == 1 && run->other == 0) {                                                              \
             const Index extent = run->extent;                                                                          \
             for (Index i = 0; i < count; i++) {                                                                        \

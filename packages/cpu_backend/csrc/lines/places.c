@@ -8,6 +8,7 @@
 #include "core/arguments.h"
 #include "core/caching_allocator.h"
 #include "core/kernel.h"
+#include "core/moved_bytes.h"
 #include "core/threads.h"
 #include "core/topics.h"
 #include "lines/moves.h"
@@ -203,10 +204,10 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     bool enough;
     if (plan->count * plan->outer * plan->run.extent <= WORTH_RELEASING_THE_GIL &&
         plan->result.size <= WORTH_RELEASING_THE_GIL) {
-        if (copied) memcpy(job.operand, copied, plan->result.bytes);
+        if (copied) move_bytes(job.operand, copied, plan->result.bytes);
         enough = move_all(&job);
     } else {
-        Py_BEGIN_ALLOW_THREADS if (copied) memcpy(job.operand, copied, plan->result.bytes);
+        Py_BEGIN_ALLOW_THREADS if (copied) move_bytes(job.operand, copied, plan->result.bytes);
         enough = move_all(&job);
         Py_END_ALLOW_THREADS
     }

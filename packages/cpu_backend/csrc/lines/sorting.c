@@ -2,11 +2,11 @@
  * shows in zeros of both signs alone: those are given the order that they had in the source. */
 #include "core/arguments.h"
 #include "core/kernel.h"
+#include "core/moved_bytes.h"
 #include "core/topics.h"
 #include "lines/lines.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { WORTH_RELEASING_THE_GIL = 1 << 14 }; /* elements */
 
@@ -56,7 +56,7 @@ static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged
     char *sorted = array_data(result);
     const bool alone = plan->result.size <= WORTH_RELEASING_THE_GIL;
     PyThreadState *state = alone ? NULL : PyEval_SaveThread();
-    memcpy(sorted, source, plan->result.bytes);
+    move_bytes(sorted, source, plan->result.bytes);
     if (state) PyEval_RestoreThread(state);
     if (array_sort(result, plan->axis) < 0) {
         Py_DECREF(result);

@@ -70,6 +70,12 @@ def explain(name: str, operands: tuple[Operand, ...], result: Result, params: An
     row = kernel_table.ROWS.get(name)
     if row is None:
         raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
+    converted = kernel_table.converted_forms(row, operands) if AVAILABLE else None
+    if converted is not None:
+        one = explain(name, converted, result, params)
+        workspace = workspace_of(kernel_table.bind(name, operands, result, params))
+        first = f"operands are converted to {converted[0].dtype.name} first"
+        return one._replace(workspace_bytes=workspace, notes=(first, *one.notes), fills_output=False)
     notes: list[str] = []
     if row.native and not AVAILABLE:
         notes.append(f"the native kernels are not in use: {WHY_NOT}")

@@ -3,7 +3,7 @@
 A module is imported when one of its kernels is bound for the first time, so that importing the backend costs little
 more than importing NumPy. A native binder answers None for forms that it has nothing for; the next one is asked then,
 and NumPy's binder in the end. Where the table says for which forms alone a native module has kernels, it is not even
-asked about others.
+asked about others. Where it says so, operands of several dtypes are converted to one before.
 """
 
 from __future__ import annotations
@@ -16,8 +16,12 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import Bool, DType
 from tensor_core.errors import UnsupportedOperationError
+from tensor_core.promotion import promote
 from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.backends.workspaces import with_workspace, workspace_of
 from tensor_runtime.backends.xp_tables import elementwise
+from tensor_runtime.errors import NonFiniteError
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.locks import fork_safe_lock
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -64,6 +68,7 @@ class Row(NamedTuple):
     numpy: str
     native: tuple[str, ...] = ()  # asked in this order, before NumPy
     scopes: Mapping[str, Scope] = MappingProxyType({})  # of native modules that need not be asked about all forms
+    one_dtype: bool = False  # operands of several are converted before native modules are asked
 
 
 MOST_TINY_TERMS: Final = 512  # multiplications: ``contraction.loops.stack`` catches up with ``contraction.tiny`` there
@@ -143,7 +148,9 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
     },
     "linalg": {
         **dict.fromkeys(("qr", "eigvalsh", "cholesky", "inv", "det"), _LINALG),
-        "solve": _LINALG._replace(native=("linalg.batched_simd", "linalg.variants.systems", "linalg.lapack")),
+        "solve": Row(
+            "linalg.numpy", ("linalg.batched_simd", "linalg.variants.systems", "linalg.lapack"), one_dtype=True
+        ),
         **dict.fromkeys(("eigh", "svd", "svdvals"), _LINALG._replace(numpy="linalg.drivers")),
         **dict.fromkeys(("eig", "eigvals", "qr_complete", "svd_full"), Row("linalg.numpy", _FACTORIZATION)),
         **dict.fromkeys(
@@ -156,8 +163,9 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         "lu_complete": Row("linalg.elimination", _FACTORIZATION),
         "slogdet": Row("linalg.numpy", ("linalg.batched_simd", *_FACTORIZATION)),
         "eigh_range": Row("linalg.factors", _FACTORIZATION),
-        "solve_banded": Row("linalg.structured", _FACTORIZATION),
-        "solve_toeplitz": Row("linalg.structured", _FACTORIZATION),
+        **dict.fromkeys(
+            ("solve_banded", "solve_toeplitz"), Row("linalg.structured", _FACTORIZATION, one_dtype=True)
+        ),
         **{
             f"{name}_overwriting": Row("linalg.variants.overwriting")
             for name in ("cholesky", "eigh", "inv", "lu_factor", "qr", "solve", "svd", "triangular_solve")
@@ -165,7 +173,9 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         **dict.fromkeys(("cholesky_status", "inv_status", "solve_status"), Row("linalg.variants.status")),
         **dict.fromkeys(
             ("triangular_solve", "triangular_solve_checked"),
-            Row("linalg.substitution.numpy", ("linalg.substitution.lanes", "linalg.substitution.blas")),
+            Row(
+                "linalg.substitution.numpy", ("linalg.substitution.lanes", "linalg.substitution.blas"), one_dtype=True
+            ),
         ),
     },
     "normalization": dict.fromkeys(
@@ -236,6 +246,9 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, 
     if row is None:
         raise UnsupportedOperationError(f"{name}: the cpu backend has no such operation", operation=name)
     if AVAILABLE:
+        converted = converted_forms(row, operands)
+        if converted is not None:
+            return _bind_converting(name, operands, converted, result, params)
         for module in row.native:
             scope = row.scopes.get(module)
             if scope is not None and not scope.has(operands, result):
@@ -245,6 +258,44 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, params: Any, 
             if kernel is not None:
                 return kernel
     return bind_numpy(name, operands, result, params)
+
+
+def converted_forms(row: Row, operands: tuple[Operand, ...], /) -> tuple[Form, ...] | None:
+    """Forms of the operands once all have the dtype that they promote to; None where nothing has to be converted.
+
+    >>> from tensor_core import F32, F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> a, b = form_of(F64, (2, 2), CPU), form_of(F32, (2,), CPU)
+    >>> converted_forms(ROWS["solve"], (a, b)) == (a, form_of(F64, (2,), CPU)), converted_forms(ROWS["add"], (a, b))
+    (True, None)
+    """
+    if not row.one_dtype:
+        return None
+    forms = [operand for operand in operands if isinstance(operand, Form)]
+    dtype = promote(*(form.dtype for form in forms))
+    if len(forms) < len(operands) or all(form.dtype is dtype for form in forms):
+        return None
+    return tuple(form if form.dtype is dtype else form_of(dtype, form.shape, form.placement) for form in forms)
+
+
+def _bind_converting(
+    name: str, operands: tuple[Operand, ...], converted: tuple[Form, ...], result: Result, params: Any
+) -> Kernel:
+    """The kernel of operands that are converted; NumPy's tells what is not finite as it was given."""
+    kernel = bind(name, converted, result, params)
+    pairs = list(zip(operands, converted, strict=True))
+    converts = [None if given is form else bind("convert", (given,), form, None) for given, form in pairs]
+
+    def converting(*arrays: Any) -> Any:
+        try:
+            return kernel(*(x if convert is None else convert(x) for x, convert in zip(arrays, converts, strict=True)))
+        except NonFiniteError:
+            pass
+        return bind_numpy(name, operands, result, params)(*arrays)
+
+    copies = sum(form.nbytes for given, form in pairs if given is not form)
+    return with_workspace(converting, workspace_of(kernel) + copies)
 
 
 def bind_numpy(name: str, operands: tuple[Operand, ...], result: Result, params: Any, /) -> Kernel:

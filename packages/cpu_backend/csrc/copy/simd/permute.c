@@ -5,6 +5,7 @@
  * read before it is written, but only for whole aligned lines.
  */
 #include "copy/permute.h"
+#include "core/moved_bytes.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ static inline void copy_bytes(char *target, const char *source, Index bytes, boo
     if (stream) {
         stream_run(source, target, bytes);
     } else if (bytes > 8 * LINE) {
-        memcpy(target, source, (size_t)bytes);
+        move_bytes(target, source, (size_t)bytes);
     } else {
         Index k = 0;
         for (; k + LINE <= bytes; k += LINE) memcpy(target + k, source + k, LINE);

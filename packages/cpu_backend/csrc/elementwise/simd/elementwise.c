@@ -4,6 +4,7 @@
  */
 #include "elementwise/elementwise.h"
 #include "copy/simd/permute_blocks.h"
+#include "core/moved_bytes.h"
 #include "core/simd/nan_rules.h"
 #include "core/simd/pairs.h"
 #include "elementwise/simd/exponential_types.h"
@@ -165,7 +166,7 @@ static void c64_to_bool(Index n, void *result, const void *first, const void *se
 
 static void same_1(Index n, void *result, const void *first, const void *second, Third third) {
     (void)second, (void)third;
-    memmove(result, first, (size_t)n);
+    move_bytes(result, first, (size_t)n);
 }
 
 static void same_4(Index n, void *result, const void *first, const void *second, Third third) {

@@ -1,4 +1,4 @@
-"""Small systems in vector lanes (csrc/linalg) whose batches or dtypes differ, or whose sides are cut into parts.
+"""Small systems in vector lanes (csrc/linalg) whose batches differ, or whose sides are cut into parts.
 
 Each right-hand side, or part of one, gets a matrix of its own. One matrix for all of them is factored once: the batch
 is merged with the columns. Systems have the bits that they have alone, and those that are not finite change no other.
@@ -71,7 +71,7 @@ def bind(operands: tuple[Operand, ...], result: Result, check: bool) -> Kernel |
         if batch:
             stack = transposed.reshape(*shape[:-2], *(1,) * (2 + len(batch) - len(shape)), *shape[-2:])
             transposed = np.broadcast_to(stack, (*batch, *shape[-2:]))
-        return np.ascontiguousarray(transposed.reshape(-1, rows, side), dtype)
+        return np.ascontiguousarray(transposed.reshape(-1, rows, side))
 
     def by_columns(matrices: Any, sides: Any) -> Any:
         return bind_lanes(check=False)(matrices, sides.reshape(count, columns, side)).reshape(sides.shape)
