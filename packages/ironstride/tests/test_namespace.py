@@ -122,7 +122,9 @@ def test_threads_may_name_packages_for_the_first_time_at_once() -> None:
     ("name", "instead"),
     [
         ("fromfile", "load_raw"), ("cat", "concatenate"), ("float32", "F32"), ("svd", "linalg.svd"),
-        ("einsum_path", "write plan"), ("contract", "write einsum.*or plan"), ("permute", "permute_axes"),
+        ("einsum_path", "write plan"), ("contract", "write einsum.*or plan"),
+        ("contract_expression", "write plan"), ("contract_path", "write plan"), ("cho_factor", "write linalg.cholesky"),
+        ("toeplitz", "scipy.linalg.toeplitz takes"), ("permute", "permute_axes"),
         ("logsumexp", "fold"), ("vmap", "axes of a batch"), ("load_plan", "write Plan.from_json"),
     ],
 )  # fmt: skip
@@ -145,6 +147,13 @@ def test_a_name_that_a_family_lacks_is_told_what_is_near() -> None:
         "choleski": "did you mean: 'cholesky'",
         "einsum": "write tensor_runtime.einsum",
         "einsum_path": "write tensor_einsum.plan",
+        "matrix_transpose": r"write tensor_linalg.mT\(x\)",
+        "matrix_exp": r"write tensor_linalg.expm\(x\)",
+        "coshm": r"write multiply\(add\(tensor_linalg.expm\(x\)",
+        "cho_factor": r"write tensor_linalg.cholesky\(x\)",
+        "solve_sylvester": "scipy.linalg.solve_sylvester takes",
+        "cho_facter": "'cho_facter'$",
+        "sinhmm": "'sinhmm'$",
         "nonsense_of_mine": "'nonsense_of_mine'$",
     }.items():
         said = f"'tensor_linalg' has no attribute '{name}'.*{remedy}"

@@ -234,7 +234,7 @@ def test_singular_values_and_vectors_of_a_map_between_tensors(which: str) -> Non
     [
         ({"k": 0}, "k is 0; accepted: 1 to 3"),
         ({"k": 4}, "k is 4; accepted: 1 to 3"),
-        ({"which": "SM"}, "which is 'SM'"),
+        ({"which": "SM"}, "which is 'SM'; accepted: 'SA', 'LA', 'LM', and sigma=0.0 for those nearest to 0$"),
         ({"basis": 2}, "basis is 2"),
         ({"tol": -1.0}, "tol is -1.0"),
         ({"sigma": 1j}, "sigma is 1j"),

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,8 @@ def test_a_method_that_tensors_have_not_names_the_function(name: str, remedy: st
 
 
 def test_every_function_that_a_message_names_exists() -> None:
-    tables = names_elsewhere.METHODS, names_elsewhere.FUNCTIONS, names_elsewhere.LINALG, names_elsewhere.REDUCTIONS
+    tables = [names_elsewhere.METHODS, names_elsewhere.FUNCTIONS, names_elsewhere.LINALG, names_elsewhere.REDUCTIONS]
+    tables.append(names_elsewhere.MATRICES)
     for name in names_elsewhere.OURS.values():
         assert name in tr.__all__
     for text in [text for table in tables for text in table.values()]:
@@ -174,6 +176,15 @@ A_LINE: list[tuple[str, Any, Any]] = [
 def test_a_line_that_a_message_gives_computes_what_numpy_does(line: str, expected: Any, names: Any) -> None:
     found = eval(line, {**vars(tr), "math": math, **names})
     np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [tr.F32, tr.F64], ids=str)
+def test_what_is_written_for_nan_to_num_gives_what_it_gives(dtype: tr.DType) -> None:
+    x = tr.tensor([math.nan, math.inf, -math.inf, -2.5, 0.0], dtype)
+    first, line = names_elsewhere.FUNCTIONS["nan_to_num"].split(", then ")
+    m = eval(first.removeprefix("m = "), {"numpy": np, "x": x})
+    found = eval(line, {**vars(tr), "x": x, "m": m})
+    assert found.dtype is dtype and np.array_equal(found.to_numpy(), np.nan_to_num(x.to_numpy()))
 
 
 def test_a_tensor_lists_what_it_has() -> None:
@@ -305,9 +316,11 @@ def test_what_only_numpy_has_is_written_with_numpy(name: str, remedy: str) -> No
 
 
 def test_what_is_left_to_numpy_is_there_and_not_here() -> None:
-    for name in names_elsewhere.NUMPY_ALONE:
-        assert callable(getattr(np, name)) and name not in tr.__all__
-        assert name not in names_elsewhere.FUNCTIONS and name not in names_elsewhere.OURS
+    named = names_elsewhere.FUNCTIONS.keys() | names_elsewhere.OURS.keys() | names_elsewhere.MATRICES.keys()
+    for module, names in names_elsewhere.ALONE.items():
+        assert not names & named and not names & {*tr.__all__, *tensor_linalg.__all__}
+        for name in names:
+            assert callable(getattr(import_module(module), name))
     code = (
         "import sys, tensor_runtime as tr\ntry: tr.median\n"
         "except AttributeError as error: print('numpy' in sys.modules, error)"

@@ -118,7 +118,7 @@ def eigsh(
     """
     start = start_vector("eigsh", a, x0, batch_rank, seed)
     k, room = sizes("eigsh", k, basis, start)
-    choice("eigsh", "which", which, tuple(_ORDERS))
+    choice("eigsh", "which", which, tuple(_ORDERS), "and sigma=0.0 for those nearest to 0")
     stop = Stop("eigsh", tol, maxiter, callback, start.flat.dtype, 0.75)
     if sigma is None and solve is not None:
         raise ArgumentError("eigsh: solve= without sigma; accepted: both, or neither", operation="eigsh")

@@ -1,4 +1,4 @@
-"""What users of NumPy and PyTorch look for, and what it is called here.
+"""What users of NumPy, SciPy and PyTorch look for, and what it is called here.
 
 NumPy's functions on tensors are refused by errors that name ours, and so are methods that a tensor has not; nothing of
 this is on the way of a call that succeeds.
@@ -18,7 +18,16 @@ from tensor_runtime.backends.plugins.families import families
 from tensor_runtime.backends.xp_tables import elementwise
 from tensor_runtime.errors import ForeignOperandError
 from tensor_runtime.operations import operation
-from tensor_runtime.ops.names_elsewhere import FUNCTIONS, LINALG, METHODS, NUMPY_ALONE, OURS, REDUCTIONS, UFUNC_METHODS
+from tensor_runtime.ops.names_elsewhere import (
+    ALONE,
+    FUNCTIONS,
+    LINALG,
+    MATRICES,
+    METHODS,
+    OURS,
+    REDUCTIONS,
+    UFUNC_METHODS,
+)
 from tensor_runtime.tensors.tensor import Tensor
 
 _OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
@@ -30,6 +39,8 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
 }  # fmt: skip
 _METADATA: Final = frozenset({"ndim", "shape", "size"})
 _OPERANDS: Final = {"a": "x", "b": "y"}
+_SLIP: Final = 0.8
+"""Similarity to what was meant that a slip of the fingers leaves, and another word does not."""
 
 
 def array_ufunc(x: Tensor, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
@@ -224,7 +235,9 @@ asarray(array), which shares memory
 
 
 def missing_in_family(module: str, name: str, /) -> NoReturn:
-    """What a name raises that a family's module lacks: with a public name near it, or where else the name is.
+    """What a name raises that a family's module lacks: with what to write, or with a public name of which it is a slip.
+
+    Another library's names are slips of none, nor is what is nearer to one of them.
 
     >>> missing_in_family("tensor_linalg", "truncated_svd")
     Traceback (most recent call last):
@@ -238,24 +251,28 @@ def missing_in_family(module: str, name: str, /) -> NoReturn:
     known = sys.modules[module].__all__
     words = sorted(name.lower().split("_"))
     near = [one for one in known if sorted(one.lower().split("_")) == words]
-    if not near and _is_public(name):
+    if name in MATRICES:
+        remedy = f"write {MATRICES[name]}"
+    elif not near and _is_public(name):
         remedy = f"write tensor_runtime.{name}"
     elif not near and _instead(name):
         remedy = _instead(name)
     else:
         from difflib import get_close_matches  # costs milliseconds to import
 
-        near = near or get_close_matches(name, known, 1)
-        remedy = f"did you mean: {near[0]!r}?" if near else ""
+        near = near or get_close_matches(name, (*known, *MATRICES, *ALONE["scipy.linalg"]), 1, _SLIP)
+        remedy = f"did you mean: {near[0]!r}?" if near and near[0] in known else ""
     raise MissingAttributeError(f"{found}; {remedy}" if remedy else found, name=name)
 
 
 def _instead(name: str) -> str:
     dtype = dtype_of_name(name) if len(name) > 1 else None
     ours = FUNCTIONS.get(name) or (dtype.name if dtype is not None else OURS.get(name)) or _of_family(name)
+    ours = ours or MATRICES.get(name, "")
     if ours:
         return f"write {ours}"
-    return f"numpy.{name} takes x.to_numpy(), and asarray() an array that it gives" if name in NUMPY_ALONE else ""
+    module = next((module for module, names in ALONE.items() if name in names), "")
+    return f"{module}.{name} takes x.to_numpy(), and asarray() an array that it gives" if module else ""
 
 
 def attributes(x: Tensor, /) -> list[str]:
