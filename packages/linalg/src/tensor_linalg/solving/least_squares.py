@@ -211,7 +211,7 @@ def lstsq(
         a: shape [M, N, B...]; F32, F64, C32 or C64. M may be larger or smaller than N.
         b: shape [M, K, B...] of any of these dtypes, or [M] when ``a`` is [M, N]. The batch shapes are equal or
             broadcast among themselves, aligned at the last axis.
-        driver: "svd" takes any matrix; "qr" takes matrices of full rank alone, and is two to ten times faster where
+        driver: "svd" takes any matrix; "qr" takes matrices of full rank alone, and is up to five times faster where
             min(M, N) is 20 and more; where it is less than ten, it may be slower.
         rtol: singular values up to this times the largest one of the same matrix count as zero: a number, or a tensor
             with the batch shape of ``a``. None is max(M, N) times the dtype's rounding unit. "qr" looks at none.
