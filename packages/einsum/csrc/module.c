@@ -59,7 +59,8 @@ static bool read_network(Memory *memory, PyObject *inputs, PyObject *output, PyO
         log_extents[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(bits, i));
         if (PyErr_Occurred()) return false;
     }
-    *network = (Description){(int)terms, (int)labels, starts, numbers, log_extents, in_output};
+    *network = (Description){(int)terms,  (int)labels, starts, numbers,
+                             log_extents, in_output,   kept,   (int)PyTuple_GET_SIZE(output)};
     return true;
 }
 
