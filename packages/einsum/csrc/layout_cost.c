@@ -38,6 +38,7 @@ typedef struct {
     Word unit[ARRAYS];                 /* the axis along which neighbours of an array lie, or none */
     double sizes[ARRAYS];
     int by_size[ARRAYS]; /* the largest first */
+    bool closely;
 } Contraction;
 
 static double extent_of(const Contraction *job, Word axes) {
@@ -139,11 +140,12 @@ static bool scattered(const Contraction *job, Word group, int array) {
     return end > first * extent_of(job, group);
 }
 
-/* Axes that are to be one axis of two matrices: an array where they are not neighbours is copied, and where they are
-   neighbours in both, but not in one order, the smaller one. */
+/* Axes that are to be one axis of two matrices: the smaller array is copied, as they may lie in two orders. Looked at
+   closely, one where they are not neighbours is copied in its place. */
 static void merge(const Contraction *job, Word group, int first, int second, bool *copies) {
     if (!several(group)) return;
-    bool apart_first = scattered(job, group, first), apart_second = scattered(job, group, second);
+    bool apart_first = job->closely && scattered(job, group, first);
+    bool apart_second = job->closely && scattered(job, group, second);
     if (apart_first) copies[first] = true;
     if (apart_second) copies[second] = true;
     if (!apart_first && !apart_second) copies[job->sizes[first] <= job->sizes[second] ? first : second] = true;
@@ -165,7 +167,8 @@ static double stacked(const Contraction *job, Word rows, Word columns, double bo
         if (walk[i]) *first++ = walk[i];
     *first = 0;
     double time = extent_of(job, others) * (CALL + 2 * m * n * k * FLOP);
-    if (m > 1 && n > 1) time += extent_of(job, others) * NEAR * (m * k + n * k + m * n); /* a vector needs no packing */
+    if (!job->closely || (m > 1 && n > 1)) /* a vector needs no packing */
+        time += extent_of(job, others) * NEAR * (m * k + n * k + m * n);
     return all_moved(job, walk, matrices, copies, RUN, time, bound);
 }
 
@@ -269,6 +272,7 @@ void factors_forgotten(const Extents *extents, const Factors *factors) {
 double contraction_cost(const Extents *extents, const Factors *factors, Order c, double bound) {
     Contraction job;
     job.count = 0;
+    job.closely = extents->closely;
     job.summed = job.rows = job.columns = job.batch = job.unit[A] = job.unit[B] = job.unit[C] = 0;
     job.sizes[A] = factors->first_size;
     job.sizes[B] = factors->second_size;

@@ -176,6 +176,7 @@ static void prepare(Refiner *refiner, const Description *from) {
     double *lengths = TAKE(memory, double, from->labels + 1);
     for (int i = 0; i < from->labels; i++) lengths[i] = rint(exp2(from->bits[i]));
     refiner->extents.extents = lengths;
+    refiner->extents.closely = true;
     for (int array = 0; array < 3; array++) refiner->extents.strides[array] = ZEROS(memory, double, from->labels + 1);
     refiner->output = (Order){from->output, from->output_count};
     refiner->best = TAKE(memory, Best, refiner->all + 1);

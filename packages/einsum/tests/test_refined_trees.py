@@ -38,7 +38,9 @@ def estimated(found: Plan) -> float:
     """Nanoseconds by the model of orders of labels."""
     extents = tuple(map(float, found.extents))
     return sum(
-        native.LIBRARY.product_cost(extents, *step.inputs, step.output) for step in found.steps if len(step.inputs) == 2
+        native.LIBRARY.product_cost(extents, *step.inputs, step.output, True)
+        for step in found.steps
+        if len(step.inputs) == 2
     )
 
 
