@@ -38,6 +38,7 @@ typedef struct {
     Word unit[ARRAYS];                 /* the axis along which neighbours of an array lie, or none */
     double sizes[ARRAYS];
     int by_size[ARRAYS]; /* the largest first */
+    bool closely;
 } Contraction;
 
 static double extent_of(const Contraction *job, Word axes) {
@@ -128,23 +129,46 @@ static double all_moved(const Contraction *job, const Word *walk, const Word *in
 
 static bool several(Word axes) { return axes & (axes - 1); }
 
+/* Whether something else of an array lies between the axes of a group. */
+static bool scattered(const Contraction *job, Word group, int array) {
+    double first = INFINITY, end = 0;
+    for (Word left = group; left; left &= left - 1) {
+        const Axis *axis = &job->axes[lowest(left)];
+        first = fmin(first, axis->strides[array]);
+        end = fmax(end, axis->strides[array] * axis->extent);
+    }
+    return end > first * extent_of(job, group);
+}
+
+/* Axes that are to be one axis of two matrices: the smaller array is copied, as they may lie in two orders. Looked at
+   closely, one where they are not neighbours is copied in its place. */
+static void merge(const Contraction *job, Word group, int first, int second, bool *copies) {
+    if (!several(group)) return;
+    bool apart_first = job->closely && scattered(job, group, first);
+    bool apart_second = job->closely && scattered(job, group, second);
+    if (apart_first) copies[first] = true;
+    if (apart_second) copies[second] = true;
+    if (!apart_first && !apart_second) copies[job->sizes[first] <= job->sizes[second] ? first : second] = true;
+}
+
 /* One matrix product for each index of the axes that are neither summed nor rows nor columns. */
 static double stacked(const Contraction *job, Word rows, Word columns, double bound) {
-    const double *sizes = job->sizes;
     Word summed = job->summed, others = (job->rows | job->columns | job->batch) & ~(rows | columns);
     double m = extent_of(job, rows), n = extent_of(job, columns), k = extent_of(job, summed);
     Word matrices[ARRAYS] = {summed | rows, summed | columns, rows | columns};
     bool copies[ARRAYS];
     for (int array = A; array < ARRAYS; array++)
         copies[array] = extent_of(job, matrices[array]) > 1 && !(matrices[array] & job->unit[array]);
-    if (several(summed)) copies[sizes[A] <= sizes[B] ? A : B] = true;
-    if (several(rows)) copies[sizes[A] <= sizes[C] ? A : C] = true;
-    if (several(columns)) copies[sizes[B] <= sizes[C] ? B : C] = true;
+    merge(job, summed, A, B, copies);
+    merge(job, rows, A, C, copies);
+    merge(job, columns, B, C, copies);
     Word walk[] = {summed, rows, columns, others, 0}, *first = walk;
     for (int i = 0; i < 4; i++)
         if (walk[i]) *first++ = walk[i];
     *first = 0;
-    double time = extent_of(job, others) * (CALL + 2 * m * n * k * FLOP + NEAR * (m * k + n * k + m * n));
+    double time = extent_of(job, others) * (CALL + 2 * m * n * k * FLOP);
+    if (!job->closely || (m > 1 && n > 1)) /* a vector needs no packing */
+        time += extent_of(job, others) * NEAR * (m * k + n * k + m * n);
     return all_moved(job, walk, matrices, copies, RUN, time, bound);
 }
 
@@ -248,6 +272,7 @@ void factors_forgotten(const Extents *extents, const Factors *factors) {
 double contraction_cost(const Extents *extents, const Factors *factors, Order c, double bound) {
     Contraction job;
     job.count = 0;
+    job.closely = extents->closely;
     job.summed = job.rows = job.columns = job.batch = job.unit[A] = job.unit[B] = job.unit[C] = 0;
     job.sizes[A] = factors->first_size;
     job.sizes[B] = factors->second_size;

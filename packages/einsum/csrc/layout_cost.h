@@ -15,6 +15,8 @@ typedef struct {
 typedef struct {
     const double *extents; /* by label */
     double *strides[3];    /* by label, 0 where an array lacks it */
+    bool closely; /* whether axes that lie apart, and vectors, are told from others: between trees of few terms that is
+                     right more often, between orders of whole networks less often */
 } Extents;
 
 /* The two that are multiplied; their strides are noted while they are laid out. */

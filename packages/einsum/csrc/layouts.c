@@ -295,6 +295,7 @@ bool layouts_choose(Memory *memory, const double *extents, int labels, const Ord
                     Layout *steps, int step_count, double worth) {
     Chooser chooser = {.memory = memory, .operands = operand_count, .steps = steps};
     chooser.extents.extents = extents;
+    chooser.extents.closely = false;
     for (int array = 0; array < 3; array++) chooser.extents.strides[array] = ZEROS(memory, double, labels + 1);
     chooser.marks = ZEROS(memory, unsigned char, labels + 1);
     int slot_count = operand_count + step_count;

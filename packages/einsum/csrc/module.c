@@ -59,7 +59,8 @@ static bool read_network(Memory *memory, PyObject *inputs, PyObject *output, PyO
         log_extents[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(bits, i));
         if (PyErr_Occurred()) return false;
     }
-    *network = (Description){(int)terms, (int)labels, starts, numbers, log_extents, in_output};
+    *network = (Description){(int)terms,  (int)labels, starts, numbers,
+                             log_extents, in_output,   kept,   (int)PyTuple_GET_SIZE(output)};
     return true;
 }
 
@@ -249,6 +250,7 @@ static PyObject *layouts(PyObject *module, PyObject *args) {
 
 typedef struct {
     PyObject *lengths, *terms[3];
+    int closely;
 } AskedProduct;
 
 static PyObject *product_cost_in(Memory *memory, void *data) {
@@ -256,7 +258,7 @@ static PyObject *product_cost_in(Memory *memory, void *data) {
     const int labels = (int)PyTuple_GET_SIZE(asked->lengths);
     double numbers[MOST_AXES], strides[3][MOST_AXES];
     memset(strides, 0, sizeof strides);
-    Extents extents = {numbers, {strides[0], strides[1], strides[2]}};
+    Extents extents = {numbers, {strides[0], strides[1], strides[2]}, asked->closely != 0};
     Order orders[3];
     read_extents(asked->lengths, numbers);
     for (int i = 0; i < 3 && !PyErr_Occurred(); i++) read_order(memory, asked->terms[i], labels, &orders[i]);
@@ -268,8 +270,9 @@ static PyObject *product_cost_in(Memory *memory, void *data) {
 static PyObject *product_cost(PyObject *module, PyObject *args) {
     AskedProduct asked;
     (void)module;
-    if (!PyArg_ParseTuple(args, "O!OOO", &PyTuple_Type, &asked.lengths, &asked.terms[0], &asked.terms[1],
-                          &asked.terms[2]))
+    asked.closely = false;
+    if (!PyArg_ParseTuple(args, "O!OOO|p", &PyTuple_Type, &asked.lengths, &asked.terms[0], &asked.terms[1],
+                          &asked.terms[2], &asked.closely))
         return NULL;
     if (PyTuple_GET_SIZE(asked.lengths) > MOST_AXES)
         return PyErr_Format(PyExc_ValueError, "%zd labels of at most %d", PyTuple_GET_SIZE(asked.lengths), MOST_AXES);
@@ -277,7 +280,8 @@ static PyObject *product_cost(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
-    {"product_cost", product_cost, METH_VARARGS, "What layouts() takes a step to cost, in nanoseconds."},
+    {"product_cost", product_cost, METH_VARARGS,
+     "What layouts(), or the search of few terms, which looks closely, takes a step to cost, in nanoseconds."},
     {"layouts", layouts, METH_VARARGS, "Choose the orders of the labels of every step's result."},
     {"search", search, METH_VARARGS,
      "Search for a tree; numbers are logarithms to the base 2, and infinite where there is no limit."},

@@ -27,6 +27,8 @@ typedef struct {
     const int *starts, *numbers;
     const double *bits;
     const bool *in_output;
+    const int *output; /* in order */
+    int output_count;
 } Description;
 
 Network network_make(Memory *memory, const Description *description);

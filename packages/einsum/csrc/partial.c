@@ -96,7 +96,7 @@ Network partial_network(Memory *memory, const Partial *partial, int *ids) {
         for (int p; (p = next_position(&each)) >= 0;) numbers[next++] = p;
     }
     for (int p = 0; p < words * 64; p++) in_output[p] = has(network->output, p);
-    Description left = {terms, words * 64, starts, numbers, network->bits, in_output};
+    Description left = {terms, words * 64, starts, numbers, network->bits, in_output, NULL, 0};
     Network result = network_make(memory, &left);
     int *labels = TAKE(memory, int, result.words * 64); /* those of the whole network */
     for (int p = 0; p < result.words * 64; p++)

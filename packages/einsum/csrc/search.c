@@ -1,10 +1,13 @@
 /* The search, put together. */
 #include "search.h"
 
+#include "refine.h"
+
 enum { EXACT_TERMS = 12, FREE_WORK = 2000, LEAST_WORK = 20000, SETTLED_AFTER = 2, FEWEST_PER_TERM = 5000 };
 
-static const double LONGER = 3;                           /* than all before, each round of a search by share */
-static const double WHOLE = 0.04;                         /* part of the search for the network as it was given */
+static const double SHARE = 0.1;  /* of the time of contracting, that few terms are refined in */
+static const double LONGER = 3;   /* than all before, each round of a search by share */
+static const double WHOLE = 0.04; /* part of the search for the network as it was given */
 static const double WHOLE_HOT = 0.12, WHOLE_COLD = 0.024; /* temperatures there, in bits */
 
 typedef struct {
@@ -175,6 +178,16 @@ static bool finish_whole(Search *search) {
     return true;
 }
 
+/* Takes a tree that costs little more and whose labels are in better orders, if it fits. */
+static void refine(Search *search, Subtrees *subtrees) {
+    const Request *request = search->request;
+    double share = fmin(request->share, SHARE);
+    Tree before = tree_take(search->memory, &search->whole);
+    tree_copy(&before, &search->tree);
+    bool refined = refine_tree(search->memory, &request->network, subtrees, share, &search->tree);
+    if (refined && measure(search).peak > search->largest + 1e-9) tree_copy(&search->tree, &before);
+}
+
 /* Looks at every tree of few terms; false where that would take too long, or where slices are needed. */
 static bool exactly(Search *search) {
     const Request *request = search->request;
@@ -190,8 +203,11 @@ static bool exactly(Search *search) {
     if (work > fmax(allowed, FREE_WORK)) return false;
     Aim aim = search->aim;
     Subtrees subtrees = subtrees_take(search->memory, &search->whole, &aim, terms);
+    bool refines = request->timed && terms > 2;
+    if (refines) subtrees.slack = REFINED_SLACK;
     subtree_improve(&subtrees, &search->tree, search->tree.top, terms, &random);
     search->rounds.work = subtrees.work;
+    if (refines) refine(search, &subtrees);
     return measure(search).peak <= search->largest + 1e-9;
 }
 

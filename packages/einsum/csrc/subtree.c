@@ -36,18 +36,12 @@ Subtrees subtrees_take(Memory *memory, const Network *network, const Aim *aim, i
         .size = TAKE(memory, Log, subsets),
         .best = TAKE(memory, double, subsets),
         .split = TAKE(memory, int, subsets),
+        .slack = 1 + 1e-12,
     };
 }
 
-typedef struct {
-    int leaves[MOST_LEAVES], inner[MOST_LEAVES]; /* nodes that stay closed, and those that are put together anew */
-    int leaf_count, inner_count;
-    Log base;
-    double cost; /* of the inner nodes */
-} Region;
-
 static Region open_region(const Subtrees *s, const Tree *tree, int top, int leaves, Random *random) {
-    Region region = {.leaves = {top}, .leaf_count = 1, .base = tree->cost[top]};
+    Region region = {.top = top, .leaves = {top}, .leaf_count = 1, .base = tree->cost[top]};
     bool drawn = random_bits(random) & 1;
     while (region.leaf_count < leaves) {
         int place = -1;
@@ -77,9 +71,9 @@ static Region open_region(const Subtrees *s, const Tree *tree, int top, int leav
 }
 
 /* Labels of every subset of the leaves: all, and those still open. */
-static void label_subsets(Subtrees *s, const Tree *tree, const Region *region, int top) {
+static void label_subsets(Subtrees *s, const Tree *tree, const Region *region) {
     int words = tree->words, all = (1 << region->leaf_count) - 1;
-    const Word *open = row(tree->legs, top, words);
+    const Word *open = row(tree->legs, region->top, words);
     memset(s->joined, 0, (size_t)words * sizeof(Word));
     for (int subset = 1; subset <= all; subset++) {
         const Word *rest = row(s->joined, subset & (subset - 1), words);
@@ -97,9 +91,18 @@ static void label_subsets(Subtrees *s, const Tree *tree, const Region *region, i
     }
 }
 
-static void solve(Subtrees *s, const Region *region, int words) {
+Log subtree_products(const Subtrees *s, int subset, int part) {
+    int words = s->network->words;
+    return weigh_either(s->network, row(s->legs, part, words), row(s->legs, subset ^ part, words));
+}
+
+double subtree_price(const Subtrees *s, int subset, Log products) {
+    return price(s->aim, products, s->size[subset], s->region.base);
+}
+
+static void solve(Subtrees *s, const Region *region) {
     int all = (1 << region->leaf_count) - 1;
-    double most = region->cost * (1 + 1e-12); /* what costs more than the tree that is there is of no use */
+    double most = region->cost * s->slack; /* what costs more than the tree that is there is of no use */
     for (int subset = 1; subset <= all; subset++) {
         s->split[subset] = 0;
         s->best[subset] = 0;
@@ -110,8 +113,7 @@ static void solve(Subtrees *s, const Region *region, int words) {
             int other = subset ^ part;
             double cost = s->best[part] + s->best[other];
             if (cost >= best) continue;
-            Log products = weigh_either(s->network, row(s->legs, part, words), row(s->legs, other, words));
-            cost += price(s->aim, products, s->size[subset], region->base);
+            cost += subtree_price(s, subset, subtree_products(s, subset, part));
             if (cost < best) {
                 best = cost;
                 s->split[subset] = part;
@@ -121,7 +123,9 @@ static void solve(Subtrees *s, const Region *region, int words) {
     }
 }
 
-static void rebuild(const Subtrees *s, Tree *tree, const Region *region, int top) {
+void subtree_rebuild(const Subtrees *s, Tree *tree) {
+    const Region *region = &s->region;
+    int top = region->top;
     int subsets[2 * MOST_LEAVES], nodes[2 * MOST_LEAVES], depth = 0, used = 1, words = tree->words;
     subsets[depth] = (1 << region->leaf_count) - 1;
     nodes[depth++] = top;
@@ -148,12 +152,13 @@ static void rebuild(const Subtrees *s, Tree *tree, const Region *region, int top
 }
 
 bool subtree_improve(Subtrees *s, Tree *tree, int top, int leaves, Random *random) {
-    Region region = open_region(s, tree, top, leaves, random);
-    if (region.leaf_count < 3) return false;
-    label_subsets(s, tree, &region, top);
-    solve(s, &region, tree->words);
-    s->work += 1 + (int64_t)(0.12 * pow(3, region.leaf_count));
-    if (!(s->best[(1 << region.leaf_count) - 1] < region.cost * (1 - 1e-9))) return false;
-    rebuild(s, tree, &region, top);
+    const Region *region = &s->region;
+    s->region = open_region(s, tree, top, leaves, random);
+    if (region->leaf_count < 3) return false;
+    label_subsets(s, tree, region);
+    solve(s, region);
+    s->work += 1 + (int64_t)(0.12 * pow(3, region->leaf_count));
+    if (!(s->best[(1 << region->leaf_count) - 1] < region->cost * (1 - 1e-9))) return false;
+    subtree_rebuild(s, tree);
     return true;
 }

@@ -42,7 +42,12 @@ def layouts(
     /,
 ) -> tuple[tuple[int, ...], ...] | None: ...
 def product_cost(
-    extents: tuple[float, ...], a: tuple[int, ...], b: tuple[int, ...], c: tuple[int, ...], /
+    extents: tuple[float, ...],
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    c: tuple[int, ...],
+    closely: bool = False,
+    /,
 ) -> float: ...
 def read_plain(
     text: str, shapes: tuple[tuple[int, ...], ...], /

@@ -127,7 +127,8 @@ class SearchRecord(NamedTuple):
             contraction, and the most elements of results alive at once, both in one slice. The peak counts the whole
             result besides where there are slices.
         log2_seconds: the estimated time of contracting all slices.
-        stopped: why the search ended; "exact": nothing better exists, "settled": nothing better came for long.
+        stopped: why the search ended; "exact": nothing better exists, though for "seconds" orders of labels decide
+            among trees that cost nearly as little; "settled": nothing better came for long.
         would_pay: whether searching as long again is likely to save more time than it takes.
         limit_seconds: how long it took, besides, to choose what keeps a memory limit: cuts, for which kernels are bound
             to ask what they take, and searches for other limits. 0 without a limit.
