@@ -6,49 +6,34 @@ F32 and C32 are computed in F64 and C64, and rounded once, but for functions of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any, Final, Literal, overload
 
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigh
-from tensor_linalg.functions.determinants import slogdet
-from tensor_linalg.functions.exponentials import SMALL, cast_back, identities, prepared
-from tensor_linalg.functions.triangles import is_rooted_triangle, schur_root, triangle_root
+from tensor_linalg.functions.exponentials import cast_back, identities, prepared
+from tensor_linalg.functions.square_roots import ALONE, one_by_one, square_root
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import first, floating, no_tensor, require_finite, some, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
-from tensor_linalg.solving.inverses import inv
 from tensor_linalg.solving.systems import solve
-from tensor_linalg.specs.functions import SQRTM_ITERATED
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
-from tensor_runtime.dispatch.call import execute_parts
 from tensor_runtime.dispatch.out import Out
-from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, SingularMatrixError, matrix_at
-from tensor_runtime.ops import complex_parts, exponential
-from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, negative, subtract
-from tensor_runtime.ops.comparison import equal, greater, less, less_equal, not_equal
-from tensor_runtime.ops.indexing import mutable_view
-from tensor_runtime.ops.logic import logical_and, logical_not, logical_or
+from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, matrix_at
+from tensor_runtime.ops import exponential
+from tensor_runtime.ops.arithmetic import abs, add, multiply, negative, subtract
+from tensor_runtime.ops.comparison import equal, greater, less, less_equal
 from tensor_runtime.ops.reduction import all, max
 from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.ops.views import copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
-_MOST_STEPS: Final = 16
-"""Steps of an iteration that doubles its digits; where it needs more, or has no limit, Schur's triangle takes less."""
 _MOST_ROOTS: Final = 60
-_DRIFT: Final = 2.0**-44
-"""Share of A's norm, for each row, by which the square of what an iteration gives may miss A."""
-_HALF_OF_THE_DIGITS: Final = 2.0**-26
-"""Share of it that the square of Schur's root may miss; one that misses more is no root."""
 _NEAR: Final = 0.25
 """Distance from the identity within which eight nodes integrate the logarithm to a rounding unit of F64."""
-_ALONE: Final = 64
-"""Rows beyond which one matrix takes as long alone as in a batch."""
 _SURE: Final = 2.0**-26
 """Share of the largest eigenvalue above which others have so many digits that logarithms by them are no worse."""
 _NODES: Final = (
@@ -58,12 +43,6 @@ _NODES: Final = (
     (0.8983332387068134, 0.11119051722668724), (0.9801449282487681, 0.05061426814518813),
 )  # fmt: skip
 """Nodes and weights of Gauss and Legendre on [0, 1]."""
-_REMEDY: Final = (
-    "accepted: real matrices without eigenvalues on the closed negative real axis (converted to C64, invertible ones "
-    "with any); hermitian=True for Hermitian ones"
-)
-_REMEDY_COMPLEX: Final = "accepted: complex matrices that are not singular; hermitian=True for Hermitian ones"
-_REMEDY_LARGE: Final = "accepted: matrices nearer to normal, such as a similar one of smaller elements off the diagonal"
 
 
 @overload
@@ -117,7 +96,7 @@ def sqrtm(
     if flag("sqrtm", "hermitian", hermitian):
         found = _of_positive("sqrtm", prepared("sqrtm", a, check), exponential.sqrt, unit_of(a.dtype))
         return placed("sqrtm", cast_back(found, a.dtype), out, a)
-    return placed("sqrtm", _root("sqrtm", a, check is True or checks("sqrtm", check)), out, a)
+    return placed("sqrtm", square_root("sqrtm", a, check is True or checks("sqrtm", check)), out, a)
 
 
 @overload
@@ -270,32 +249,10 @@ def _of_positive(operation: str, a: Tensor, function: Callable[[Tensor], Tensor]
 
 def _logarithm(a: Tensor) -> Tensor:
     one = identities(a)
-    if a.shape[0] > _ALONE:
+    if a.shape[0] > ALONE:
         hermitian = all(equal(subtract(a, mH(a)), 0.0), (0, 1))
-        return _alone(a, hermitian, _by_eigenvalues, lambda rest: _by_roots(rest, one))
+        return one_by_one(a, hermitian, _by_eigenvalues, lambda rest: _by_roots(rest, one))
     return _by_roots(a, one)
-
-
-def _alone(
-    a: Tensor, chosen: Tensor, function: Callable[[Tensor], Tensor | None], others: Callable[[Tensor], Tensor]
-) -> Tensor:
-    """What a function makes of the chosen matrices, one by one so that nothing depends on how many there are.
-
-    The others, and those of which it makes nothing, are left to ``others``, which is given identities in the places of
-    the rest.
-    """
-    if not some(chosen):
-        return others(a)
-    found, left = copy(a), copy(logical_not(chosen))
-    write_found, write_left = mutable_view(found), mutable_view(left)
-    for place in product(*map(range, a.shape[2:])):
-        if chosen[place].item():
-            one = function(copy(a[:, :, *place]))
-            if one is None:
-                write_left[place] = True
-            else:
-                write_found[:, :, *place] = one
-    return where(left, others(where(left, a, identities(a))), found) if some(left) else found
 
 
 def _by_eigenvalues(a: Tensor) -> Tensor | None:
@@ -317,7 +274,7 @@ def _by_roots(a: Tensor, one: Tensor) -> Tensor:
         far = greater(one_norm(subtract(a, one)), _NEAR)
         if not some(far):
             break
-        a = where(far, _root("logm", where(far, a, one), False), a)
+        a = where(far, square_root("logm", where(far, a, one), False), a)
         twice = where(far, 2.0, 1.0)
         factor = twice if factor is None else multiply(factor, twice)
     rest = subtract(a, one)
@@ -327,129 +284,3 @@ def _by_roots(a: Tensor, one: Tensor) -> Tensor:
         found = term if found is None else add(found, term)
     assert found is not None
     return found if factor is None else multiply(found, factor)
-
-
-def _root(operation: str, a: Tensor, check: bool) -> Tensor:
-    """By Denman and Beavers' iteration, of small matrices in a kernel; what it does not find by Schur's triangle."""
-    if square_axes(operation, unwrap(operation, a)[0].shape)[0] > SMALL:
-        return cast_back(_composed_root(operation, prepared(operation, a, check)), a.dtype)
-    root, status = execute_parts(SQRTM_ITERATED, a, check)
-    if not some(status):
-        return root
-    lost = not_equal(status, 0)
-    others = cast_back(_root_by_triangle(operation, prepared(operation, a, False), lost), a.dtype)
-    return where(lost, others, root) if lost.rank else others
-
-
-def _composed_root(operation: str, a: Tensor) -> Tensor:
-    if 0 in a.shape:
-        return copy(a)
-    if a.shape[0] > _ALONE:
-        return _alone(a, is_rooted_triangle(a), _of_triangle, lambda rest: _iterated_or_triangle(operation, rest))
-    return _iterated_or_triangle(operation, a)
-
-
-def _of_triangle(t: Tensor) -> Tensor | None:
-    """The root of a triangle; None where its square is not the triangle to all digits but some."""
-    root = triangle_root(t)
-    return None if some(misses(root, t)) else root
-
-
-def _iterated_or_triangle(operation: str, a: Tensor) -> Tensor:
-    with failing_as(operation):
-        x, lost = iterated_root(a)
-    lost = logical_or(lost, misses(x, a))
-    if not some(lost):
-        return x
-    others = _root_by_triangle(operation, a, lost)
-    return where(lost, others, x) if lost.rank else others
-
-
-def _root_by_triangle(operation: str, a: Tensor, lost: Tensor) -> Tensor:
-    """Roots of those of which the iteration has no limit, or one whose square is not A, by Schur's decomposition.
-
-    Of a real matrix that is the real part, whose square is A where no eigenvalue lies on the negative real axis.
-    """
-    real = a.dtype.kind != "complex"
-    rest = where(lost, a, identities(a)) if lost.rank else a
-    with failing_as(operation):
-        found, singular = schur_root(rest)
-    root = complex_parts.real(found) if real else found
-    without = misses(root, rest, _HALF_OF_THE_DIGITS)
-    if real or operation == "logm":
-        without = logical_or(without, singular)
-    if operation == "logm":  # rounding makes an eigenvalue of what elimination finds to be 0
-        without = logical_or(without, equal(slogdet(rest, check=False).sign, 0.0))
-    if some(without):
-        remedy = _REMEDY if real else _REMEDY_COMPLEX
-        large = logical_and(misses(found, rest, _HALF_OF_THE_DIGITS), logical_not(singular))
-        raise _without_root(operation, without, _REMEDY_LARGE if large[first(without)].item() else remedy)
-    return root
-
-
-def misses(x: Tensor, a: Tensor, part: float | None = None, /) -> Tensor:
-    """Where the square of x is farther from A than a part of A's norm, by default some rounding units, or is NaN.
-
-    >>> import tensor_runtime as tr
-    >>> misses(tr.eye(2), tr.full((2, 2), 1.0)).item()
-    True
-    """
-    part = a.shape[0] * _DRIFT if part is None else part
-    distance = one_norm(subtract(matmul(x, x), a))
-    return logical_not(less_equal(distance, multiply(one_norm(a), part)))
-
-
-def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
-    """X goes to the root, and M, X times its partner, to the identity; and which have no limit.
-
-    Rounding parts X from M where X is ill-conditioned, so that M tells nothing of how near X is to a root.
-
-    Those without limit go on as identities, and those that are found stay as they are, so that each has the steps that
-    it has alone.
-
-    >>> import tensor_runtime as tr
-    >>> root, lost = iterated_root(tr.tensor([[4.0]]))
-    >>> root.item(), lost.item()
-    (2.0, False)
-    """
-    size = a.shape[0]
-    one = identities(a)
-    x = m = a
-    near = lost = less(one_norm(a), 0.0)  # of no matrix
-    unfinished = logical_not(near)
-    for _ in range(_MOST_STEPS):
-        sign, logarithm = slogdet(m, check=False)
-        stopped = logical_not(greater(abs(sign), 0.5))  # 0 or NaN: no inverse, so no limit
-        if some(stopped):
-            lost = logical_or(lost, stopped)
-            x, m = where(stopped, one, x), where(stopped, one, m)
-            logarithm = where(stopped, 0.0, logarithm)
-        try:
-            inverse = inv(m, check=False)
-        except SingularMatrixError:  # a determinant that another decomposition gives may be rounding in place of 0
-            inverse, status = inv(m, check="mask")
-            refused = not_equal(status, 0)
-            lost = logical_or(lost, refused)
-            x, m, inverse = (where(refused, one, each) for each in (x, m, inverse))
-            logarithm = where(refused, 0.0, logarithm)
-        # scaling by the determinant helps far from the limit, and disturbs near it
-        scaled = where(near, 1.0, exponential.exp(multiply(logarithm, -0.5 / size)))
-        square = multiply(scaled, scaled)
-        inverse = divide(inverse, square)
-        x = where(unfinished, multiply(matmul(x, add(inverse, one)), multiply(scaled, 0.5)), x)
-        m = where(unfinished, multiply(add(one, multiply(add(multiply(m, square), inverse), 0.5)), 0.5), m)
-        away = one_norm(subtract(m, one))
-        near, unfinished = less(away, 1e-2), logical_not(less_equal(away, size * 2.0**-50))
-        if not some(unfinished):
-            break
-    return x, logical_or(lost, unfinished)
-
-
-def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
-    batch = first(bad)
-    text = f"{operation}: the iteration for the square root of {matrix_at(batch)} has no limit; {remedy}"
-    if remedy is _REMEDY_COMPLEX:
-        text = f"{operation}: {matrix_at(batch)} has no square root that can be found; {remedy}"
-    if remedy is _REMEDY_LARGE:
-        text = f"{operation}: {matrix_at(batch)} has a square root so large beside it that rounding hides it; {remedy}"
-    return NotConvergedError(text, operation=operation, batch_index=batch, element_index=None)

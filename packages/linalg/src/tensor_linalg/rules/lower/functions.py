@@ -8,7 +8,7 @@ from tensor_linalg.contracts.common import CheckParams
 from tensor_linalg.decompositions.qr import qr
 from tensor_linalg.functions.determinants import det
 from tensor_linalg.functions.exponentials import by_squaring, cast_back, prepared
-from tensor_linalg.functions.roots import iterated_root, misses
+from tensor_linalg.functions.square_roots import iterated_root, misses
 from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.ops.arithmetic import abs, divide, multiply
 from tensor_runtime.ops.comparison import equal
