@@ -218,6 +218,15 @@ def test_limits_count_copies_of_operands_that_are_out_of_range(slices: tuple[int
         np.testing.assert_allclose(quotients[3].to_numpy(), 1 / 30, rtol=1e-13)
 
 
+def test_small_sums_have_to_do_where_a_limit_has_no_room_for_copies() -> None:
+    x, y = tr.tensor([1.0, 3.0]), tr.tensor([2.0**-600] * 2)
+    found = plan("i,j->", x, y)
+    with pytest.raises(MemoryLimitError) as refused:
+        found.marginals(x, y, normalize=True, memory_limit=1)
+    quotients = found.marginals(x, y, normalize=True, memory_limit=refused.value.__dict__["smallest"])
+    assert [one.tolist() for one in quotients.values()] == [[0.25, 0.75], [0.5, 0.5]]
+
+
 def test_operands_stay_and_each_sweep_reports_its_steps() -> None:
     matrices = [tr.full((400, 400), power) for power in (1e-200, 1e-160, 1e-300)]
     found = plan("ij,jk,kl->", *matrices)

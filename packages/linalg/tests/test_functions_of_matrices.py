@@ -392,6 +392,24 @@ def test_large_triangles_and_hermitian_matrices_have_scipys_roots_and_logarithms
             assert not np.tril(found, -1).any()
 
 
+@pytest.mark.parametrize("power", [1, 3, 7])
+def test_logarithms_of_large_graded_matrices_keep_their_digits(power: int) -> None:
+    size, half = 66, 33
+    diagonal = np.logspace(0, power, size)
+    a, expected = np.diag(diagonal), np.zeros((size, size))
+    for i in range(half):  # blocks of two rows, whose logarithms have a closed form
+        j = i + half
+        a[i, j] = a[j, i] = 0.3 * np.sqrt(diagonal[i] * diagonal[j])
+        block = np.longdouble(a[np.ix_([i, j], [i, j])])
+        middle, apart = (block[0, 0] + block[1, 1]) / 2, (block[1, 1] - block[0, 0]) / 2
+        radius = np.sqrt(apart * apart + block[0, 1] ** 2)
+        above = middle + radius
+        below = (block[0, 0] * block[1, 1] - block[0, 1] ** 2) / above
+        slope = (np.log(above) - np.log(below)) / (above - below)
+        expected[np.ix_([i, j], [i, j])] = np.log(below) * np.eye(2) + slope * (block - below * np.eye(2))
+    assert np.abs(tl.logm(tr.asarray(a)).to_numpy() - expected).max() < 1e-12
+
+
 @pytest.mark.parametrize("kind", LARGE[:2])
 def test_what_a_large_matrix_is_changes_no_bit_of_another(kind: str) -> None:
     a, general = _large(kind, "float64"), np.random.default_rng(1).normal(size=(70, 70)) / 70 + 2 * np.eye(70)

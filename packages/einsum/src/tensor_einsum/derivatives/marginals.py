@@ -12,6 +12,7 @@ from tensor_core.errors import ArgumentError, DTypeError, shortened
 from tensor_einsum.derivatives.environments import run_sweep
 from tensor_einsum.derivatives.scaled import run_scaled_sweep
 from tensor_einsum.derivatives.sweep import Goal
+from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.notation.label_names import label_number, listed_labels, some_names
 from tensor_runtime.algebras import MAX_TIMES, PLUS_TIMES, Semiring
 from tensor_runtime.placement import is_stand_in
@@ -89,6 +90,7 @@ def normalized_marginals(
 
     Where one is, and where one is so small that parts of it may have been lost, the sweep is done once more with
     intermediates that are brought near: their scale is gone when they are divided. Sums that are zero then are zero.
+    Where a limit has no room for that, small sums have to do.
 
     Raises:
         DTypeError: integers and Bool have no quotients.
@@ -103,18 +105,22 @@ def normalized_marginals(
     [0.25, 0.75]
     """
     found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
-    for tensor in found[:1]:
-        if tensor.dtype.kind not in ("float", "complex"):
-            raise DTypeError(
-                f"marginals: marginals are {tensor.dtype.name}, which has no quotients; accepted by normalize=True: "
-                "F32, F64, C32, C64",
-                operation="marginals",
-            )
+    if found and found[0].dtype.kind not in ("float", "complex"):
+        raise DTypeError(
+            f"marginals: marginals are {found[0].dtype.name}, which has no quotients; accepted by normalize=True: "
+            "F32, F64, C32, C64",
+            operation="marginals",
+        )
     totals = [total_of(tensor, plan.algebra) for tensor in found]
-    if plan.algebra in (PLUS_TIMES, MAX_TIMES) and _beyond(totals):
+    if plan.algebra in (PLUS_TIMES, MAX_TIMES) and (sizes := _beyond(totals)):
         found.clear()  # so that these are not alive beside those that are wanted
-        scaled = run_scaled_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
-        found = [tensor for tensor, _ in scaled]
+        try:
+            scaled = run_scaled_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
+            found = [tensor for tensor, _ in scaled]
+        except MemoryLimitError:  # no room for copies of operands
+            if not all(0 < size < inf for size in sizes):
+                raise
+            found = run_sweep("marginals", plan, goal, operands, None, memory_limit, progress)
         totals = [total_of(tensor, plan.algebra) for tensor in found]
     undo = ops.divide if plan.algebra.multiplication == "multiply" else ops.subtract
     return [tensor if total is None else undo(tensor, total) for tensor, total in zip(found, totals, strict=True)]
@@ -136,11 +142,14 @@ def total_of(tensor: Tensor, algebra: Semiring) -> Tensor | None:
     return ops.max(tensor) if algebra.addition == "maximum" else ops.min(tensor)
 
 
-def _beyond(totals: Sequence[Tensor | None]) -> bool:
-    """Whether a sum is beyond the range, or near its lower end; zeros are, as what made them may have been lost."""
+def _beyond(totals: Sequence[Tensor | None]) -> list[float]:
+    """Magnitudes of the sums if one is beyond the range, or near its lower end; else none.
+
+    Zeros are, as what made them may have been lost.
+    """
     there = [total for total in totals if total is not None]
     if not there or is_stand_in(there[0].placement):
-        return False
+        return []
     dtype = there[0].dtype
     least = _LEAST_NARROW if dtype is F32 or dtype is C32 else _LEAST
     # One reading for all: from a device each takes microseconds.
@@ -148,4 +157,5 @@ def _beyond(totals: Sequence[Tensor | None]) -> bool:
     if dtype.kind == "complex":  # whose modulus may be beyond the range
         read = [max(abs(x.real), abs(x.imag)) for x in read]
     magnitudes = [*map(abs, read)]
-    return not (min(magnitudes) >= least and sum(magnitudes) < inf)  # NaN is in the sum, wherever it is
+    is_within = min(magnitudes) >= least and sum(magnitudes) < inf  # NaN is in the sum, wherever it is
+    return [] if is_within else magnitudes

@@ -240,7 +240,8 @@ class PlanMethods:
                 subtracted). Where the sum is zero, that gives NaN. Where a sum is beyond the range, or below 2**-511
                 (F32, C32: 2**-63), a second sweep brings intermediates near, as ``strip_exponent`` does, and the
                 quotients are right; so a sum is zero only where nothing but zeros is summed. What intermediates alone
-                lose, beside factors that bring the sum back, is not seen.
+                lose, beside factors that bring the sum back, is not seen; nor is a sum that is small, but not zero,
+                where a limit has no room for copies of operands. ``progress`` is told of both sweeps.
             strip_exponent, memory_limit, progress: as for :meth:`environments`; with ``normalize`` there is no exponent
                 to give.
 

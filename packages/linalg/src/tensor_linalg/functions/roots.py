@@ -26,7 +26,9 @@ from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, m
 from tensor_runtime.ops import exponential
 from tensor_runtime.ops.arithmetic import abs, add, multiply, negative, subtract
 from tensor_runtime.ops.comparison import equal, greater, less, less_equal
-from tensor_runtime.ops.reduction import all, max
+from tensor_runtime.ops.diagonals import extract_diagonal
+from tensor_runtime.ops.logic import logical_and
+from tensor_runtime.ops.reduction import all, max, min
 from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.ops.views import copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor, unwrap
@@ -34,8 +36,10 @@ from tensor_runtime.tensors.tensor import Tensor, unwrap
 _MOST_ROOTS: Final = 60
 _NEAR: Final = 0.25
 """Distance from the identity within which eight nodes integrate the logarithm to a rounding unit of F64."""
-_SURE: Final = 2.0**-26
-"""Share of the largest eigenvalue above which others have so many digits that logarithms by them are no worse."""
+_SURE: Final = 2.0**-13
+"""Share of the largest eigenvalue above which others have so many digits that logarithms by them are hardly worse."""
+_EVEN: Final = 2.0**-4
+"""The same of elements on the diagonal: in a matrix that is graded, roots keep digits that eigenvalues lose."""
 _NODES: Final = (
     (0.01985507175123188, 0.05061426814518813), (0.10166676129318663, 0.11119051722668724),
     (0.2372337950418355, 0.15685332293894366), (0.4082826787521751, 0.18134189168918100),
@@ -136,8 +140,9 @@ def logm(
             positive.
 
     Source: inverse scaling and squaring, Higham, Functions of Matrices, SIAM 2008, §11.5, with the approximant of
-    degree 8 in partial fractions. Matrices of more than 64 rows that are exactly Hermitian, not near the identity
-    and of a condition below 2²⁶, by eigenvalues and eigenvectors, which is as accurate and faster.
+    degree 8 in partial fractions. Matrices of more than 64 rows that are exactly Hermitian, not near the identity,
+    of a condition below 2¹³ and a diagonal whose elements differ by 2⁴ at most, by eigenvalues and eigenvectors, which
+    is faster.
 
     >>> import tensor_runtime as tr
     >>> abs(logm(tr.tensor([[1.0, 3.0], [0.0, 1.0]]))).to_numpy().round(12).tolist()
@@ -256,8 +261,10 @@ def _logarithm(a: Tensor) -> Tensor:
 
 
 def _by_eigenvalues(a: Tensor) -> Tensor | None:
-    """The logarithm of a Hermitian matrix; None of one near the identity, and where an eigenvalue lacks digits."""
-    if not some(greater(one_norm(subtract(a, identities(a))), _NEAR)):
+    """The logarithm of a Hermitian matrix; None of one near the identity, and where an eigenvalue may lack digits."""
+    diagonal = abs(extract_diagonal(a, axes=(0, 1)))
+    even = greater(min(diagonal), multiply(max(diagonal), _EVEN))
+    if not some(logical_and(even, greater(one_norm(subtract(a, identities(a))), _NEAR))):
         return None
     try:
         values, vectors = eigh(a, check=False)
