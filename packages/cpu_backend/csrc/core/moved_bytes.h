@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* glibc before 2.39 moves so many bytes by one instruction, "rep movsb", of which AMD's processors (Zen 3 and 4) make ten
+/* glibc (2.36, for one) moves so many bytes by one instruction, "rep movsb", of which AMD's processors (Zen 3 and 4) make ten
  * times as much where the target begins fewer bytes past the source, modulo a page, than a vector has
  * (https://sourceware.org/bugzilla/show_bug.cgi?id=30994). Large buffers all begin with a page, so that is every line
  * that moves on by an element or three. */
