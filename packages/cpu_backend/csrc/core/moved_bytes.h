@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* glibc (2.36, for one) moves so many bytes by one instruction, "rep movsb", of which AMD's processors (Zen 3 and 4) make ten
- * times as much where the target begins fewer bytes past the source, modulo a page, than a vector has
+/* glibc (2.36, for one) moves so many bytes by one instruction, "rep movsb", of which AMD's processors (Zen 3 and 4)
+ * make ten times as much where the target begins fewer bytes past the source, modulo a page, than a vector has
  * (https://sourceware.org/bugzilla/show_bug.cgi?id=30994). Large buffers all begin with a page, so that is every line
  * that moves on by an element or three. */
 enum { MOVED_BY_ONE_INSTRUCTION = 1 << 11, ALIASING_PAGE = 1 << 12, ALIASING_VECTOR = 32 };
