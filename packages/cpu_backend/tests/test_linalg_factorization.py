@@ -263,6 +263,32 @@ def test_banded_systems_are_solved_for_views_and_broadcast_batches(dtype: str, s
             assert np.abs(left).max() < (1e-4 if kind in (F32, C32) else 1e-12) * (lower + upper + 1)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize(("size", "width"), [(1, 0), (6, 1), (7, 3), (4, 6), (40, 2)])
+def test_numpys_kernel_of_hermitian_bands_has_the_bits_of_the_native_one(
+    dtype: str, lower: bool, size: int, width: int
+) -> None:
+    kind = DTYPES[dtype]
+    bands, sides = draw(kind, 3, 1, size, width + 1)[:, :, ::-1], draw(kind, 1, 4, 2, size)[..., ::-1]
+    bands[..., 0 if lower else width] += 4 * (width + 1)
+    forms, result = (form_like(bands, kind), form_like(sides, kind)), form_of(kind, (size, 2, 4, 3), CPU)
+    kernel = factorization.bind_hermitian_band(forms, result, lower, True)
+    assert kernel is not None
+    behind = bind_numpy("solveh_banded", forms, result, (lower, True))
+    np.testing.assert_array_equal(np.asarray(kernel(bands, sides)), np.asarray(behind(bands, sides)), strict=True)
+    huge, minute = (
+        np.ldexp(np.ascontiguousarray(bands).view(f), power).view(bands.dtype)
+        for f, power in [(bands.real.dtype, 100), (bands.real.dtype, -110)]
+    )
+    for scaled in (huge, minute):
+        forms = form_like(scaled, kind), form_like(sides, kind)
+        kernel = factorization.bind_hermitian_band(forms, result, lower, True)
+        behind = bind_numpy("solveh_banded", forms, result, (lower, True))
+        assert kernel is not None
+        np.testing.assert_array_equal(np.asarray(kernel(scaled, sides)), np.asarray(behind(scaled, sides)))
+
+
 @pytest.mark.parametrize("native", [True, False])
 def test_the_singular_system_is_named_in_the_batch_of_its_matrices(native: bool) -> None:
     bands, column = draw(F64, 3, 4, 3), np.ones((3, 7))
@@ -333,6 +359,15 @@ def test_a_plan_that_makes_no_sense_is_refused() -> None:
         {"routine": "eigh_range", "span": (0, 1)},
         {"routine": "solve_banded", "right": (2, 1), "span": (1, 1), "b_strides": (2, 1), "results": (square,)},
         {"routine": "solve_toeplitz", "right": (2, 1), "b_strides": (2, 1), "results": (square,)},
+        {
+            "routine": "solveh_banded",
+            "sides": (3, 2),
+            "right": (2, 1),
+            "span": (1, 1),
+            "a_strides": (3, 1),
+            "b_strides": (2, 1),
+            "results": (((1, 2), "F64"),),
+        },
     )
     for change in bad:
         with pytest.raises(ValueError, match=r"."):

@@ -37,6 +37,7 @@ SOLVERS: Final[Mapping[str, Callable[..., Any]]] = {
     "triangular_solve": lambda a, b, **options: tl.triangular_solve(a, b, lower=False, **options),
     "unit_diagonal": lambda a, b, **options: tl.triangular_solve(a, b, lower=True, unit_diagonal=True, **options),
     "solve_banded": lambda a, b, **options: tl.solve_banded((0, a.shape[0] - 1), a[::-1], b, **options),
+    "solveh_banded": lambda a, b, **options: tl.solveh_banded(tr.expand_dims(tl.diagonal(a), 0), b, **options),
     "lstsq": lambda a, b, **options: tl.lstsq(a, b, **options).solution,
 }
 

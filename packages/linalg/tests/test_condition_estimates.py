@@ -34,6 +34,11 @@ def bands(a: np.ndarray[Any, Any]) -> tr.Tensor:
     return tr.asarray(found)
 
 
+def definite(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A matrix that is as hopeless as the Hilbert matrix, of which rounding leaves no definite one, for that one."""
+    return np.diag(10.0 ** -np.linspace(0, 19, len(a))) if a is HILBERT else a
+
+
 def toeplitz(a: np.ndarray[Any, Any]) -> tuple[tr.Tensor, tr.Tensor, tr.Tensor]:
     """A system that is as hopeless as the Hilbert matrix, for that one, and a good one for others."""
     size = 20
@@ -53,6 +58,8 @@ SOLVERS: dict[str, Callable[..., tr.Tensor]] = {
     ),
     "solve_banded": lambda a, **o: tl.solve_banded((13, 13), bands(a), column(a), **o),
     "solve_toeplitz": lambda a, **o: tl.solve_toeplitz(*toeplitz(a), **o),
+    "solveh_banded": lambda a, **o: tl.solveh_banded(bands(definite(a))[:14], column(a), **o),
+    "lower solveh_banded": lambda a, **o: tl.solveh_banded(bands(definite(a))[13:], column(a), lower=True, **o),
     "tensorsolve": lambda a, **o: tl.tensorsolve(tr.asarray(a), tr.ones(len(a)), **o),
     "tensorinv": lambda a, **o: tl.tensorinv(tr.asarray(a), 1, **o),
     "cho_solve": lambda a, **o: tl.cho_solve(tl.qr(tr.asarray(a)).r, column(a), lower=False, **o),
@@ -158,10 +165,11 @@ def test_structured_matrices_have_the_condition_of_what_they_stand_for(
         return np.asfortranarray(x.astype(dtype))
 
     told: list[np.ndarray[Any, Any]] = []
-    monkeypatch.setattr(
-        "tensor_linalg.solving.structured.warn_if_ill_conditioned",
-        lambda operation, norm, inverse: told.append((norm * inverse).to_numpy()),
-    )
+    for module in ("banded", "toeplitz"):
+        monkeypatch.setattr(
+            f"tensor_linalg.solving.{module}.warn_if_ill_conditioned",
+            lambda operation, norm, inverse: told.append((norm * inverse).to_numpy()),
+        )
     ab, c, r = draw(lower + upper + 1, size, 2), draw(size, 2), draw(size, 2)
     ab[upper] += 9
     c[0] += 9

@@ -66,6 +66,7 @@ OF_TWO: dict[str, Callable[..., Any]] = {
     "triangular_solve on the right": lambda a, b, **o: tl.triangular_solve(a, b, side="right", **o),
     "generalized eigh": tl.eigh,
     "solve_banded": lambda a, b, **o: tl.solve_banded((1, 0), a, b, **o),
+    "solveh_banded": tl.solveh_banded,
 }
 SHAPES = [(), (3,), (2, 3), (0, 2, 3), (2, 3, 4), (2, 3, 2, 2), (4, 3, 2, 2, 2), (2, 2, 5, 3), (2, 2)]
 

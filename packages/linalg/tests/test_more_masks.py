@@ -43,6 +43,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "cho_solve": lambda a, **options: tl.cho_solve(a, a, **options),
     "solve_banded": lambda a, **o: tl.solve_banded((0, 0), tr.expand_dims(tl.diagonal(a), 0), a, **o),
     "solve_toeplitz": lambda a, **o: tl.solve_toeplitz(tr.roll(a[:, 1], -1, 0), a[:, 2:], **o),
+    "solveh_banded": lambda a, **o: tl.solveh_banded(tr.expand_dims(tr.abs(tl.diagonal(a)), 0), a, **o),
     "expm": tl.expm,
     "sinm": tl.sinm,
     "cosm": tl.cosm,
@@ -55,7 +56,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "matrix_rank": tl.matrix_rank,
 }
 ZERO_FAILS = {
-    *("lstsq by qr", "triangular_solve", "cho_solve", "solve_banded", "solve_toeplitz"),
+    *("lstsq by qr", "triangular_solve", "cho_solve", "solve_banded", "solve_toeplitz", "solveh_banded"),
     *("sqrtm", "logm", "logm of Hermitian ones", "matrix_power"),
 }
 """What has no result for a matrix of zeros."""

@@ -35,6 +35,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "lstsq": lambda **o: tl.lstsq(tr.asarray(B), tr.asarray(V), **o),
     "lstsq by qr": lambda **o: tl.lstsq(tr.asarray(B), tr.asarray(V), driver="qr", **o),
     "solve_banded": lambda **o: tl.solve_banded((0, 0), tr.asarray(V[None]), tr.asarray(V), **o),
+    "solveh_banded": lambda **o: tl.solveh_banded(tr.asarray(np.abs(V)[None]), tr.asarray(V), **o),
     "solve_toeplitz": lambda **o: tl.solve_toeplitz(tr.asarray(V[::-1].copy()), tr.asarray(V), **o),
     "tensorsolve": lambda **o: tl.tensorsolve(tr.asarray(A), tr.asarray(V), **o),
     "tensorinv": lambda **o: tl.tensorinv(tr.asarray(A), 1, **o),

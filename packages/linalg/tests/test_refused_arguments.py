@@ -44,6 +44,7 @@ def test_a_wrong_check_is_answered_with_what_the_function_accepts(name: str) -> 
         "funm": (_A, tr.exp),
         "qr_append": (*tl.qr(_A[:, :1]), _B[:, None]),
         "solve_banded": ((0, 0), _B[None], _B),
+        "solveh_banded": (_B[None] * _B[None] + 1.0, _B),
         "split": (_A, 0),
         "tensorinv": (_A, 1),
         **dict.fromkeys(("randomized_svd", "randomized_eigh"), (_A, 1)),

@@ -303,6 +303,7 @@ def test_an_ill_conditioned_matrix_is_warned_of_on_request_alone() -> None:
         lambda a: tl.pinv(a),
         lambda a: tl.lstsq(a, a),
         lambda a: tl.solve_banded((0, 2), a, a),
+        lambda a: tl.solveh_banded(tr.abs(a[:1]), a),
         lambda a: tl.solve_toeplitz(a[:, 0], a),
         lambda a: tl.tensorsolve(a, a[0]),
         lambda a: tl.tensorinv(a, 1),

@@ -61,3 +61,47 @@ static bool NAME(eliminate_band)(NUMBER *band, Index n, Index lower, Index upper
     }
     return true;
 }
+
+/* Makes of half a Hermitian band the diagonals from the main one down, with zeros for what is no element: element
+ * (i, j) then lies at band[i - j + j * (width + 1)]. Above it was given at band[width + i - j + j * (width + 1)]. */
+static void NAME(keep_lower_band)(NUMBER *band, Index n, Index width, bool is_above) {
+    for (Index j = 0; j < n; j++) {
+        NUMBER *column = band + j * (width + 1);
+        const Index below = smaller(width, n - 1 - j);
+        column[0] = NAME(real_number)(column[is_above ? width : 0].part[0]);
+        for (Index i = 1; is_above && i <= below; i++) column[i] = NAME(conjugate)(column[i * (width + 1) + width - i]);
+        for (Index i = below + 1; i <= width; i++) column[i] = NAME(real_number)(0);
+    }
+}
+
+/* A = L D L^H within the band of keep_lower_band(), without square roots, and the right-hand sides become solutions;
+ * false where a pivot is not positive. */
+static bool NAME(solve_positive_band)(NUMBER *band, Index n, Index width, NUMBER *x, Index columns) {
+    for (Index j = 0; j < n; j++) {
+        NUMBER *column = band + j * (width + 1);
+        const Index below = smaller(width, n - 1 - j);
+        const REAL pivot = column[0].part[0];
+        if (!(pivot > 0)) return false;
+        for (Index c = 1; c <= below; c++) {
+            NUMBER *other = column + c * (width + 1);
+            const NUMBER top = NAME(divided)(NAME(conjugate)(column[c]), pivot);
+            for (Index i = c; i <= below; i++) other[i - c] = NAME(subtract_product)(other[i - c], column[i], top);
+        }
+        for (Index i = 1; i <= below; i++) column[i] = NAME(divided)(column[i], pivot);
+        for (Index c = 0; c < columns; c++) {
+            NUMBER *other = x + j + c * n;
+            for (Index i = 1; i <= below; i++) other[i] = NAME(subtract_product)(other[i], column[i], other[0]);
+        }
+    }
+    for (Index j = n - 1; j >= 0; j--) {
+        const NUMBER *column = band + j * (width + 1);
+        const Index below = smaller(width, n - 1 - j);
+        for (Index c = 0; c < columns; c++) {
+            NUMBER *other = x + j + c * n;
+            NUMBER left = NAME(divided)(other[0], column[0].part[0]);
+            for (Index i = below; i > 0; i--) left = NAME(subtract_product)(left, NAME(conjugate)(column[i]), other[i]);
+            other[0] = left;
+        }
+    }
+    return true;
+}

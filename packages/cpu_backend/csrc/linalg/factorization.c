@@ -21,11 +21,11 @@ typedef struct {
     double work, threads_from;
 } Facts;
 static const Facts FACTS[LANE_ROUTINES] = {
-    [LU_FACTOR] = {2, 0.7, 700},   [SLOGDET] = {2, 0.7, 700},   [LU_COMPLETE] = {3, 3, 1e9},
-    [LDL] = {3, 0.5, 1000},        [QR_PIVOTED] = {3, 4, 1000}, [QR_COMPLETE] = {2, 4, 1000},
-    [SCHUR] = {2, 25, 1500},       [HESSENBERG] = {2, 5, 1000}, [EIG] = {2, 25, 1500},
-    [EIGVALS] = {1, 10, 1500},     [EIGH_RANGE] = {2, 2, 1000}, [SOLVE_BANDED] = {1, 2, 1e9},
-    [SOLVE_TOEPLITZ] = {1, 3, 1e9}};
+    [LU_FACTOR] = {2, 0.7, 700},   [SLOGDET] = {2, 0.7, 700},     [LU_COMPLETE] = {3, 3, 1e9},
+    [LDL] = {3, 0.5, 1000},        [QR_PIVOTED] = {3, 4, 1000},   [QR_COMPLETE] = {2, 4, 1000},
+    [SCHUR] = {2, 25, 1500},       [HESSENBERG] = {2, 5, 1000},   [EIG] = {2, 25, 1500},
+    [EIGVALS] = {1, 10, 1500},     [EIGH_RANGE] = {2, 2, 1000},   [SOLVE_BANDED] = {1, 2, 1e9},
+    [SOLVEH_BANDED] = {1, 1, 1e9}, [SOLVE_TOEPLITZ] = {1, 3, 1e9}};
 
 typedef enum { FINE, REFUSED, NO_MEMORY } Outcome;
 
@@ -37,7 +37,7 @@ typedef struct {
 } Call;
 
 static bool is_system(const FactorizationPlan *plan) {
-    return plan->routine == SOLVE_BANDED || plan->routine == SOLVE_TOEPLITZ;
+    return plan->routine == SOLVE_BANDED || plan->routine == SOLVEH_BANDED || plan->routine == SOLVE_TOEPLITZ;
 }
 
 static ElementType real_of(ElementType type) { return type == C32 ? F32 : type == C64 ? F64 : type; }
@@ -117,7 +117,8 @@ static double work_of(const FactorizationPlan *plan) {
     const double m = (double)plan->rows, n = (double)plan->columns, order = (double)plan->order;
     const double right = (double)plan->right, band = (double)(plan->first + plan->last + 1);
     const double each = plan->computed == C32 || plan->computed == C64 ? 4.0 : 1.0, work = FACTS[plan->routine].work;
-    if (plan->routine == SOLVE_BANDED) return each * work * order * band * (band + right);
+    if (plan->routine == SOLVE_BANDED || plan->routine == SOLVEH_BANDED)
+        return each * work * order * band * (band + right);
     if (plan->routine == SOLVE_TOEPLITZ) return each * work * order * order * (1.0 + right);
     return each * work * m * n * (m < n ? m : n);
 }
@@ -212,6 +213,7 @@ static void expect_results(const FactorizationPlan *plan, ElementType *types, In
         elements[1] = n * wanted;
         break;
     case SOLVE_BANDED:
+    case SOLVEH_BANDED:
     case SOLVE_TOEPLITZ: elements[0] = plan->order * plan->right; break;
     default: break;
     }
@@ -256,6 +258,7 @@ static bool is_possible(const FactorizationPlan *plan) {
     if (is_system(plan)) {
         if (plan->order < 1 || plan->right < 1) return false;
         if (routine == SOLVE_TOEPLITZ) return n == 1 && m % 2 == 1 && plan->order == m / 2 + 1;
+        if (routine == SOLVEH_BANDED && plan->first > 0 && plan->last > 0) return false;
         return n == plan->order && plan->first < m && plan->last < m && m == plan->first + plan->last + 1;
     }
     if (plan->order != 0 || plan->right != 0) return false;

@@ -366,6 +366,7 @@ static void NAME(query)(FactorizationPlan *plan) {
         plan->copy_size = (2 * plan->first + plan->last + 1) * plan->order;
         plan->integers_size = plan->order;
         break;
+    case SOLVEH_BANDED: plan->copy_size = plan->rows * plan->order; break;
     case SOLVE_TOEPLITZ: plan->copy_size = 4 * plan->order; break;
     default: break;
     }
@@ -387,6 +388,7 @@ static bool NAME(run)(const FactorizationPlan *plan, const FactorizationScratch 
     case EIGVALS: return NAME(eig)(plan, scratch);
     case EIGH_RANGE: return NAME(eigh_range)(plan, scratch);
     case SOLVE_BANDED: return NAME(solve_banded)(plan, scratch);
+    case SOLVEH_BANDED: return NAME(solveh_banded)(plan, scratch);
     default: return NAME(solve_toeplitz)(plan, scratch);
     }
 }

@@ -29,6 +29,7 @@
     X(EIGVALS, eigvals)                                                                                                \
     X(EIGH_RANGE, eigh_range)                                                                                          \
     X(SOLVE_BANDED, solve_banded)                                                                                      \
+    X(SOLVEH_BANDED, solveh_banded)                                                                                    \
     X(SOLVE_TOEPLITZ, solve_toeplitz)                                                                                  \
     X(EXPM, expm)                                                                                                      \
     X(SQRTM, sqrtm)

@@ -42,6 +42,18 @@ static bool NAME(solve_banded)(const FactorizationPlan *plan, const Factorizatio
     return true;
 }
 
+static bool NAME(solveh_banded)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
+    const Index n = plan->order, width = plan->rows - 1;
+    NUMBER *band = scratch->a, *x = scratch->out[0];
+    if (!NAME(load_system)(plan, scratch, band)) return false;
+    NAME(keep_lower_band)(band, n, width, plan->last > 0);
+    const int power = NAME(scale_away_from_limits)(band, (width + 1) * n);
+    const int right_power = power != 0 ? NAME(scale_away_from_limits)(x, n * plan->right) : 0;
+    if (!NAME(solve_positive_band)(band, n, width, x, plan->right)) return false;
+    NAME(scale_back)(x, n * plan->right, right_power - power);
+    return true;
+}
+
 /* Levinson's recursion. Forward and backward solve the leading block for its first and its last unit vector. */
 static bool NAME(solve_toeplitz)(const FactorizationPlan *plan, const FactorizationScratch *scratch) {
     const Index n = plan->order;

@@ -164,7 +164,8 @@ FAMILIES: Final[Mapping[str, Mapping[str, Row]]] = {
         "slogdet": Row("linalg.numpy", ("linalg.batched_simd", *_FACTORIZATION)),
         "eigh_range": Row("linalg.factors", _FACTORIZATION),
         **dict.fromkeys(
-            ("solve_banded", "solve_toeplitz"), Row("linalg.structured", _FACTORIZATION, one_dtype=True)
+            ("solve_banded", "solve_toeplitz", "solveh_banded"),
+            Row("linalg.structured", _FACTORIZATION, one_dtype=True),
         ),
         **{
             f"{name}_overwriting": Row("linalg.variants.overwriting")

@@ -24,6 +24,7 @@ _KERNELS: Final = (
     "solve",
     "solve_banded",
     "solve_toeplitz",
+    "solveh_banded",
     "svd",
     "svdvals",
 )

@@ -15,6 +15,7 @@ _ROUTINE: Mapping[str, str] = {
     "lu_complete": "LU decomposition with complete pivoting",
     "eigh_range": "decomposition for some eigenvalues alone",
     "solve_banded": "solver of banded systems",
+    "solveh_banded": "solver of banded Hermitian systems",
     "solve_toeplitz": "solver of Toeplitz systems",
 }
 _OTHERS: Mapping[str, str] = {

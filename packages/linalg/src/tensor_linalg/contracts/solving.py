@@ -21,6 +21,15 @@ class BandedParams(NamedTuple):
     """Whether elements that are not finite are refused with ``NonFiniteError``."""
 
 
+class HermitianBandParams(NamedTuple):
+    """Which diagonals are given, and what is looked for before anything is computed."""
+
+    lower: bool
+    """Whether they are the main one and those below it; otherwise those above it, and the main one last."""
+    check: bool
+    """Whether elements that are not finite are refused with ``NonFiniteError``."""
+
+
 class LstsqParams(NamedTuple):
     """Which singular values count, and what is looked for before anything is computed."""
 
@@ -81,6 +90,18 @@ _KEEPING: Final = declare(
             },
             "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
             CheckParams,
+        ),
+        Contract(
+            "solveh_banded",
+            "The x with A x = b of banded Hermitian positive definite matrices; raises NotPositiveDefiniteError for "
+            "others, of which it looks at real parts of the main diagonal.",
+            {
+                "ab": "[u + 1, N, B...], ab[i - j, j] = A[i, j] if lower, else ab[u + i - j, j] = A[i, j]; F32, F64, "
+                "C32 or C64, any layout",
+                "b": "[N, M, B...] of such a dtype, batch axes that broadcast; or [N] for one matrix",
+            },
+            "of the promoted dtype, [N, M, B...] with the batch shapes broadcast, or [N]; owned, compact",
+            HermitianBandParams,
         ),
         Contract(
             "triangular_solve_checked",

@@ -7,7 +7,7 @@ from typing import Final
 from tensor_core.dtypes import I64, DType
 from tensor_core.errors import ShapeError
 from tensor_core.shapes import Shape
-from tensor_linalg.contracts.solving import BandedParams, LstsqParams
+from tensor_linalg.contracts.solving import BandedParams, HermitianBandParams, LstsqParams
 from tensor_linalg.specs.linalg_spec import LinalgSpec
 from tensor_linalg.specs.shapes import broadcast_batches, matrix_axes, square_axes, square_shape
 from tensor_runtime.contracts.linalg import TriangularSolveParams
@@ -65,6 +65,22 @@ def banded_shape(operation: str, ab: Shape, b: Shape, params: BandedParams, /) -
     return solve_shape(operation, (size, size, *batch), b, params.check)
 
 
+def hermitian_band_shape(operation: str, ab: Shape, b: Shape, params: HermitianBandParams, /) -> Shape:
+    """``[N, M, B...]``, or ``[N]`` when ``b`` is a vector; batch shapes broadcast among themselves.
+
+    >>> hermitian_band_shape("solveh_banded", (2, 5, 10), (5, 2, 1), HermitianBandParams(True, True))
+    (5, 2, 10)
+    """
+    diagonals, size, batch = matrix_axes(operation, ab)
+    if diagonals == 0:
+        raise ShapeError(
+            f"{operation}: ab of shape {ab} has no diagonal; accepted: [u + 1, N, B...]",
+            operation=operation,
+            shape=ab,
+        )
+    return solve_shape(operation, (size, size, *batch), b, params.check)
+
+
 def toeplitz_shape(operation: str, diagonals: Shape, b: Shape, check: bool, /) -> Shape:
     """``[N, M, B...]``, or ``[N]`` when ``b`` is a vector, of diagonals ``[2N - 1, B...]``.
 
@@ -115,6 +131,7 @@ INV: Final = LinalgSpec("inv", result_shape=square_shape)
 """The params of each is ``check``: whether the elements are first checked to be finite."""
 LSTSQ: Final = LinalgSpec("lstsq", result_dtype=_with_fit, result_shape=lstsq_shapes)
 SOLVE_BANDED: Final = LinalgSpec("solve_banded", result_shape=banded_shape)
+SOLVEH_BANDED: Final = LinalgSpec("solveh_banded", result_shape=hermitian_band_shape)
 SOLVE_TOEPLITZ: Final = LinalgSpec("solve_toeplitz", result_shape=toeplitz_shape)
 TRIANGULAR_SOLVE_CHECKED: Final = LinalgSpec(
     "triangular_solve", kernel="triangular_solve_checked", result_shape=substitution_shape

@@ -333,7 +333,7 @@ ALONE: Final[Mapping[str, frozenset[str]]] = {
         "companion", "convolution_matrix", "cossin", "eig_banded", "eigvals_banded", "expm_cond", "fiedler",
         "fiedler_companion", "hankel", "leslie", "matmul_toeplitz", "matrix_balance", "ordqz", "qz",
         "solve_continuous_are", "solve_continuous_lyapunov", "solve_discrete_are", "solve_discrete_lyapunov",
-        "solve_lyapunov", "solve_sylvester", "solveh_banded", "subspace_angles", "toeplitz",
+        "solve_lyapunov", "solve_sylvester", "subspace_angles", "toeplitz",
     }),
     "scipy.sparse.linalg": frozenset({
         "funm_multiply_krylov", "is_sptriangular", "spbandwidth",

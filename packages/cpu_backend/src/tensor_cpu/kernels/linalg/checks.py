@@ -125,16 +125,18 @@ def _fails(run: Callable[[Array], object], transposed: Array) -> bool:
     return False
 
 
-def not_positive_definite(order: int, batch: tuple[int, ...], /) -> NotPositiveDefiniteError:
-    """The error of ``cholesky`` that names the smallest leading block, of the matrix at a batch index.
+def not_positive_definite(
+    order: int, batch: tuple[int, ...], operation: str = "cholesky", /, read: str = "the lower triangle"
+) -> NotPositiveDefiniteError:
+    """The error that names the smallest leading block, of the matrix at a batch index.
 
     >>> print(not_positive_definite(2, ()))  # doctest: +ELLIPSIS
     cholesky: the leading 2x2 block is not positive definite; accepted: Hermitian ...
     """
     return NotPositiveDefiniteError(
-        f"cholesky: the leading {order}x{order} block{of_matrix(batch)} is not positive definite; "
-        "accepted: Hermitian positive definite matrices, of which the lower triangle is read",
-        operation="cholesky",
+        f"{operation}: the leading {order}x{order} block{of_matrix(batch)} is not positive definite; "
+        f"accepted: Hermitian positive definite matrices, of which {read} is read",
+        operation=operation,
         batch_index=batch,
         element_index=(order - 1, order - 1),
     )

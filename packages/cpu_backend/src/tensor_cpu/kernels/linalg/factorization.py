@@ -106,7 +106,7 @@ def bind_system(
     """The native kernel of a system whose matrices are given by their diagonals, or None, as :func:`bind` says.
 
     Args:
-        name: "solve_banded" or "solve_toeplitz".
+        name: "solve_banded", "solveh_banded" or "solve_toeplitz".
         operands: of the promoted dtype or not, the diagonals [D, N, B...] or [D, B...] and the right-hand sides.
         result: [N, M, B...], or [N].
         span: how many diagonals are below and above the main one, or zeros.
@@ -120,7 +120,7 @@ def bind_system(
     True
     """
     diagonals, sides = operands
-    core = 2 if name == "solve_banded" else 1
+    core = 1 if name == "solve_toeplitz" else 2
     if any(form.size == 0 for form in (*operands, result)) or any(form.dtype is not result.dtype for form in operands):
         return None
     order, columns, batch = result.shape[0], prod(result.shape[1:2]), result.shape[2:]
@@ -156,7 +156,8 @@ def bind_system(
             kernel = _widening(kernel, bind_computed(wide.name, b_strides=right), tuple(range(-min(2, result.rank), 0)))
         return batched_simd.compacting(kernel, 1) if one and not given.is_compact else kernel
 
-    computed, wide = _computed(result.dtype, order), _WIDE.get(result.dtype, result.dtype)
+    wide = _WIDE.get(result.dtype, result.dtype)
+    computed = wide if name == "solveh_banded" else _computed(result.dtype, order)
     kernel = bound(sides)
     if wide is not result.dtype:  # floats are far from the limits of what they are computed in
         return kernel
@@ -222,6 +223,24 @@ def bind_banded(operands: tuple[Form, Form], result: Form, lower: int, upper: in
         return looking
     numpys = structured.bind_solve_banded(operands, result, lower, upper, check)
     return bind_system("solve_banded", operands, result, (lower, upper), check, numpys)
+
+
+def bind_hermitian_band(operands: tuple[Form, Form], result: Form, lower: bool, check: bool, /) -> Kernel | None:
+    """The native kernel of banded Hermitian systems, or None, as :func:`bind` says.
+
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bands, sides = form_of(F64, (2, 2), CPU), form_of(F64, (2, 1), CPU)
+    >>> kernel = bind_hermitian_band((bands, sides), sides, False, True)
+    >>> kernel(np.array([[0.0, 4.0], [2.0, 5.0]]), np.array([[8.0, 12.0]])).tolist()
+    [[1.0, 2.0]]
+    """
+    looking = structured.without_sides(bind_hermitian_band, 2, operands, result, lower, check)
+    if looking is not None:
+        return looking
+    width = operands[0].shape[0] - 1
+    behind = structured.bind_solveh_banded(operands, result, lower, check)
+    return bind_system("solveh_banded", operands, result, (width, 0) if lower else (0, width), check, behind)
 
 
 def bind_svd_full(operands: tuple[Form], result: tuple[Form, Form, Form], check: bool, /) -> Kernel | None:
@@ -300,6 +319,7 @@ _OTHERS: Final[Mapping[str, NativeBinder]] = {
     "eigh_range": taking_fields(bind_eigh_range),
     "solve_banded": taking_fields(bind_banded),
     "solve_toeplitz": taking_fields(bind_toeplitz),
+    "solveh_banded": taking_fields(bind_hermitian_band),
     "svd_full": taking_fields(bind_svd_full),
 }
 BINDERS: Final[Mapping[str, NativeBinder]] = {

@@ -1,8 +1,8 @@
 """Systems whose matrices are given by their diagonals.
 
-Banded ones by SciPy's binding of the LAPACK routine ``gbsv``, one matrix of a stack after the other; Toeplitz ones by
-Levinson's recursion, each step for all matrices of a batch at once. F32 and C32 are computed in double precision and
-rounded once.
+Banded ones by SciPy's binding of the LAPACK routine ``gbsv``, one matrix of a stack after the other; Hermitian ones by
+A = L D Lᴴ and Toeplitz ones by Levinson's recursion, each step for all matrices of a batch at once. F32 and
+C32 are computed in double precision and rounded once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from tensor_cpu.kernel_table import Binder
-from tensor_cpu.kernels.linalg.checks import require_finite, require_indexable
+from tensor_cpu.kernels.linalg.checks import not_positive_definite, require_finite, require_indexable
 from tensor_cpu.kernels.linalg.limits.powers import powers_of, scaled, side_powers
 from tensor_cpu.kernels.linalg.limits.scaling import of_moderate_sides
 from tensor_cpu.kernels.params import taking_fields
@@ -97,6 +97,93 @@ def bind_solve_banded(operands: tuple[Form, Form], result: Form, lower: int, upp
         return out
 
     return ignoring_fp_errors(_moderating(kernel))
+
+
+def bind_solveh_banded(operands: tuple[Form, Form], result: Form, lower: bool, check: bool, /) -> Kernel:
+    """The kernel that solves A X = B for stacks of Hermitian matrices of which half of the diagonals are given.
+
+    >>> from tensor_core import F64
+    >>> from tensor_runtime.form import form_of
+    >>> from tensor_runtime.placement import CPU
+    >>> bands, sides = form_of(F64, (2, 2), CPU), form_of(F64, (2, 1), CPU)
+    >>> kernel = bind_solveh_banded((bands, sides), sides, True, True)
+    >>> kernel(np.array([[4.0, 2.0], [5.0, 0.0]]), np.array([[8.0, 12.0]])).tolist()
+    [[1.0, 2.0]]
+    """
+    looking = without_sides(bind_solveh_banded, 2, operands, result, lower, check)
+    if looking is not None:
+        return looking
+    bands, sides = operands
+    width, size = bands.shape[0] - 1, bands.shape[1]
+    columns, batch, given = prod(result.shape[1:2]), result.shape[:1:-1], bands.shape[2:]
+    dtype = NUMPY_DTYPES[result.dtype]
+    wide = np.result_type(dtype, np.float64)
+    ranks = (2, min(2, sides.rank))
+
+    def lower_half(ab: Array) -> Array:
+        """[..., N, u + 1] from the main diagonal down, with zeros for what is no element."""
+        half = np.zeros(ab.shape, wide)
+        for k in range(min(width + 1, size)):
+            line = ab[..., : size - k, k] if lower else ab[..., k:, width - k].conj()
+            half[..., : size - k, k] = line if k else line.real
+        return half
+
+    def kernel(ab: Array, b: Array) -> Array:
+        if check:
+            require_finite("solveh_banded", "ab", ab, ranks[0])
+            require_finite("solveh_banded", "b", b, ranks[1])
+        if not result.size:
+            return np.zeros(result.shape[::-1], dtype)
+        half = _padded(lower_half(ab), len(batch))
+        right = _padded(np.asarray(b, wide).reshape(*b.shape[:-2], columns, size), len(batch))
+        power = powers_of(half)
+        of_right = side_powers(right, power)
+        if power.any():
+            half, right = scaled(half, -power), scaled(right, -of_right)
+        x = np.array(np.broadcast_to(right, (*batch, columns, size)))
+        bad = _solve_positive(half, x)
+        if bad.any():
+            index = np.unravel_index(int((bad > 0).argmax()), bad.shape)
+            place = tuple(int(i) for i in reversed(index))[len(batch) - len(given) :]
+            raise not_positive_definite(int(bad[index]), place, "solveh_banded", read="half of the band")
+        x = scaled(x, of_right - power) if power.any() else x
+        return np.array(x.reshape(result.shape[::-1]), dtype, order="C")
+
+    return ignoring_fp_errors(_moderating(kernel))
+
+
+def _solve_positive(half: Array, x: Array) -> Array:
+    """Solve in place, x [..., M, N]; the order of each matrix's smallest leading block that is not positive, or 0."""
+    size, rows = half.shape[-2:]
+    bad = np.zeros(half.shape[:-2], int)
+    for j in range(size):
+        below = min(rows - 1, size - 1 - j)
+        positive = half[..., j, 0].real > 0
+        bad = np.where((bad == 0) & ~positive, j + 1, bad)
+        half[..., j, 0] = np.where(positive, half[..., j, 0].real, 1)
+        pivot = half[..., j, :1].real
+        column = half[..., j, 1 : below + 1].copy()
+        half[..., j, 1 : below + 1] = quotients = _over_real(column, pivot)
+        for c in range(below):
+            rest = half[..., j + 1 + c, : below - c]
+            half[..., j + 1 + c, : below - c] = _less_product(rest, column[..., c:], quotients[..., c : c + 1].conj())
+        later = x[..., j + 1 : j + 1 + below]
+        x[..., j + 1 : j + 1 + below] = _less_product(later, quotients[..., None, :], x[..., j : j + 1])
+    for j in range(size - 1, -1, -1):
+        left = _over_real(x[..., j], half[..., j, :1].real)
+        for i in range(min(rows - 1, size - 1 - j), 0, -1):
+            left = _less_product(left, half[..., j, i : i + 1].conj(), x[..., j + i])
+        x[..., j] = left
+    return bad
+
+
+def _over_real(x: Array, y: Array) -> Array:
+    """Quotients of a real y; NumPy would divide by a complex one."""
+    if x.dtype.kind != "c":
+        return np.asarray(x / y)
+    found = np.empty(np.broadcast_shapes(x.shape, y.shape), x.dtype)
+    found.real, found.imag = x.real / y, x.imag / y
+    return found
 
 
 def _moderating(kernel: Callable[[Array, Array], Array]) -> Kernel:
@@ -275,4 +362,5 @@ def _padded(stack: Array, batch_rank: int) -> Array:
 BINDERS: Final[Mapping[str, Binder]] = {
     "solve_banded": taking_fields(bind_solve_banded),
     "solve_toeplitz": taking_fields(bind_solve_toeplitz),
+    "solveh_banded": taking_fields(bind_solveh_banded),
 }

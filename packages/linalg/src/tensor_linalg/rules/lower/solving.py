@@ -1,4 +1,4 @@
-"""``lstsq`` by ``svd``, ``solve_banded`` by dense systems, ``solve_toeplitz`` step by step, substitution."""
+"""``lstsq`` by ``svd``, banded systems by dense ones, ``solve_toeplitz`` step by step, substitution."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from tensor_core.dtypes import F64
 from tensor_core.shapes import Shape
 from tensor_linalg.composed import failing_as
 from tensor_linalg.contracts.common import CheckParams
-from tensor_linalg.contracts.solving import BandedParams, LstsqParams
+from tensor_linalg.contracts.solving import BandedParams, HermitianBandParams, LstsqParams
+from tensor_linalg.decompositions.cholesky import cholesky
 from tensor_linalg.operands import promoted, require_finite, require_regular, with_batch
+from tensor_linalg.products import mH
 from tensor_linalg.solving.least_squares import by_singular_values
 from tensor_linalg.solving.substitution import check_triangle, substituted
 from tensor_linalg.solving.systems import solve
+from tensor_linalg.solving.triangular import cho_solve
 from tensor_linalg.specs.shapes import broadcast_batches
 from tensor_runtime.contracts.linalg import TriangularSolveParams
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
@@ -47,14 +50,38 @@ def solve_banded(ab: Tensor, b: Tensor, params: BandedParams, /) -> Tensor:
     if params.check:  # what lies outside of the matrix, too
         require_finite("solve_banded", "ab", ab)
         require_finite("solve_banded", "b", b, min(2, b.rank))
-    size, upper = ab.shape[1], params.upper  # diagonals may lie wholly outside of the matrix
+    with failing_as("solve_banded", instead=("lstsq() gives", "lstsq() of the whole matrix gives")):
+        return solve(_dense(ab, params.upper), b, check=False)
+
+
+def solveh_banded(ab: Tensor, b: Tensor, params: HermitianBandParams, /) -> Tensor:
+    """The solution by the Cholesky factor of the whole matrix, of which one triangle is read.
+
+    >>> from tensor_runtime import tensor
+    >>> bands = tensor([[0.0, 2.0], [4.0, 5.0]])
+    >>> solveh_banded(bands, tensor([8.0, 12.0]), HermitianBandParams(False, True)).to_numpy().tolist()
+    [1.0, 2.0]
+    """
+    if params.check:  # what lies outside of the matrix, too
+        require_finite("solveh_banded", "ab", ab)
+        require_finite("solveh_banded", "b", b, min(2, b.rank))
+    dense = _dense(ab, 0 if params.lower else ab.shape[0] - 1)
+    if not params.lower:
+        dense = mH(dense)
+    with failing_as("solveh_banded", instead=("the lower triangle", "half of the band")):
+        factor = cholesky(dense, check=False)
+        return cho_solve(factor, b, check=False)
+
+
+def _dense(ab: Tensor, upper: int) -> Tensor:
+    """Matrices [N, N, B...] of diagonals, of which so many stand above the main one."""
+    rows, size = ab.shape[:2]
     dense = zeros((size, size, *ab.shape[2:]), dtype=ab.dtype, placement=ab.placement)
-    for k in range(-params.lower, upper + 1):
+    for k in range(upper + 1 - rows, upper + 1):  # diagonals may lie wholly outside of the matrix
         line = ab[upper - k, k:] if k >= 0 else ab[upper - k, : max(size + k, 0)]
         if line.shape[0] > 0:
             dense = add(dense, embed_diagonal(move_axes(line, 0, -1), k))
-    with failing_as("solve_banded", instead=("lstsq() gives", "lstsq() of the whole matrix gives")):
-        return solve(dense, b, check=False)
+    return dense
 
 
 def solve_toeplitz(diagonals: Tensor, b: Tensor, params: CheckParams, /) -> Tensor:

@@ -7,9 +7,10 @@ from functools import partial
 from math import nan
 from typing import Any, Final, Literal
 
-from tensor_core.dtypes import C32, C64, F32, F64, I32, I64
+from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, DType
 from tensor_core.errors import DTypeError, ShapeError, TensorError
 from tensor_core.host.tensor import HostTensor
+from tensor_core.shapes import Shape
 from tensor_linalg.decompositions import LUFactors, cholesky, eigh, lu_factor, qr, svd
 from tensor_linalg.masking import MaskedResult
 from tensor_linalg.solving import (
@@ -21,13 +22,14 @@ from tensor_linalg.solving import (
     solve,
     solve_banded,
     solve_toeplitz,
+    solveh_banded,
     tensorinv,
     tensorsolve,
     triangular_solve,
 )
 from tensor_linalg.testing.cases.matrices import hermitian, identity, shifted
 from tensor_linalg.testing.cases.rows import DTYPES, SQUARE, Row, adjoint, applied, case, cases_of, product
-from tensor_runtime.errors import NonFiniteError, SingularMatrixError
+from tensor_runtime.errors import NonFiniteError, NotPositiveDefiniteError, SingularMatrixError
 from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.ops.diagonals import tril, triu
 from tensor_runtime.ops.views import copy, expand_dims, permute_axes, reshape
@@ -148,13 +150,32 @@ def _structured() -> Iterator[Case]:
                 (4, 4, *batch), dtype, partial(lambda c, index: c[abs(index[0] - index[1]), *index[2:]], c)
             )
             yield _solution("linalg.solve_toeplitz", f"{dtype} batch {batch}", (c, b), solve_toeplitz, dense, b)
+            yield from _hermitian_bands(dtype, batch)
     zeros = HostTensor.zeros((1, 3), F64)
+    yield refused(
+        "linalg.solveh_banded", "zeros", (zeros, whole_numbers((3,), F64)), solveh_banded, NotPositiveDefiniteError
+    )
+    yield refused(
+        "linalg.solveh_banded", "no diagonal", (HostTensor.zeros((0, 3), F64), zeros), solveh_banded, ShapeError
+    )
     banded = partial(solve_banded, (0, 0))
     yield refused("linalg.solve_banded", "singular", (zeros, whole_numbers((3,), F64)), banded, SingularMatrixError)
     yield refused("linalg.solve_banded", "bands missing", (zeros, zeros), partial(solve_banded, (1, 0)), ShapeError)
     zeros = HostTensor.zeros((3,), F64)
     yield refused("linalg.solve_toeplitz", "singular", (zeros, zeros), solve_toeplitz, SingularMatrixError)
     yield refused("linalg.solve_toeplitz", "no axes", (whole_numbers((), F64), zeros), solve_toeplitz, ShapeError)
+
+
+def _hermitian_bands(dtype: DType, batch: Shape) -> Iterator[Case]:
+    numbers = whole_numbers((3, 5, *batch), dtype)
+    half = tabulated(numbers.shape, dtype, lambda k: numbers[k] + 24 * (k[0] == 0))
+    b = whole_numbers((5, 2, *batch), dtype)
+    dense = hermitian(tabulated((5, 5, *batch), dtype, partial(_dense, half, 0)))
+    turned = tabulated(half.shape, dtype, lambda k: dense[k[1] - 2 + k[0], k[1], *k[2:]] if k[1] - 2 + k[0] >= 0 else 0)
+    for lower, given in ((True, half), (False, turned)):
+        call = partial(solveh_banded, lower=lower)
+        label = f"{'lower' if lower else 'upper'} {dtype} batch {batch}"
+        yield _solution("linalg.solveh_banded", label, (given, b), call, dense, b)
 
 
 def _dense(bands: Host, upper: int, index: Index) -> object:
