@@ -178,6 +178,15 @@ def test_rows_of_both_operands_are_summed_side_by_side(subscripts: str) -> None:
     assert not isinstance(planned("ij,jk->ik", i=300, j=300, k=300), PairProduct)
 
 
+@pytest.mark.usefixtures("with_avx2")
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int64"])
+@pytest.mark.parametrize("subscripts", ["lkji,ki->lj", "lkji,li->kj", "lkji,ik->lj"])
+def test_a_tensor_whose_sums_lie_in_pieces_is_no_matrix_that_is_copied_for_blas(subscripts: str, dtype: str) -> None:
+    for extent in (8, 20, 40):
+        assert isinstance(planned(subscripts, dtype, **dict.fromkeys("ijkl", extent)), PairProduct)
+    assert isinstance(planned("lkji,ji->lk", "float64", **dict.fromkeys("ijkl", 20)), MatrixProduct)
+
+
 @calibrated
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_large_result_of_short_sums_is_not_written_tile_by_tile_across_columns(dtype: str) -> None:

@@ -9,174 +9,21 @@
  * lanes are gathered through tables of offsets, a few hundred at a time. Where rows share their vectors, four are
  * computed at once, which is the register blocking of a matrix product without its packing. The remaining axes are
  * walked. Rectangles are the parts that threads share; the sum of an element never depends on how they are shared.
- * Products are added up in the order of k; in vectors where they lie in runs, a few at a time in rows from memory.
+ * Products are added up in the order of k; in vectors where they lie in runs, a few at a time in rows from memory. A
+ * second operand that all sums share is packed for it, if need be.
  *
  * The plan holds two tables of the contracted axes and two of up to PAIR_TABLE lanes, of 8 bytes an entry (groups.h):
  * 16 MiB at most, sums of more than LONGEST_TABLE products being refused.
  */
-#include "contraction/pair.h"
+#include "contraction/pair_plan.h"
 #include "core/arguments.h"
-#include "contraction/groups.h"
-#include "core/caching_allocator.h"
 #include "core/kernel.h"
-#include "core/threads.h"
 #include "core/topics.h"
-#include "copy/permute.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { MOST_LANES = 4096, TILE_WORK = 1 << 15, WORTH_A_THREAD = 1 << 18, WORTH_RELEASING_THE_GIL = 1 << 14 };
+enum { MOST_LANES = 4096, TILE_WORK = 1 << 15 };
 enum { SHORTEST_STAGED = 2 * CACHE_LINE, STAGED_BYTES = 1 << 14, SHORT_SUM = 4, FOLLOWED_RUNS = 4, ROWS_TO_ALIGN = 4 };
-
-typedef struct {
-    ArrayForm result;
-    PairLoop *loop;
-    PairTile tile; /* a whole one */
-    bool asks[2];  /* for the factors of the next rectangle in each operand, from memory */
-    double terms;  /* products of the whole result */
-    bool swapped;  /* the first operand of the tile is the second of the call */
-    Group outer;   /* the axes that are walked */
-    GroupAxis row; /* axis of the rectangles' rows; its extent is that of the whole result */
-    Index lanes;   /* in a row of the whole result; a rectangle has tile.lanes of them, the last one the rest */
-    Index lane_step[ROLES]; /* offsets from a rectangle to the next one along the lanes */
-    Index row_blocks, lane_blocks;
-    Index *tables[4]; /* along and across, of the first and the second operand */
-    /* Of a large result whose rows are no whole lines of the cache: rectangles go through a buffer, and from there past
-     * the cache, all but the lines in part at the ends of runs. */
-    Index staged_bytes;  /* of the buffer; 0 for none */
-    bool rows_are_a_run; /* they follow one another in the result */
-    Index aligned_bytes; /* of the vectors that all rows of a rectangle load; 0 where they are read as they lie */
-} PairPlan;
-
-typedef struct {
-    const PairPlan *plan;
-    const char *first, *second;
-    char *result;
-} Call;
-
-/* What waits in a buffer to be written past the cache, and where. */
-typedef struct {
-    char *buffer, *target;
-    Index bytes;
-} Staged;
-
-static void flush(Staged *staged) {
-    if (staged->bytes > 0) SIMD_CHOICE(copy_kernels)->stream_run(staged->buffer, staged->target, staged->bytes);
-    staged->bytes = 0;
-}
-
-/* Computes a rectangle beside the result. Where its rows follow one another, it waits for others that follow it. The
- * tile is changed: a copy, made of what was just written, would wait for all that is on its way to memory. */
-static void compute_staged(const PairPlan *plan, PairTile *tile, const char *first, const char *second, char *result,
-                           Staged *staged) {
-    const Index item = ELEMENT_BYTES[plan->result.type], row_bytes = tile->lanes * item;
-    tile->row_result = tile->lanes;
-    const bool waits = plan->rows_are_a_run || tile->rows == 1;
-    if (!waits || result != staged->target + staged->bytes ||
-        staged->bytes + tile->rows * row_bytes > plan->staged_bytes)
-        flush(staged);
-    if (staged->bytes == 0) staged->target = result;
-    if (!waits) ask_for_ends(result, plan->tile.row_result * item, tile->rows, row_bytes);
-    plan->loop(tile, first, second, staged->buffer + staged->bytes);
-    if (waits) staged->bytes += tile->rows * row_bytes;
-    for (Index row = 0; !waits && row < tile->rows; row++)
-        SIMD_CHOICE(copy_kernels)
-            ->stream_run(staged->buffer + row * row_bytes, result + row * plan->tile.row_result * item, row_bytes);
-}
-
-/* A vector that is no line of the cache is loaded from two, by each row: all of them are copied to where they are lines. */
-static const char *in_lines(const PairPlan *plan, const PairTile *tile, const char *first, char *aligned) {
-    if (aligned == NULL || (uintptr_t)first % CACHE_LINE == 0) return first;
-    return memcpy(aligned, first, (size_t)(tile->lanes * ELEMENT_BYTES[plan->result.type]));
-}
-
-/* Where a part begins in each array; parts are rectangles, some of them for each step of the walk. */
-typedef struct {
-    StridedWalk walk;
-    Index block; /* of the rectangles of this step */
-    Index row, lane_block, offset[ROLES];
-} Place;
-
-static void settle(const PairPlan *plan, Place *place) {
-    place->row = place->block / plan->lane_blocks * plan->tile.rows;
-    place->lane_block = place->block % plan->lane_blocks;
-    for (int role = 0; role < ROLES; role++)
-        place->offset[role] =
-            place->walk.offset[role] + place->row * plan->row.stride[role] + place->lane_block * plan->lane_step[role];
-}
-
-static void step(const PairPlan *plan, Place *place) {
-    if (++place->block == plan->row_blocks * plan->lane_blocks) {
-        place->block = 0;
-        group_walk_step(&place->walk, &plan->outer);
-    }
-    settle(plan, place);
-}
-
-static void start(const PairPlan *plan, Place *place, Index part) {
-    const Index blocks = plan->row_blocks * plan->lane_blocks;
-    place->block = part % blocks;
-    group_walk_start(&place->walk, &plan->outer, part / blocks);
-    settle(plan, place);
-}
-
-/* A part ahead of the one that is computed, and its number. */
-typedef struct {
-    Place place;
-    Index number;
-} Ahead;
-
-/* From the factors of a part in an operand to those that come next; 0 where there are none. */
-static Index look_ahead(const PairPlan *plan, Ahead *ahead, const Place *here, Index part, Index end, int role) {
-    for (; ahead->number < end && (ahead->number <= part || ahead->place.offset[role] == here->offset[role]);
-         ahead->number++)
-        step(plan, &ahead->place);
-    return ahead->number < end ? ahead->place.offset[role] - here->offset[role] : 0;
-}
-
-static void compute(void *context, Index begin, Index end) {
-    const Call *call = context;
-    const PairPlan *plan = call->plan;
-    Staged staged = {.buffer = plan->staged_bytes > 0 ? scratch_acquire((size_t)plan->staged_bytes) : NULL};
-    char *const aligned = plan->aligned_bytes > 0 ? scratch_acquire((size_t)plan->aligned_bytes) : NULL;
-    const Index bytes = ELEMENT_BYTES[plan->result.type];
-    Place place;
-    start(plan, &place, begin);
-    Ahead ahead[2];
-    for (int role = FIRST; role <= SECOND; role++) {
-        if (plan->asks[role]) ahead[role].place = place;
-        ahead[role].number = begin;
-    }
-    PairTile tile = plan->tile;
-    if (staged.buffer != NULL) tile.streams = false;
-    for (Index part = begin; part < end; part++) {
-        for (int role = FIRST; role <= SECOND; role++)
-            if (plan->asks[role]) tile.ahead[role] = look_ahead(plan, &ahead[role], &place, part, end, role);
-        tile.rows = smaller(plan->row.extent - place.row, plan->tile.rows);
-        tile.lanes = smaller(plan->lanes - place.lane_block * plan->tile.lanes, plan->tile.lanes);
-        const char *first = in_lines(plan, &tile, call->first + place.offset[FIRST] * bytes, aligned);
-        const char *second = call->second + place.offset[SECOND] * bytes;
-        char *result = call->result + place.offset[RESULT] * bytes;
-        if (staged.buffer != NULL) compute_staged(plan, &tile, first, second, result, &staged);
-        else plan->loop(&tile, first, second, result);
-        if (part + 1 < end) step(plan, &place);
-    }
-    if (staged.buffer != NULL) flush(&staged);
-    if (plan->tile.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
-    if (staged.buffer != NULL) scratch_release(staged.buffer, (size_t)plan->staged_bytes);
-    if (aligned != NULL) scratch_release(aligned, (size_t)plan->aligned_bytes);
-}
-
-static bool compute_pair(const void *pair, const char *const *operands, char *result) {
-    const PairPlan *plan = pair;
-    Call call = {plan, operands[plan->swapped], operands[!plan->swapped], result};
-    const Index parts = plan->outer.size * plan->row_blocks * plan->lane_blocks;
-    const Index work = plan->tile.rows * plan->tile.lanes * plan->tile.depth;
-    if (plan->terms < WORTH_RELEASING_THE_GIL) compute(&call, 0, parts);
-    else parallel_for(parts, 1 + WORTH_A_THREAD / work, compute, &call);
-    return true;
-}
 
 static void release(void *memory) {
     PairPlan *plan = memory;
@@ -342,6 +189,36 @@ static void choose_alignment(PairPlan *plan) {
         plan->aligned_bytes = row_bytes;
 }
 
+/* How many of the last products of the group follow one another in the operands, or in the first one alone. */
+static Index run_of(const Group *contracted, bool of_both) {
+    Index run = 1;
+    for (int axis = contracted->rank - 1; axis >= 0; run *= contracted->axes[axis--].extent) {
+        const Index *stride = contracted->axes[axis].stride;
+        if (stride[FIRST] != run || (of_both && stride[SECOND] != run)) break;
+    }
+    return run;
+}
+
+static bool lacks(const Group *group, Role role) {
+    for (int axis = 0; axis < group->rank; axis++)
+        if (group->axes[axis].stride[role] != 0) return false;
+    return true;
+}
+
+/* Whether sums are made in vectors, along runs of their factors. Where these are all sums' in the second operand, they
+ * are packed, unless that has no memory. */
+static void choose_runs(PairPlan *plan, const Group *kept, const Group *contracted) {
+    const PairLoops *loops = &SIMD_CHOICE(pair_kernels)->of_type[plan->result.type];
+    if (plan->loop != loops->tables) return;
+    const Index run = run_of(contracted, true), shared = lacks(kept, SECOND) ? run_of(contracted, false) : 1;
+    const bool packs = shared >= SHORTEST_RUN && run < contracted->size && plan->result.size >= FEWEST_PACKED &&
+                       contracted->size <= MOST_PACKED;
+    plan->tile.run = packs ? shared : run;
+    if (plan->tile.run < SHORTEST_RUN) return;
+    plan->loop = plan->tile.run == contracted->size && !packs ? loops->runs : loops->pieces;
+    if (packs) plan->packed_bytes = contracted->size * ELEMENT_BYTES[plan->result.type];
+}
+
 /* Whether the second operand has longer runs of neighbours along the innermost axis. */
 static bool prefers_second(const Group *kept) {
     if (kept->rank == 0) return false;
@@ -370,6 +247,7 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     if (count == 5) plan->tile.conjugates[plan->swapped ? SECOND : FIRST] = PyObject_IsTrue(arguments[4]) == 1;
     plan->tile.depth = contracted.size;
     plan->terms = (double)plan->result.size * (double)contracted.size;
+    const Group all_kept = kept;
     Group lanes = take_lanes(plan, &kept, loops);
     take_rows(plan, &kept, loops);
     choose_staging(plan);
@@ -383,12 +261,10 @@ static PyObject *bind_pair(PyObject *module, PyObject *const *arguments, Py_ssiz
     const Group *const groups[] = {&kept, &contracted}; /* neither swapping nor taking axes changes what they reach */
     choose_asking(plan, (const Reach[]){groups_reach(groups, 2, FIRST), groups_reach(groups, 2, SECOND)});
     choose_alignment(plan);
-    if (plan->loop == loops->tables && contracted.size >= SHORTEST_RUN && group_is_run(&contracted, FIRST) &&
-        group_is_run(&contracted, SECOND))
-        plan->loop = loops->runs;
+    choose_runs(plan, &all_kept, &contracted);
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * plan->terms;
-    PyObject *kernel = kernel_computes(kernel_new("contract_pair", kernel_call, plan, release), compute_pair,
-                                       &plan->result, nanoseconds);
+    PyObject *kernel =
+        kernel_computes(kernel_new("contract_pair", kernel_call, plan, release), pair_run, &plan->result, nanoseconds);
     kernel = kernel_shared_from(kernel, 2.0 * WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * WORTH_A_THREAD);
     return kernel_with_groups(kernel, plan->result.type, groups, 2, FIRST, 2 * (contracted.size + lanes.size));
 }

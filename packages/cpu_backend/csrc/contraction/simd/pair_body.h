@@ -255,3 +255,60 @@ static void NAME(runs)(const PairTile *tile, const char *first, const char *seco
             NAME(store_total)((NAME(Part) *)result + (row * tile->row_result + lane) * PARTS, total);
         }
 }
+
+/* Sums of some lanes, run by run, in two rows of vectors each; all lanes have the same factors in the second operand. */
+INLINE void NAME(pieces_of)(const PairTile *tile, const NAME(Part) * first, const Index *across,
+                            const NAME(Part) * second, NAME(Part) * result, const int lanes) {
+    const Index step = NAME(LANES), rest = tile->run % step, whole = tile->run - rest;
+    NAME(Sum) sums[4][2];
+#pragma GCC unroll 4
+    for (int lane = 0; lane < lanes; lane++) sums[lane][0] = sums[lane][1] = NAME(empty)();
+    for (Index start = 0; start < tile->depth; start += tile->run) {
+        const NAME(Part) *x = first + tile->along_first[start] * PARTS;
+        const NAME(Part) *y = second + (tile->second_is_run ? start : tile->along_second[start]) * PARTS;
+        Index k = 0;
+        for (; k + 2 * step <= whole; k += 2 * step)
+#pragma GCC unroll 2
+            for (int i = 0; i < 2; i++) {
+                const Index at = (k + i * step) * PARTS;
+                const NAME(Vector) factor = NAME(load)(y + at);
+#pragma GCC unroll 4
+                for (int lane = 0; lane < lanes; lane++)
+                    sums[lane][i] =
+                        NAME(add_product)(sums[lane][i], NAME(mask)(NAME(load)(x + across[lane] * PARTS + at)), factor);
+            }
+        if (k < whole) {
+            const NAME(Vector) factor = NAME(load)(y + k * PARTS);
+#pragma GCC unroll 4
+            for (int lane = 0; lane < lanes; lane++)
+                sums[lane][0] =
+                    NAME(add_product)(sums[lane][0], NAME(mask)(NAME(load)(x + (across[lane] + k) * PARTS)), factor);
+        }
+        if (rest) {
+            const NAME(Vector) factor = NAME(load_part)(y + whole * PARTS, rest);
+#pragma GCC unroll 4
+            for (int lane = 0; lane < lanes; lane++)
+                sums[lane][1] = NAME(add_product)(
+                    sums[lane][1], NAME(mask)(NAME(load_part)(x + (across[lane] + whole) * PARTS, rest)), factor);
+        }
+    }
+#pragma GCC unroll 4
+    for (int lane = 0; lane < lanes; lane++)
+        NAME(store_total)(result + lane * PARTS,
+                          NAME(plus)(NAME(total)(tile, sums[lane][0]), NAME(total)(tile, sums[lane][1])));
+}
+
+static void NAME(pieces)(const PairTile *tile, const char *first, const char *second, char *result) {
+    enum { TOGETHER = PARTS == 2 ? 2 : 4 };
+    for (Index row = 0; row < tile->rows; row++) {
+        const NAME(Part) *x = (const NAME(Part) *)first + row * tile->row_first * PARTS;
+        const NAME(Part) *y = (const NAME(Part) *)second + (tile->second_is_run ? 0 : row * tile->row_second * PARTS);
+        NAME(Part) *to = (NAME(Part) *)result + row * tile->row_result * PARTS;
+        Index lane = 0;
+        for (; tile->second_is_run && lane + TOGETHER <= tile->lanes; lane += TOGETHER)
+            NAME(pieces_of)(tile, x, tile->across_first + lane, y, to + lane * PARTS, TOGETHER);
+        for (; lane < tile->lanes; lane++)
+            NAME(pieces_of)(tile, x, tile->across_first + lane,
+                            y + (tile->second_is_run ? 0 : tile->across_second[lane] * PARTS), to + lane * PARTS, 1);
+    }
+}

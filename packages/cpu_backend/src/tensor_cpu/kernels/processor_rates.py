@@ -70,6 +70,7 @@ class PairRates(NamedTuple):
     gathered: float  # a factor that comes through a table
     run: float  # one sum of products that are neighbours
     run_term: float
+    piece: float  # a run of products, where a sum has several
 
 
 class PackedRates(NamedTuple):
@@ -176,6 +177,7 @@ _AVX512: Final = Rates(
         gathered=0.85,
         run=4.0,
         run_term=0.65,
+        piece=1.5,
     ),
     packed=PackedRates(
         call=300.0,
@@ -257,6 +259,7 @@ _AVX2: Final = Rates(
         gathered=0.607,
         run=2.86,
         run_term=0.598,
+        piece=1.5,
     ),
     packed=PackedRates(
         call=263.0,

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.blas_costs import BLAS_DTYPES
-from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, tabled
+from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, run_of_sums, tabled
 from tensor_cpu.kernels.contraction.cuts.nearness import LINE, again, by_nearness, nearness
 from tensor_cpu.kernels.contraction.cuts.row_groups import in_short_tables
 from tensor_cpu.kernels.processor_rates import rates
@@ -172,9 +172,10 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
         return PairProduct(kept, contracted, estimate(lane.extent, rows, size // lane.extent // rows, loop=loop))
     lanes, taken, gathered = tabled(kept)
     rows = max([axis.extent for axis in kept[:-taken]], default=1)
-    vector = any(all(axis.strides[role] is None for axis in kept) for role in (FIRST, SECOND))  # which BLAS is best for
-    loop = "runs" if _lie_in_runs(contracted) and not (vector and dtype in BLAS_DTYPES) else "tables"
-    time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop=loop, gathered=gathered)
+    contracted = by_stride(contracted, FIRST if lane.strides[FIRST] else SECOND)
+    run, shared = run_of_sums(kept, contracted)
+    loop = "tables" if run == 1 or (run == depth and shared and dtype in BLAS_DTYPES) else "runs"  # BLAS is best for it
+    time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop=loop, gathered=gathered, run=run)
     return PairProduct((*by_nearness(kept[:-taken], large), *kept[-taken:]), contracted, time)
 
 
@@ -192,13 +193,9 @@ def large_roles(sizes: tuple[int, int, int], dtype: str) -> tuple[int, ...]:
 
 def _are_dots(axes: Sequence[Axis], contracted: Group) -> bool:
     """Whether each element is a dot product of its own, along the memory of both operands."""
-    return _lie_in_runs(contracted) and all(None not in axis.strides[:RESULT] for axis in axes)
-
-
-def _lie_in_runs(contracted: Group) -> bool:
-    """Whether the factors of each sum are neighbours in both operands, and enough of them."""
     runs = line(contracted, FIRST), line(contracted, SECOND)
-    return extent_of(contracted) >= _SHORTEST_RUN and all(run is not None and run.stride == 1 for run in runs)
+    lie_so = extent_of(contracted) >= _SHORTEST_RUN and all(run is not None and run.stride == 1 for run in runs)
+    return lie_so and all(None not in axis.strides[:RESULT] for axis in axes)
 
 
 def bind_pair(plan: PairProduct, result: Operand, conjugated: bool = False) -> Kernel:

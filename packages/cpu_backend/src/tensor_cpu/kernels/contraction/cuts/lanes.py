@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.shared.axes import FIRST, SECOND, Axis, line
+from tensor_runtime.backends.shared.axes import FIRST, SECOND, Axis, extent_of, line
 
 Group = tuple[Axis, ...]
 
 _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop over tables
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
+_SHORTEST_RUN: Final = LIBRARY.SHORTEST_RUN if AVAILABLE else 0  # of products in a sum that is made in vectors
+_FEWEST_PACKED: Final = LIBRARY.FEWEST_PACKED if AVAILABLE else 0  # sums whose factors are packed,
+_MOST_PACKED: Final = LIBRARY.MOST_PACKED if AVAILABLE else 0  # and factors
 
 
 def in_vectors(lane: Axis) -> bool:
@@ -34,6 +37,35 @@ def tabled(kept: Group) -> tuple[int, int, int]:
         taken += 1
         lanes *= min(kept[-taken].extent, _PAIR_TABLE // lanes)
     return lanes, taken, sum([_needs_table(kept[-taken:], role) for role in (FIRST, SECOND)])
+
+
+def run_of_sums(kept: Group, contracted: Group) -> tuple[int, bool]:
+    """Of how many products the runs are in which sums are made in vectors, or 1, and whether a factor is all sums' own.
+
+    Those of an operand without kept axes are packed, where there are enough sums, if they are no run.
+
+    >>> kept, sums = (Axis((0,), 9, (5, None, 1)),), (Axis((1,), 4, (45, 1, None)), Axis((2,), 5, (1, 4, None)))
+    >>> run_of_sums(kept, sums) if AVAILABLE else (5, True)
+    (5, True)
+    >>> run_of_sums((Axis((0,), 9, (5, 20, 1)),), sums)
+    (1, False)
+    """
+    lacking = [role for role in (FIRST, SECOND) if all(axis.strides[role] is None for axis in kept)]
+    run = min(_run_of(contracted, FIRST), _run_of(contracted, SECOND))
+    depth = extent_of(contracted)
+    if lacking and run < depth <= _MOST_PACKED and extent_of(kept) >= _FEWEST_PACKED:
+        run = _run_of(contracted, SECOND if lacking[0] == FIRST else FIRST)
+    return (run if AVAILABLE and run >= _SHORTEST_RUN else 1), bool(lacking)
+
+
+def _run_of(axes: Group, role: int) -> int:
+    """How many of the last elements along these axes follow one another."""
+    run = 1
+    for axis in reversed(axes):
+        if axis.strides[role] != run:
+            break
+        run *= axis.extent
+    return run
 
 
 def _needs_table(lanes: Group, role: int) -> bool:
