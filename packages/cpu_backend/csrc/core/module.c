@@ -15,6 +15,7 @@ static PyMethodDef *const TOPICS[] = {
     blas_functions,
     convert_functions,
     copied_functions,
+    scattered_functions,
     elementwise_functions,
     factorization_functions,
     gemm_functions,

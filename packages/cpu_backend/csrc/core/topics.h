@@ -26,6 +26,7 @@ extern PyMethodDef stack_functions[];
 extern PyMethodDef pair_functions[];
 extern PyMethodDef turned_functions[];
 extern PyMethodDef copied_functions[];
+extern PyMethodDef scattered_functions[];
 extern PyMethodDef products_functions[];
 extern PyMethodDef elementwise_functions[];
 extern PyMethodDef reduce_functions[];

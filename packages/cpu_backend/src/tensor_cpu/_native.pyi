@@ -79,6 +79,15 @@ def bind_copied(
     result: Kernel | None,
     /,
 ) -> Kernel: ...
+def bind_scattered(
+    dtype: str,
+    shape: tuple[int, ...],
+    kernel: Kernel,
+    outer: tuple[tuple[int, int, int, int], ...],
+    extents: tuple[int, ...],
+    strides: tuple[int, ...],
+    /,
+) -> Kernel: ...
 def bind_repeated(dtype: str, shape: tuple[int, ...], kernel: Kernel, blocks: tuple[int, int, int], /) -> Kernel: ...
 def bind_copy(
     extents: tuple[int, ...], strides: tuple[int, ...], dtype: str, shape: tuple[int, ...] = ..., /

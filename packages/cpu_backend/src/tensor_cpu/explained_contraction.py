@@ -6,6 +6,7 @@ from typing import Any
 
 from tensor_cpu.kernels.contraction.choice import Plan, plan_contraction, plan_numpy
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct
+from tensor_cpu.kernels.contraction.loops.reordered import ReorderedProduct
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct
 from tensor_cpu.kernels.contraction.native import PairProduct, ScatterProduct, plan_native
@@ -62,9 +63,13 @@ def explain_contract(
     if 0 in (*x.shape, *y.shape):
         return "zeros: there is nothing to add up", tuple(notes), None
     plan = plan_contraction(x, y, out)
+    cost = plan.cost
+    if isinstance(plan, ReorderedProduct):
+        plan = plan.plan
+        notes.append("the product is computed in the order of an operand and then permuted")
     axes = join(x, y, out)
     words = _IN_WORDS.get(type(plan), "sum of products by NumPy")
-    notes.append(f"estimated at {_microseconds(plan.cost)}")
+    notes.append(f"estimated at {_microseconds(cost)}")
     if isinstance(plan, BroadcastProduct):
         for place, one, made in zip((0, 1), plan.given, plan.multiplied, strict=True):
             if one != made:
@@ -83,7 +88,7 @@ def explain_contract(
     if other is not None:
         others = _IN_WORDS.get(type(other), "sum of products by NumPy")
         notes.append(f"{others}: estimated at {_microseconds(other.cost)}")
-    return words, tuple(notes), plan.cost * 1e-9
+    return words, tuple(notes), cost * 1e-9
 
 
 def _microseconds(nanoseconds: float) -> str:

@@ -12,7 +12,7 @@ decided when the kernel is bound, from the forms alone:
    ``tensor_runtime.backends.shared`` chooses.
 
 The kernels in C copy no operand, but for ``broadcast``; that and NumPy's copy each at most once. All write the result
-once, in its order.
+once; in its order, or block by block in an operand's (``reordered``).
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from tensor_cpu.kernels.contraction.cuts.nearness import again
 from tensor_cpu.kernels.contraction.cuts.real_parts import bind_real_parts, in_real_parts
 from tensor_cpu.kernels.contraction.gemm import plan_product
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, bind_broadcast, plan_broadcast
+from tensor_cpu.kernels.contraction.loops.reordered import ReorderedProduct, bind_reordered, plan_reordered
 from tensor_cpu.kernels.contraction.loops.rows import plan_rows
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
@@ -75,7 +76,8 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
-Plan = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct | TurnedProduct | BroadcastProduct
+Direct = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct | TurnedProduct | BroadcastProduct
+Plan = Direct | ReorderedProduct[Direct]
 
 _TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
 _FEW_TERMS: Final = 4096
@@ -138,7 +140,7 @@ def bind_conjugated(
 def bind_lean(
     operands: tuple[FormLike, FormLike], result: FormLike, params: tuple[Labels, Labels, Labels], /
 ) -> Kernel:
-    """The same by the fastest kernel that copies nothing, neither an operand nor the result.
+    """The same by the fastest kernel that copies no operand, and of the result blocks of 64 KiB in all.
 
     Raises:
         UnsupportedOperationError: none takes these operands: their dtypes differ, sums are very long, or there is no
@@ -225,17 +227,22 @@ def _bind_lean(x: Operand, y: Operand, result: Operand) -> Kernel | None:
     if isinstance(plan_contraction(x, y, result), Accumulation):  # which takes a block and buffers, of bounded sizes
         return None
     axes = join(x, y, result)
-    ways: list[Plan | None]
     if _sums_nothing(axes):
-        ways = [plan_broadcast(axes, x, y, result, copies=False), plan_turned(axes, x, y, result)]
+        ways: list[Direct | None] = [plan_broadcast(axes, x, y, result, copies=False), plan_turned(axes, x, y, result)]
     else:
         ways = [plan_stack(axes, x, y, result), plan_native(axes, x, y, result)]
     found = [way for way in ways if way is not None]
-    return _bind_way(min(found, key=lambda way: way.cost), x, y, result) if found else None
+    return (
+        _bind_way(_or_reordered(min(found, key=lambda way: way.cost), axes, x, y, result), x, y, result)
+        if found
+        else None
+    )
 
 
 def _bind_way(plan: Plan, x: Operand, y: Operand, result: Operand) -> Kernel:
     match plan:
+        case ReorderedProduct():
+            return _bind_reordered(plan, x, y, result)
         case PairProduct():
             return bind_pair(plan, result)
         case ScatterProduct():
@@ -252,6 +259,14 @@ def _bind_way(plan: Plan, x: Operand, y: Operand, result: Operand) -> Kernel:
     return bind_broadcast_sum(plan, x, y, result)
 
 
+def _bind_reordered(plan: ReorderedProduct[Direct], x: Operand, y: Operand, result: Operand) -> Kernel:
+    """By C or BLAS; where only NumPy makes blocks, the result in its own order."""
+    blocks, how = (plan.x, plan.y, plan.block), plan.plan
+    if isinstance(how, Accumulation) or (isinstance(how, MatrixProduct) and gemm.bind_product(how, *blocks) is None):
+        return _bind_way(_plan_direct(join(x, y, result), x, y, result), x, y, result)
+    return bind_reordered(plan, _bind_way(how, *blocks), result)
+
+
 def _telling_workspace(kernel: Kernel, plan: MatrixProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
     """The kernel, which now says what it takes; a native one does by itself."""
     if not plan.copies or workspace_of(kernel):
@@ -260,7 +275,7 @@ def _telling_workspace(kernel: Kernel, plan: MatrixProduct, x: Operand, y: Opera
 
 
 def _bind_conjugated(x: Operand, y: Operand, result: Operand) -> Kernel | None:
-    plan = None if 0 in (*x.shape, *y.shape) else plan_contraction(x, y, result)
+    plan = None if 0 in (*x.shape, *y.shape) else _plan_direct(join(x, y, result), x, y, result)
     if isinstance(plan, BroadcastProduct):
         plan = plan_pair(join(x, y, result), result.dtype, large_roles((x.size, y.size, result.size), result.dtype))
     if isinstance(plan, PairProduct):
@@ -280,6 +295,16 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
     True
     """
     axes = join(x, y, result)
+    return _or_reordered(_plan_direct(axes, x, y, result), axes, x, y, result)
+
+
+def _or_reordered(plan: Direct, axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> Plan:
+    """Blocks in another order, where these surely cost less."""
+    return (plan_reordered(axes, x, y, result, plan.cost, _plan_direct) if AVAILABLE else None) or plan
+
+
+def _plan_direct(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> Direct:
+    """By a kernel that writes the result in its order."""
     if not AVAILABLE:
         return plan_numpy(axes, x, y, result)
     if _sums_nothing(axes) and x.dtype == y.dtype == result.dtype:
@@ -295,7 +320,7 @@ def _sums_nothing(axes: Sequence[Axis]) -> bool:
     return bool(axes) and axes[-1].strides[RESULT] is not None
 
 
-def _plan_stack(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand, below: float) -> Plan | None:
+def _plan_stack(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand, below: float) -> Direct | None:
     return plan_stack(axes, x, y, result)
 
 
@@ -352,18 +377,18 @@ def _with_memory(plan: Accumulation, x: Operand, y: Operand, result: Operand) ->
     return plan._replace(cost=time + memory.fetched_again(again(walk, large, x, y, result), "pair"))
 
 
-_STACKS: Final[Way[Plan]] = Way(_plan_stack, _nothing)
-_WAYS_OF_FEW: Final[tuple[Way[Plan], ...]] = (
+_STACKS: Final[Way[Direct]] = Way(_plan_stack, _nothing)
+_WAYS_OF_FEW: Final[tuple[Way[Direct], ...]] = (
     _STACKS,
     Way(plan_native, _nothing),
     Way(plan_numpy, _least_worth, _half_of_squares),
 )
-_WAYS_OF_MANY: Final[tuple[Way[Plan], ...]] = (
+_WAYS_OF_MANY: Final[tuple[Way[Direct], ...]] = (
     _STACKS,
     Way(plan_numpy, _nothing, _half_of_squares),
     Way(plan_native, cost.least_native),
 )
-_WAYS_WITHOUT_SUMS: Final[tuple[Way[Plan], ...]] = (
+_WAYS_WITHOUT_SUMS: Final[tuple[Way[Direct], ...]] = (
     Way(plan_broadcast, _nothing),
     Way(plan_turned, memory.least_turned),
 )
