@@ -104,6 +104,17 @@ def _longer(w: Tensor, walk: Tensor) -> Tensor:
     return max(add(w, expand_dims(walk, 0)), 1)
 
 
+def balancing_powers(a: Tensor, /) -> Tensor:
+    """The powers [N, B...] of two that bring matrices down to the largest mean of a cycle, or to 1.
+
+    >>> import tensor_runtime as tr
+    >>> balancing_powers(tr.tensor([[1.0, 2.0**60], [0.0, -1.0]])).tolist()
+    [60.0, 0.0]
+    """
+    weights = sizes(a)
+    return potentials(subtract(weights, maximum(mean_of_cycles(weights), 0.0)))
+
+
 def rescaled(a: Tensor, p: Tensor, sign: int = 1, /) -> Tensor:
     """D⁻¹ A D with D of the powers p [N, B...] of two; with -1 for the sign D A D⁻¹.
 
