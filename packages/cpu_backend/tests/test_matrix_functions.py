@@ -63,6 +63,20 @@ def kernels(name: str, a: Array) -> list[Any]:
 
 
 @pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("side", [2, 3, 5, 8, 9, 16])
+@pytest.mark.parametrize("dtype", ["F64", "C64"])
+def test_exponentials_of_similar_matrices_are_similar_however_large(dtype: str, side: int) -> None:
+    tr.binding_cache.clear()
+    a = numbers(side, dtype)
+    scales = 2.0 ** np.random.default_rng(side).integers(-250, 250, (side, 1, COUNT))
+    similar = a * scales / scales.swapaxes(0, 1)
+    for one in (slice(None), 3):
+        for x, y in zip(kernels("expm", similar[..., one]), kernels("expm", a[..., one]), strict=True):
+            expected, back = y.T, (scales.swapaxes(0, 1) / scales)[..., one]  # the kernels' arrays are transposed
+            np.testing.assert_allclose(x.T * back, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+
+
+@pytest.mark.usefixtures("instruction_set")
 @pytest.mark.parametrize("side", [1, 2, 3, 4, 5, 8, 9, 16])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_exponentials_have_the_digits_of_the_series(dtype: str, side: int) -> None:

@@ -79,7 +79,7 @@ def test_large_matrices_without_roots_are_named_beside_those_that_have_them() ->
     below[3, 3] = -1.0
     batch = tr.asarray(np.stack([a, below, _large("triangle", "float64"), negative], -1))
     for function in (tl.sqrtm, tl.logm):
-        with pytest.raises(tl.NotConvergedError, match=r"the matrix at batch index \(1,\)"):
+        with pytest.raises(tl.NotConvergedError, match=r"the matrix at batch index \([13],\)"):
             function(batch)
         assert function(batch, check="mask").status.tolist() == [0, 2, 0, 2]
     turned = tl.logm(tr.asarray(negative.astype(complex))).to_numpy()  # the imaginary part is π on negative eigenvalues

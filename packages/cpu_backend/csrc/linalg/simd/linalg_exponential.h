@@ -4,6 +4,7 @@
  * exponential, SIAM J. Matrix Anal. Appl. 31 (2009), 970-989, each matrix with its own: norms of powers tell how far it
  * is to be halved, norms of the sizes of its elements how far rounding asks for more. Norms are those of rows, so a power
  * of the sizes is a few products with a vector. Degrees are 3, 5, 7 and 13, by one formula with other coefficients.
+ * Matrices of large norms are scaled by a similarity first, in linalg_balance.h.
  */
 
 enum { DEGREES = 4, COEFFICIENTS = 14, MOST_SPARED = 150 /* halvings: a sixth power does not overflow */ };
@@ -175,7 +176,13 @@ INLINE void halve_whole(Whole matrix, Number *a, Lane halvings) {
 
 /* The exponential of e->a, which is finite; where it lies. */
 static __attribute__((noinline)) Number *exponential(Whole matrix, Exponential *e) {
-    const Lane part = row_norm(matrix, e->a, 0x1p-10); /* of a norm that may be beyond the range */
+    Lane part = row_norm(matrix, e->a, 0x1p-10); /* of a norm that may be beyond the range */
+    Lane shifts[LARGEST_MASKED_SIDE];
+    const Mask uneven = settled(greater(part, broadcast(BALANCED_NORM * 0x1p-10)));
+    if (any(uneven)) {
+        balance_whole(matrix, e->a, e->sizes, uneven, shifts);
+        part = row_norm(matrix, e->a, 0x1p-10);
+    }
     Lane halvings = greater_of(root_of_power(part / PADE_NORMS[DEGREES - 1], broadcast(10.0), 1.0), broadcast(0.0));
     const Mask large = settled(greater(halvings, broadcast(0.0)));
     if (any(large)) halve_whole(matrix, e->a, halvings);
@@ -201,6 +208,7 @@ static __attribute__((noinline)) Number *exponential(Whole matrix, Exponential *
         Number *const former = x;
         x = next, next = former;
     }
+    if (any(uneven)) scale_similarly(matrix, x, shifts, -1.0);
     return x;
 }
 

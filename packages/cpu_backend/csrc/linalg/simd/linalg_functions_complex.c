@@ -5,6 +5,7 @@
 #include "linalg/simd/linalg_rows.h"
 
 #include "linalg/simd/linalg_whole.h"
+#include "linalg/simd/linalg_balance.h"
 #include "linalg/simd/linalg_exponential.h"
 #include "linalg/simd/linalg_roots.h"
 

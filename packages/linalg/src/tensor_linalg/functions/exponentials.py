@@ -10,6 +10,7 @@ from math import log
 from typing import Any, Final, Literal, TypeVar, overload
 
 from tensor_core.dtypes import C64, F64, DType, TensorScalar
+from tensor_linalg.functions.balances import balancing_powers, rescaled
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import floating, require_finite, some
 from tensor_linalg.products import matmul, matvec, mT
@@ -52,6 +53,8 @@ _SMALLER: Final = (
 _COEFFICIENTS: Final = (*(coefficients for _, coefficients in _SMALLER), _PADE)
 _REMAINDER: Final = 1 / 113250775606021113483283660800000000.0
 """Size of the first coefficient that the approximant gets wrong, that of power 27."""
+_BALANCED: Final = 2.0**20
+"""Norm beyond which matrices are looked at for a similarity that makes them smaller."""
 _CUBED: Final = 40
 """Rows up to which two products of matrices take less time than 16 of a matrix and a vector."""
 _MOST: Final = 1100
@@ -89,7 +92,8 @@ def expm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
 
     Source: Al-Mohy and Higham, A new scaling and squaring algorithm for the matrix exponential, SIAM J. Matrix Anal.
-    Appl. 31 (2009), 970-989; Higham, Functions of Matrices, SIAM 2008, §10.3.
+    Appl. 31 (2009), 970-989; Higham, Functions of Matrices, SIAM 2008, §10.3. Matrices of norms beyond 2²⁰ are scaled
+    by a diagonal similarity first, exactly, so that large elements that lie on no cycle cost no digits.
 
     >>> import tensor_runtime as tr
     >>> expm(tr.tensor([[0.0, 1.0], [0.0, 0.0]])).to_numpy().tolist()
@@ -241,12 +245,15 @@ def _exponential_of_any(a: Tensor, less_one: bool) -> Tensor:
     return execute_with_params(EXPM, a, False)
 
 
-def _exponential(a: Tensor, less_one: bool = False) -> Tensor:
+def _exponential(a: Tensor, less_one: bool = False, balanced: bool = False) -> Tensor:
     """exp(A), or exp(A) - 1 with the digits of its own that a small A leaves it."""
     if 0 in a.shape:
         return copy(a)
     size = one_norm(a)
     factors, degree = _coefficients(size)
+    if degree == 13 and not balanced and some(large := greater(size, _BALANCED)):
+        shifts = where(large, balancing_powers(a), 0.0)
+        return rescaled(_exponential(rescaled(a, shifts), less_one, True), shifts, -1)
     halvings: Tensor | None = None
     if degree < 13:
         b, powers = a, [matmul(a, a)]

@@ -8,45 +8,54 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Literal, overload
 
+from tensor_core.dtypes import F64
 from tensor_core.errors import ArgumentError, ShapeError
 from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions import eigh
 from tensor_linalg.functions.exponentials import cast_back, identities, prepared
-from tensor_linalg.functions.square_roots import ALONE, one_by_one, square_root
+from tensor_linalg.functions.logarithms import (
+    MOST_ROOTS,
+    NEAR,
+    is_far,
+    logarithm_beside_identity,
+    logarithm_by_schur,
+    uneven,
+)
+from tensor_linalg.functions.square_roots import (
+    ALONE,
+    iterated,
+    one_by_one,
+    root_by_triangle,
+    square_root,
+    without_root,
+)
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
 from tensor_linalg.operands import first, floating, no_tensor, require_finite, some, unit_of
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.solving.condition import one_norm
-from tensor_linalg.solving.systems import solve
 from tensor_linalg.specs.shapes import square_axes
 from tensor_linalg.targets import placed
 from tensor_runtime.dispatch.arguments import flag
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.errors import NotConvergedError, NotPositiveDefiniteError, matrix_at
 from tensor_runtime.ops import exponential
-from tensor_runtime.ops.arithmetic import abs, add, multiply, negative, subtract
+from tensor_runtime.ops.arithmetic import abs, multiply, negative, subtract
 from tensor_runtime.ops.comparison import equal, greater, less, less_equal
 from tensor_runtime.ops.diagonals import extract_diagonal
-from tensor_runtime.ops.logic import logical_and
+from tensor_runtime.ops.logic import logical_and, logical_not, logical_or
 from tensor_runtime.ops.reduction import all, max, min
+from tensor_runtime.ops.rounding import isfinite
 from tensor_runtime.ops.selection import maximum, where
 from tensor_runtime.ops.views import copy, expand_dims
 from tensor_runtime.tensors.tensor import Tensor, unwrap
 
-_MOST_ROOTS: Final = 60
-_NEAR: Final = 0.25
-"""Distance from the identity within which eight nodes integrate the logarithm to a rounding unit of F64."""
+_MANY: Final = 7
+"""Roots after which what is lost in them is looked for: an element may miss 2⁷ rounding units."""
+_BEYOND: Final = "a logarithm beyond the range of F64", "accepted: matrices nearer to normal"
 _SURE: Final = 2.0**-13
 """Share of the largest eigenvalue above which others have so many digits that logarithms by them are hardly worse."""
 _EVEN: Final = 2.0**-4
 """The same of elements on the diagonal: in a matrix that is graded, roots keep digits that eigenvalues lose."""
-_NODES: Final = (
-    (0.01985507175123188, 0.05061426814518813), (0.10166676129318663, 0.11119051722668724),
-    (0.2372337950418355, 0.15685332293894366), (0.4082826787521751, 0.18134189168918100),
-    (0.5917173212478249, 0.18134189168918100), (0.7627662049581645, 0.15685332293894366),
-    (0.8983332387068134, 0.11119051722668724), (0.9801449282487681, 0.05061426814518813),
-)  # fmt: skip
-"""Nodes and weights of Gauss and Legendre on [0, 1]."""
 
 
 @overload
@@ -100,7 +109,7 @@ def sqrtm(
     if flag("sqrtm", "hermitian", hermitian):
         found = _of_positive("sqrtm", prepared("sqrtm", a, check), exponential.sqrt, unit_of(a.dtype))
         return placed("sqrtm", cast_back(found, a.dtype), out, a)
-    return placed("sqrtm", square_root("sqrtm", a, check is True or checks("sqrtm", check)), out, a)
+    return placed("sqrtm", square_root(a, check is True or checks("sqrtm", check)), out, a)
 
 
 @overload
@@ -125,22 +134,26 @@ def logm(
 
     Returns:
         X [N, N, B...] with exp(X) ≈ A, of the operand's dtype; owned, compact. The error is that of repeated square
-        roots: some rounding units of F64 times N and the condition number of the first root, times the norm of X.
+        roots: some rounding units of F64 times N and the condition number of the first root, times the norm of X. Of
+        triangles, upper or lower, whose logarithms are larger than about 32, that of each element is some rounding
+        units of the products along the diagonal and above it that make it.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
-            near it that it has no square root here; or a root is so large that :func:`sqrtm` refuses it; or the complex
-            one is singular. What is looked for is an exactly zero pivot or eigenvalue, not the rank: of a singular
-            matrix with neither, to which rounding gives an eigenvalue near 0, the result is the logarithm of a matrix
-            beside it.
+            near it that it has no square root here; or a root is so large that :func:`sqrtm` refuses it, but not for
+            triangles; or the logarithm is beyond the range; or the complex matrix is singular. What is looked for is an
+            exactly zero pivot or eigenvalue, not the rank: of a singular matrix with neither, to which rounding gives
+            an eigenvalue near 0, the result is the logarithm of a matrix beside it.
         NotPositiveDefiniteError: with ``hermitian``, the matrix at ``batch_index`` has an eigenvalue that is not
             positive.
 
     Source: inverse scaling and squaring, Higham, Functions of Matrices, SIAM 2008, §11.5, with the approximant of
-    degree 8 in partial fractions. Matrices of more than 64 rows that are exactly Hermitian, not near the identity,
+    degree 8 in partial fractions. Triangles, also permuted ones, and matrices that a diagonal similarity evens out, by
+    Schur's triangle where they need more than seven roots, or have none that is found: Al-Mohy and Higham, SIAM J. Sci.
+    Comput. 34 (2012), C153-C169. Matrices of more than 64 rows that are exactly Hermitian, not near the identity,
     of a condition below 2¹³ and a diagonal whose elements differ by 2⁴ at most, by eigenvalues and eigenvectors, which
     is faster.
 
@@ -264,7 +277,7 @@ def _by_eigenvalues(a: Tensor) -> Tensor | None:
     """The logarithm of a Hermitian matrix; None of one near the identity, and where an eigenvalue may lack digits."""
     diagonal = abs(extract_diagonal(a, axes=(0, 1)))
     even = greater(min(diagonal), multiply(max(diagonal), _EVEN))
-    if not some(logical_and(even, greater(one_norm(subtract(a, identities(a))), _NEAR))):
+    if not some(logical_and(even, greater(one_norm(subtract(a, identities(a))), NEAR))):
         return None
     try:
         values, vectors = eigh(a, check=False)
@@ -275,19 +288,34 @@ def _by_eigenvalues(a: Tensor) -> Tensor | None:
 
 
 def _by_roots(a: Tensor, one: Tensor) -> Tensor:
-    """Logarithms by square roots until the identity is near."""
+    """Logarithms by square roots until the identity is near; of uneven matrices that take many, by Schur's triangle."""
+    root, lost = a, less(one_norm(a), 0.0)  # of no matrix
+    rough: Tensor | None = None
     factor: Tensor | None = None
-    for _ in range(_MOST_ROOTS):
-        far = greater(one_norm(subtract(a, one)), _NEAR)
+    for count in range(MOST_ROOTS):
+        far = is_far(root, one)
         if not some(far):
             break
-        a = where(far, square_root("logm", where(far, a, one), False), a)
+        before = where(far, root, one)
+        found, missed = iterated("logm", before, False)
+        if missed is not None or count == _MANY:
+            rough = uneven(a) if rough is None else rough
+            given_up = logical_and(rough, far if missed is None or count == _MANY else missed)
+            found, lost = where(given_up, one, found), logical_or(lost, given_up)
+            if missed is not None and some(missed := logical_and(missed, logical_not(given_up))):
+                found = where(missed, root_by_triangle("logm", before, missed), found)
+        root = where(far, found, root)
         twice = where(far, 2.0, 1.0)
         factor = twice if factor is None else multiply(factor, twice)
-    rest = subtract(a, one)
-    found: Tensor | None = None
-    for node, weight in _NODES:
-        term = multiply(solve(add(multiply(rest, node), one), rest, check=False), weight)
-        found = term if found is None else add(found, term)
-    assert found is not None
-    return found if factor is None else multiply(found, factor)
+    else:
+        lost = logical_or(lost, is_far(root, one))
+    near = logarithm_beside_identity(subtract(root, one), one)
+    near = near if factor is None else multiply(near, factor)
+    if not some(lost):
+        return near
+    with failing_as("logm"):
+        others, without = logarithm_by_schur(where(lost, a, one))
+    beyond = logical_not(all(isfinite(others), (0, 1)))
+    if some(bad := logical_or(without, beyond)):
+        raise without_root("logm", bad, a.dtype is F64, None if without[first(bad)].item() else _BEYOND)
+    return where(lost, others, near)

@@ -40,32 +40,53 @@ _REMEDY: Final = (
     "with any); hermitian=True for Hermitian ones"
 )
 _REMEDY_COMPLEX: Final = "accepted: complex matrices that are not singular; hermitian=True for Hermitian ones"
-_REMEDY_LARGE: Final = "accepted: matrices nearer to normal, such as a similar one of smaller elements off the diagonal"
+_LARGE: Final = (
+    "a square root so large beside it that rounding hides it",
+    "accepted: matrices nearer to normal, such as a similar one of smaller elements off the diagonal",
+)
 
 
-def square_root(operation: str, a: Tensor, check: bool) -> Tensor:
+def square_root(a: Tensor, check: bool, /) -> Tensor:
     """By Denman and Beavers' iteration, of small matrices in a kernel; what it does not find by Schur's triangle.
 
     >>> import tensor_runtime as tr
-    >>> square_root("sqrtm", tr.tensor([[4.0, 5.0], [0.0, 9.0]]), True).to_numpy().round(12).tolist()
+    >>> square_root(tr.tensor([[4.0, 5.0], [0.0, 9.0]]), True).to_numpy().round(12).tolist()
     [[2.0, 1.0], [0.0, 3.0]]
     """
-    if square_axes(operation, unwrap(operation, a)[0].shape)[0] > SMALL:
-        return cast_back(_composed_root(operation, prepared(operation, a, check)), a.dtype)
-    root, status = execute_parts(SQRTM_ITERATED, a, check)
-    if not some(status):
+    root, lost = iterated("sqrtm", a, check)
+    if lost is None:
         return root
-    lost = not_equal(status, 0)
-    others = cast_back(_root_by_triangle(operation, prepared(operation, a, False), lost), a.dtype)
+    others = cast_back(root_by_triangle("sqrtm", prepared("sqrtm", a, False), lost), a.dtype)
     return where(lost, others, root) if lost.rank else others
 
 
-def _composed_root(operation: str, a: Tensor) -> Tensor:
+def iterated(operation: str, a: Tensor, check: bool, /) -> tuple[Tensor, Tensor | None]:
+    """Roots by the iteration, or of triangles that are large; and which are not found so, None where all are.
+
+    >>> import tensor_runtime as tr
+    >>> [part.item() for part in iterated("sqrtm", tr.tensor([[-4.0]]), True)][1]
+    True
+    """
+    if square_axes(operation, unwrap(operation, a)[0].shape)[0] > SMALL:
+        found, lost = _composed_root(operation, prepared(operation, a, check))
+        return cast_back(found, a.dtype), lost
+    root, status = execute_parts(SQRTM_ITERATED, a, check)
+    return root, not_equal(status, 0) if some(status) else None
+
+
+def _composed_root(operation: str, a: Tensor) -> tuple[Tensor, Tensor | None]:
     if 0 in a.shape:
-        return copy(a)
-    if a.shape[0] > ALONE:
-        return one_by_one(a, is_rooted_triangle(a), _of_triangle, lambda rest: _iterated_or_triangle(operation, rest))
-    return _iterated_or_triangle(operation, a)
+        return copy(a), None
+    if a.shape[0] <= ALONE:
+        return _iterated_composed(operation, a)
+    left: list[Tensor] = []
+
+    def others(rest: Tensor) -> Tensor:
+        x, lost = _iterated_composed(operation, rest)
+        left.extend([] if lost is None else [lost])
+        return x
+
+    return one_by_one(a, is_rooted_triangle(a), _of_triangle, others), left[0] if left else None
 
 
 def _of_triangle(t: Tensor) -> Tensor | None:
@@ -74,20 +95,21 @@ def _of_triangle(t: Tensor) -> Tensor | None:
     return None if some(misses(root, t)) else root
 
 
-def _iterated_or_triangle(operation: str, a: Tensor) -> Tensor:
+def _iterated_composed(operation: str, a: Tensor) -> tuple[Tensor, Tensor | None]:
     with failing_as(operation):
         x, lost = iterated_root(a)
     lost = logical_or(lost, misses(x, a))
-    if not some(lost):
-        return x
-    others = _root_by_triangle(operation, a, lost)
-    return where(lost, others, x) if lost.rank else others
+    return x, lost if some(lost) else None
 
 
-def _root_by_triangle(operation: str, a: Tensor, lost: Tensor) -> Tensor:
+def root_by_triangle(operation: str, a: Tensor, lost: Tensor, /) -> Tensor:
     """Roots of those of which the iteration has no limit, or one whose square is not A, by Schur's decomposition.
 
     Of a real matrix that is the real part, whose square is A where no eigenvalue lies on the negative real axis.
+
+    >>> import tensor_runtime as tr
+    >>> root_by_triangle("sqrtm", tr.tensor([[4.0]]), tr.tensor(True)).item()
+    2.0
     """
     real = a.dtype.kind != "complex"
     rest = where(lost, a, identities(a)) if lost.rank else a
@@ -100,9 +122,8 @@ def _root_by_triangle(operation: str, a: Tensor, lost: Tensor) -> Tensor:
     if operation == "logm":  # rounding makes an eigenvalue of what elimination finds to be 0
         without = logical_or(without, equal(slogdet(rest, check=False).sign, 0.0))
     if some(without):
-        remedy = _REMEDY if real else _REMEDY_COMPLEX
         large = logical_and(misses(found, rest, _HALF_OF_THE_DIGITS), logical_not(singular))
-        raise _without_root(operation, without, _REMEDY_LARGE if large[first(without)].item() else remedy)
+        raise without_root(operation, without, real, _LARGE if large[first(without)].item() else None)
     return root
 
 
@@ -164,13 +185,20 @@ def iterated_root(a: Tensor, /) -> tuple[Tensor, Tensor]:
     return x, logical_or(lost, unfinished)
 
 
-def _without_root(operation: str, bad: Tensor, remedy: str) -> NotConvergedError:
+def without_root(operation: str, bad: Tensor, real: bool, large: tuple[str, str] | None = None, /) -> NotConvergedError:
+    """The error about the first of the bad matrices, given what it has that is too large, and what helps.
+
+    >>> import tensor_runtime as tr
+    >>> without_root("sqrtm", tr.tensor([False, True]), True).batch_index
+    (1,)
+    """
     batch = first(bad)
-    text = f"{operation}: the iteration for the square root of {matrix_at(batch)} has no limit; {remedy}"
-    if remedy is _REMEDY_COMPLEX:
-        text = f"{operation}: {matrix_at(batch)} has no square root that can be found; {remedy}"
-    if remedy is _REMEDY_LARGE:
-        text = f"{operation}: {matrix_at(batch)} has a square root so large beside it that rounding hides it; {remedy}"
+    if large is not None:
+        text = f"{operation}: {matrix_at(batch)} has {large[0]}; {large[1]}"
+    elif real:
+        text = f"{operation}: the iteration for the square root of {matrix_at(batch)} has no limit; {_REMEDY}"
+    else:
+        text = f"{operation}: {matrix_at(batch)} has no square root that can be found; {_REMEDY_COMPLEX}"
     return NotConvergedError(text, operation=operation, batch_index=batch, element_index=None)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from tensor_cpu.kernel_table import Binder
 from tensor_cpu.kernels.linalg.checks import require_finite
 from tensor_cpu.kernels.linalg.limits.powers import scaled
+from tensor_cpu.kernels.linalg.limits.similarities import balancing_powers, similar
 from tensor_cpu.kernels.params import taking_fields
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
@@ -30,6 +31,8 @@ _LARGEST: Final = 4.25
 """Norm up to which it is exact to a rounding unit of F64, and its denominator harmless."""
 _REMAINDER: Final = 2.0**53 / 113250775606021113483283660800000000.0
 """The first coefficient that it gets wrong, that of power 27, in rounding units."""
+_BALANCED: Final = 2.0**20
+"""Norm beyond which matrices are looked at for a similarity that makes them smaller."""
 _MOST_SPARED: Final = 150
 """Halvings that a matrix far from normal may be spared; six times as many leave the range of no power."""
 _MOST_STEPS: Final = 40
@@ -44,11 +47,16 @@ def exponentials(a: Array, /) -> Array:
     """Exponentials of finite matrices (..., N, N) in double precision.
 
     Source: Al-Mohy and Higham, A new scaling and squaring algorithm for the matrix exponential, SIAM J. Matrix Anal.
-    Appl. 31 (2009), 970-989, with the approximant of degree 13 alone.
+    Appl. 31 (2009), 970-989, with the approximant of degree 13 alone; matrices of large norms scaled by a similarity.
 
     >>> exponentials(np.array([[0.0, 1.0], [0.0, 0.0]])).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
+    uneven = _norms(scaled(a, -10)) > _BALANCED * 2.0**-10
+    shifts: Array | None = None
+    if uneven.any():
+        shifts = np.where(uneven[..., None], balancing_powers(a), 0)
+        a = similar(a, shifts)
     halvings = _roots_of_powers(_norms(scaled(a, -10)) / _LARGEST, 1, 10).clip(0)
     b = scaled(a, -_for_matrices(halvings))
     powers = _powers(b)
@@ -67,7 +75,7 @@ def exponentials(a: Array, /) -> Array:
     x = np.linalg.solve(even - odd, even + odd)
     for k in range(int(halvings.max(initial=0))):
         x = np.where(_for_matrices(halvings > k), x @ x, x)
-    return np.asarray(x)
+    return np.asarray(x) if shifts is None else similar(x, -shifts)
 
 
 def _powers(b: Array) -> tuple[Array, Array, Array]:
