@@ -158,8 +158,8 @@ def hermitian_pairs(
     return _result(lanczos, k, start.core, sigma, converged, interrupted)
 
 
-def sizes(operation: str, k: Any, basis: Any, start: Start, /) -> tuple[int, int]:
-    """How many pairs are sought, and how many vectors are kept.
+def sizes(operation: str, k: Any, basis: Any, start: Start, few: int = 20, /) -> tuple[int, int]:
+    """How many pairs are sought, and how many vectors are kept: ``few`` where nothing is said and k is small.
 
     >>> sizes("demo", 2, None, Start(tr.ones((30,)), (30,), ()))
     (2, 20)
@@ -170,7 +170,7 @@ def sizes(operation: str, k: Any, basis: Any, start: Start, /) -> tuple[int, int
         raise ArgumentError(
             f"{operation}: k is {k}; accepted: 1 to {size}, the extent of the space", operation=operation
         )
-    usual = max(20, 2 * k + 4) + (8 * width if start.batch else 0)
+    usual = max(few, 2 * k + 4) + (8 * width if start.batch else 0)
     room, least = usual if basis is None else whole(operation, "basis", basis), k + 2 * width + 1
     if room < least:
         named = f"k + {2 * width + 1}" + (f", with blocks of {width}" if start.batch else "")
