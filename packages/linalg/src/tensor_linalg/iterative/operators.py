@@ -327,6 +327,16 @@ def quotient(x: tr.Tensor, length: float, /) -> tr.Tensor:
     return tr.divide(tr.multiply(x, lift), length * lift)
 
 
+def directions(x: tr.Tensor, length: tr.Tensor, /) -> tr.Tensor:
+    """The same for a vector or columns, of their lengths; zeros where those are 0.
+
+    >>> directions(tr.tensor([2.0**-1060 * 1j]), tr.tensor(2.0**-1060)).to_numpy().tolist()
+    [1j]
+    """
+    lift = raising(length)
+    return over(tr.multiply(x, lift), tr.multiply(length, lift))
+
+
 def inner(x: tr.Tensor, y: tr.Tensor, /) -> tr.Tensor:
     """The real parts of inner products, [] or [C].
 
