@@ -93,3 +93,52 @@ def test_damped_least_squares_of_a_tiny_operator_are_looked_at_with_their_dampin
     assert found.converged and found.x.to_numpy() == pytest.approx(wanted, rel=1e-7)
     huge = tl.lsmr(tr.tensor(np.diag([1e150, 2e150])), tr.tensor([1e-170, 2e-170]), damp=3e150)
     assert not huge.converged and float(huge.residuals) > 0
+
+
+@pytest.mark.parametrize("width", [0, 2])
+@pytest.mark.parametrize(("dtype", "power"), [("F64", -1040), ("C64", -1040), ("F32", -136), ("C32", -136)])
+def test_vectors_of_a_subnormal_map_are_as_orthonormal_as_any(dtype: str, power: int, width: int) -> None:
+    """Its elements are small multiples of a subnormal number, so that it is the multiple of a map of whole numbers."""
+    n, k, half = 24, 3, 2.0 ** (power // 2)
+    near = 1e-5 if dtype[1:] == "32" else 1e-12
+    whole = np.rint(np.random.default_rng(3).normal(size=(n, n)) * 8)
+    start = tr.normal((n, width) if width else (n,), seed=1, dtype=dtype)
+    options: dict[str, Any] = {"k": k, "batch_rank": bool(width) + 0}
+    told: list[tl.Progress] = []
+
+    def tiny(a: Any) -> tr.Tensor:
+        return tr.cast(tr.tensor(a) * half * half, dtype)
+
+    def size(x: tr.Tensor) -> Any:
+        return x.to_numpy().astype(complex) / half / half
+
+    a = whole + whole.T
+    found = tl.eigsh(tiny(a), start, callback=told.append, **options)
+    x, w = found.eigenvectors.to_numpy(), size(found.eigenvalues)
+    assert found.converged
+    np.testing.assert_allclose(x.conj().T @ x, np.eye(k), atol=near)
+    np.testing.assert_allclose(np.sort(w.real), np.linalg.eigvalsh(a)[:k], atol=1.0)  # the least number, or near it
+    np.testing.assert_allclose(a @ x, x * np.sum(x.conj() * (a @ x), axis=0), atol=200 * near * abs(a).max())
+    assert told[-1].values is not None and abs(size(told[-1].values)).max() <= 2 * abs(w).max()
+
+    pairs = tl.eigs(tiny(whole), start, **options)
+    x, w = pairs.eigenvectors.to_numpy(), size(pairs.eigenvalues)
+    assert pairs.converged
+    np.testing.assert_allclose(np.linalg.norm(x, axis=0), 1, atol=near)
+    wanted = np.sort(abs(np.linalg.eigvals(whole)))[::-1][:k]
+    np.testing.assert_allclose(np.sort(abs(w))[::-1], wanted, atol=2.0)
+
+    for one in (whole, whole[: n // 2]):
+        triplets = tl.svds(tiny(one), start, **options)
+        assert triplets.converged
+        vh = triplets.vh.to_numpy()
+        np.testing.assert_allclose(vh @ vh.conj().T, np.eye(k), atol=near)
+        np.testing.assert_allclose(size(triplets.s).real, np.linalg.svd(one)[1][:k], atol=1.0)
+
+
+def test_a_subnormal_map_is_searched_with_one_product_and_without_a_second_one() -> None:
+    a = tr.tensor(np.diag(np.linspace(1.0, 2.0, 9)) * 1e-312)
+    for search in (tl.eigsh, tl.eigs):
+        found = search(a, tr.ones(9), maxiter=1)
+        assert found.iterations == 1 and not found.converged and found.eigenvalues.shape == (1,)
+        assert abs(found.eigenvalues.to_numpy()[0]) == pytest.approx(1.5e-312, rel=1e-10)

@@ -176,6 +176,8 @@ class _Arnoldi:
         self._basis = Basis(block[:, 0], size + self._width)
         self._basis.extended(block, 0, self._width, 0.0, self._direction)
         first = self._image(0)
+        if apply.raised(first):
+            first = self._image(0) if apply.products < stop.maxiter else tr.multiply(first, apply.lift)
         dtype = tr.promote(first.dtype, given)  # that of all vectors
         first = tr.convert(first, dtype)
         if dtype is not given:
@@ -225,9 +227,11 @@ class _Arnoldi:
 
     def _asked(self, ritz: _Ritz, k: int) -> bool:
         def progress() -> Progress:
-            residuals = from_numbers(ritz.residuals[:k], self._h, self._h.dtype.component)
-            values = from_numbers(ritz.values[:k], self._h, tr.promote(self._h.dtype, tr.C32))
-            return Progress(self._apply.products, residuals, values)
+            values, residuals = self._lowered(ritz.values[:k]), self._lowered(ritz.residuals[:k])
+            told = from_numbers(residuals, self._h, self._h.dtype.component)
+            return Progress(
+                self._apply.products, told, from_numbers(values, self._h, tr.promote(self._h.dtype, tr.C32))
+            )
 
         return self._stop.asked(self._apply.products, progress)
 
@@ -237,7 +241,12 @@ class _Arnoldi:
             return [], [], tr.convert(self._basis[:0], tr.promote(self._h.dtype, tr.C32))
         ritz = self._ritz()
         count = min(k, self._count)
-        return ritz.values[:count], ritz.residuals[:count], self._basis.combined(ritz.coefficients(count))
+        vectors = self._basis.combined(ritz.coefficients(count))
+        return self._lowered(ritz.values[:count]), self._lowered(ritz.residuals[:count]), vectors
+
+    def _lowered(self, values: list[Any]) -> list[Any]:
+        """As those of the caller's map."""
+        return [value / self._apply.lift for value in values]
 
     def _ritz(self) -> _Ritz:
         return _Ritz(self._h[: self._count, : self._count], self._growth, self._order)

@@ -20,6 +20,7 @@ from tensor_linalg.iterative.operators import (
     finite_images,
     flat,
     levelled,
+    raising,
     times,
 )
 from tensor_linalg.iterative.refusals import require_operator, wrong_image
@@ -205,20 +206,21 @@ class _Normal:
         self._domain = domain
         self._forth, self._turn, self._start, self._k = forth, turn, start, k
         self._lift: tr.Tensor | None = None
+        self._into: tr.Tensor | None = None  # what vectors are given times, where images would be subnormal
         self._first_lift: tr.Tensor | None = None
         self._second_lift: tr.Tensor | None = None
         self._looked = False
         self.target: Shape = ()
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
-        y = self._forth(x)
+        y = self._forth(times(x, self._into))
         if not self._looked:
             self._looked = True
-            self._look(x, y)
+            y = self._look(x, y)
         return times(self._turn(times(y, self._first_lift)), self._second_lift)
 
-    def _look(self, x: tr.Tensor, y: tr.Tensor) -> None:
-        """What the first image tells."""
+    def _look(self, x: tr.Tensor, y: tr.Tensor) -> tr.Tensor:
+        """What the first image tells, and that image, which is made again where it has lost digits."""
         batch = self._start.batch
         self.target = y.shape[: y.rank - len(batch)]
         if self._domain is not None and self.target != self._domain:
@@ -238,9 +240,14 @@ class _Normal:
         if self._lift is not None:
             margin = tr.where(self._lift < 1.0, _MARGIN, 1.0)
             self._first_lift, self._second_lift = tr.multiply(self._lift, margin), tr.divide(self._lift, margin)
+            into = raising(tr.norm(y.reshape((y.size,))))
+            if into > 1.0:  # by what vectors are larger before, images need be less after
+                self._into, self._second_lift = into, tr.divide(self._second_lift, into)
+                y = self._forth(tr.multiply(x, into))
         if extent < prod(self._start.core):
-            image = flat(tr.copy(times(y, self._lift)), self.target, batch)
-            raise _SmallerRangeError(Start(image, self.target, batch))
+            whole = self._lift if self._into is None else self._second_lift
+            raise _SmallerRangeError(Start(flat(tr.copy(times(y, whole)), self.target, batch), self.target, batch))
+        return y
 
     def unlifted(self, residuals: tr.Tensor, /) -> tr.Tensor:
         """Residuals as those of A itself, which may be beyond the dtype's range."""
