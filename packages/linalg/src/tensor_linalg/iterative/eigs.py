@@ -11,7 +11,7 @@ from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
 from tensor_linalg.iterative.eigsh import sizes, start_vector
-from tensor_linalg.iterative.interrupts import taken
+from tensor_linalg.iterative.interrupts import ended, taken
 from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, padded, quotient
 from tensor_linalg.iterative.results import Callback, EigenSearchResult, Progress, Stop
 from tensor_linalg.operands import unit_of
@@ -107,15 +107,19 @@ def eigs(
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
         arnoldi.settle()
-    values, residuals, vectors = arnoldi.pairs(k)
-    return EigenSearchResult(
-        from_numbers(values, vectors, vectors.dtype),
-        owned(vectors.reshape((*start.core, len(values)))),
-        converged,
-        apply.products,
-        from_numbers(residuals, vectors, vectors.dtype.component),
-        interrupted,
-    )
+
+    def result(interrupted: bool) -> EigenSearchResult:
+        values, residuals, vectors = arnoldi.pairs(k)
+        return EigenSearchResult(
+            from_numbers(values, vectors, vectors.dtype),
+            owned(vectors.reshape((*start.core, len(values)))),
+            converged and not interrupted,
+            apply.products,
+            from_numbers(residuals, vectors, vectors.dtype.component),
+            interrupted,
+        )
+
+    return ended(result, interrupted)
 
 
 class _Ritz:

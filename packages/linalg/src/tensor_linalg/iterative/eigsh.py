@@ -14,6 +14,7 @@ from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
+from tensor_linalg.iterative.interrupts import ended
 from tensor_linalg.iterative.lanczos import Lanczos
 from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, raising, require_numbers
 from tensor_linalg.iterative.refusals import OPERATOR, require_operator
@@ -155,7 +156,7 @@ def hermitian_pairs(
     process = BlockLanczos if start.batch else Lanczos
     lanczos = process(apply, start.flat, room, _ORDERS[which], stop, seed, sigma is not None)
     converged, interrupted = lanczos.run(k, more)
-    return _result(lanczos, k, start.core, sigma, converged, interrupted)
+    return ended(lambda now: _result(lanczos, k, start.core, sigma, converged and not now, now), interrupted)
 
 
 def sizes(operation: str, k: Any, basis: Any, start: Start, few: int = 20, /) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
-from tensor_linalg.iterative.interrupts import called, taken
+from tensor_linalg.iterative.interrupts import called, ended
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -24,7 +24,7 @@ from tensor_linalg.iterative.operators import (
     times,
 )
 from tensor_linalg.iterative.refusals import require_operator, wrong_image
-from tensor_linalg.iterative.results import Callback, Stop
+from tensor_linalg.iterative.results import Callback, EigenSearchResult, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import choice
@@ -132,44 +132,53 @@ def svds(
         found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     else:
         turned = False
-    vectors, residuals = found.eigenvectors, found.residuals  # ascending
-    count, interrupted = found.eigenvalues.size, found.interrupted
-    vectors = vectors.reshape((prod(start.core), count))
-    wanted_first = vectors if which == "SM" else vectors[:, ::-1]
     apply = LinearMap("svds", turn if turned else forth, start.core, start.batch, normal.target)
-    images, interrupted_now = _images(apply, wanted_first)
-    if interrupted_now:
-        interrupted, done = True, min(count, len(images) * prod(start.batch))
-        kept = slice(0, done) if which == "SM" else slice(count - done, count)
-        vectors, residuals, count = vectors[:, kept], residuals[kept], done
-    image = tr.zeros((prod(normal.target), 0), dtype=vectors.dtype, placement=vectors.placement)
-    if images:
-        image = tr.concatenate(images, axis=1)[:, :count]
-        image = image if which == "SM" else image[:, ::-1]
-    with finite_images("svds"):
-        x, s, wh = svd(image)
-    u, vh = (matmul(vectors, mH(wh)), mH(x)) if turned else (x, matmul(wh, mH(vectors)))
-    codomain, domain = (start.core, normal.target) if turned else (normal.target, start.core)
-    return SingularResult(
-        owned(u.reshape((*codomain, s.size))),
-        s,
-        owned(tr.to_contiguous(vh).reshape((s.size, *domain))),
-        found.converged and not interrupted,
-        found.iterations,
-        normal.unlifted(tr.copy(residuals[::-1])),
-        interrupted,
-    )
+    closing = _Closing(found, apply, normal, which == "SM", turned)
+    return ended(closing.result, found.interrupted)
 
 
-def _images(apply: LinearMap, vectors: tr.Tensor) -> tuple[list[tr.Tensor], bool]:
-    """What the map makes of vectors [n, k], columns [m, p] at a time; and whether Ctrl-C came before the end."""
-    images: list[tr.Tensor] = []
-    try:
-        for image in apply.images(vectors):
-            images.append(image)  # noqa: PERF402  # those before Ctrl-C are used
-    except KeyboardInterrupt:
-        return images, taken()
-    return images, False
+class _Closing:
+    """What is made of eigenvectors of AᴴA: their images, and what a small decomposition tells of those.
+
+    Images that were made before Ctrl-C are kept, and none are made after it.
+    """
+
+    def __init__(
+        self, found: EigenSearchResult, apply: LinearMap, normal: _Normal, smallest: bool, turned: bool, /
+    ) -> None:
+        self._found, self._apply, self._normal, self._smallest, self._turned = found, apply, normal, smallest, turned
+        self._images: list[tr.Tensor] = []
+        self._begun = False
+
+    def result(self, interrupted: bool, /) -> SingularResult:
+        """Of all eigenvectors, or of those whose images were there when Ctrl-C came."""
+        found, apply = self._found, self._apply
+        count, width = found.eigenvalues.size, prod(apply.batch)
+        vectors = found.eigenvectors.reshape((prod(apply.domain), count))  # ascending
+        if not self._begun:
+            self._begun = True
+            for image in apply.images(vectors if self._smallest else vectors[:, ::-1]):
+                self._images.append(image)  # those before Ctrl-C are used
+        done = min(count, len(self._images) * width)
+        kept = slice(0, done) if self._smallest else slice(count - done, count)
+        vectors, residuals = vectors[:, kept], found.residuals[kept]
+        image = tr.zeros((prod(apply.target), 0), dtype=vectors.dtype, placement=vectors.placement)
+        if self._images:
+            image = tr.concatenate(self._images, axis=1)[:, :done]
+            image = image if self._smallest else image[:, ::-1]
+        with finite_images("svds"):
+            x, s, wh = svd(image)
+        u, vh = (matmul(vectors, mH(wh)), mH(x)) if self._turned else (x, matmul(wh, mH(vectors)))
+        codomain, domain = (apply.domain, apply.target) if self._turned else (apply.target, apply.domain)
+        return SingularResult(
+            owned(u.reshape((*codomain, s.size))),
+            s,
+            owned(tr.to_contiguous(vh).reshape((s.size, *domain))),
+            found.converged and not interrupted,
+            found.iterations,
+            self._normal.unlifted(tr.copy(residuals[::-1])),
+            interrupted,
+        )
 
 
 class _SmallerRangeError(Exception):
