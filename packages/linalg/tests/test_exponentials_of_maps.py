@@ -183,3 +183,27 @@ def test_a_time_that_is_too_long_for_low_precision_is_refused_by_the_units_of_th
     a = tr.tensor(np.diag(np.arange(1.0, 6.0, dtype=np.float32)))
     with pytest.raises(ArgumentError, match=r"t times the operator has a norm of .* at most 8\.39e\+06"):
         tl.expm_multiply(a, tr.ones(5, dtype="F32"), 2.0**70, hermitian=True)
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("t", [1.0, 1j, 0.5 - 2j])
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [("F64", 1e-306), ("C64", 1e-310), ("C64", 5e-324), ("C32", 1e-38), ("F32", 1e-42)]
+)
+def test_a_map_of_the_least_numbers_moves_nothing(dtype: str, scale: float, t: complex, hermitian: bool) -> None:
+    for n, columns in ((1, ()), (2, ()), (9, (3,))):
+        a = tr.cast(tr.tensor(np.diag(np.linspace(1.0, 2.0, n)) * scale + (np.ones((n, n)) - np.eye(n)) * scale), dtype)
+        v = tr.normal((n, *columns), seed=1)
+        found = tl.expm_multiply(a, v, t, hermitian=hermitian)
+        assert found.converged and found.iterations <= n
+        np.testing.assert_allclose(found.x.to_numpy(), v.to_numpy(), atol=1e-14 if dtype[1:] == "64" else 1e-5)
+
+
+def test_long_times_of_a_map_of_the_least_numbers_move_as_much_as_any() -> None:
+    a = np.array([[1.0, 2.0], [2.0, -1.0]])
+    for t in (1e300, 1e300j):
+        found = tl.expm_multiply(tr.tensor(a * 1e-300), tr.ones(2), t, hermitian=True)
+        w, q = np.linalg.eigh(a)
+        wanted = q @ (np.exp(w * (t / 1e300)) * (q.T @ np.ones(2)))
+        assert found.converged
+        np.testing.assert_allclose(found.x.to_numpy(), wanted, rtol=1e-12)

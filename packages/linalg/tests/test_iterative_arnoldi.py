@@ -132,3 +132,46 @@ def test_a_matrix_without_enough_eigenvectors_is_searched_all_the_same() -> None
     a[-3:, -3:] = [[2.0, 1.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 2.0]]
     found = tl.eigs(tr.tensor(a), k=1, tol=1e-8)
     assert found.converged and abs(found.eigenvalues.to_numpy()[0] - 2) < 1e-2
+
+
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64"])
+@pytest.mark.parametrize("n", [1, 7, 30, 64])
+@pytest.mark.parametrize("width", [0, 3])
+def test_the_smallest_eigenvalues_of_a_small_space_are_never_others(n: int, width: int, dtype: str) -> None:
+    near = 1e-3 if dtype[1:] == "32" else 1e-9
+    for seed in range(6):
+        part = 1j * normal(n, seed + 100) if dtype[0] == "C" else 0.0
+        a = tr.cast(tr.tensor(normal(n, seed) + part), dtype)
+        k, calls = min(n, 5), list[int]()
+        width = min(width, n)
+        start = tr.normal((n, width) if width else (n,), seed=seed, dtype=dtype)
+
+        def product(x: tr.Tensor, a: tr.Tensor = a, calls: list[int] = calls) -> tr.Tensor:
+            calls.append(1)
+            return tl.matmul(a, x) if x.rank == 2 else tl.matvec(a, x)
+
+        found = tl.eigs(product, start, k=k, which="SM", batch_rank=bool(width) + 0)
+        assert found.iterations == len(calls) == -(-n // max(width, 1))
+        values, w = np.linalg.eigvals(a.to_numpy()), found.eigenvalues.to_numpy()
+        assert found.converged and w.shape == (k,)
+        np.testing.assert_allclose(abs(w), np.sort(abs(values))[:k], atol=near * abs(values).max())
+
+
+def test_the_smallest_eigenvalues_from_an_eigenvector_and_within_a_limit() -> None:
+    a, start = tr.tensor(np.diag(np.arange(40.0, 0.0, -1.0))), tr.eye(40)[:, 7]
+    found = tl.eigs(a, start, k=3, which="SM")
+    assert found.converged and found.iterations == 40
+    np.testing.assert_allclose(found.eigenvalues.to_numpy().real, [1, 2, 3], rtol=1e-9)
+    assert not tl.eigs(a, start, k=3, which="SM", maxiter=39).converged
+    told: list[int] = []
+    tl.eigs(a, start, k=3, which="SM", callback=lambda progress: told.append(progress.iterations))
+    assert told == [40]
+
+
+def test_the_smallest_eigenvalues_of_a_larger_space_are_the_largest_of_its_inverse() -> None:
+    a = normal(200, 3)
+    factors = tl.lu_factor(tr.tensor(a))
+    found = tl.eigs(lambda x: tl.lu_solve(factors, x), tr.normal((200,), seed=1), k=4)
+    wanted = np.sort(abs(np.linalg.eigvals(a)))[:4]
+    assert found.converged and found.iterations < 100
+    np.testing.assert_allclose(np.sort(1 / abs(found.eigenvalues.to_numpy())), wanted, rtol=1e-6)

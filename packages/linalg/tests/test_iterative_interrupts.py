@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import tensor_linalg as tl
 import tensor_runtime as tr
+from tensor_linalg.iterative.operators import LinearMap
 
 N = 6
 A = tr.asarray(np.diag(np.arange(1.0, N + 1)) + 0.1)
@@ -93,3 +95,43 @@ def test_three_iterations_within_each_other_all_stop() -> None:
 
     found = tl.eigs(middle, B, tol=1e-12)
     assert found.interrupted and a.calls == 40
+
+
+SEARCHES: dict[str, Callable[..., Any]] = {
+    "svds": lambda **options: tl.svds(A, B, k=3, **options),
+    "smallest": lambda **options: tl.svds(A, B, k=3, which="SM", **options),
+    "to a smaller space": lambda **options: tl.svds(A[:4], B, k=3, **options),
+    "eigsh": lambda **options: tl.eigsh(A, B, k=3, **options),
+    "eigs": lambda **options: tl.eigs(A, B, k=3, **options),
+}
+
+
+@pytest.mark.parametrize("step", ["svd", "matmul", "owned", "mH", "from_numbers", "LinearMap.images"])
+@pytest.mark.parametrize("name", SEARCHES)
+def test_ctrl_c_after_the_last_product_leaves_what_was_found(
+    name: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = import_module(f"tensor_linalg.iterative.{name if name.startswith('eig') else 'svds'}")
+    holder, attribute = (module, step) if "." not in step else (LinearMap, "images")
+    if not hasattr(module, step.split(".")[0]) or (step == "LinearMap.images" and name.startswith("eig")):
+        return
+    wanted, original = SEARCHES[name](), getattr(holder, attribute)
+    for at in range(1, 4):
+        calls: list[int] = []
+
+        def interrupting(*arguments: Any, calls: list[int] = calls, at: int = at, **options: Any) -> Any:
+            calls.append(1)
+            if len(calls) == at:
+                raise KeyboardInterrupt
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(holder, attribute, interrupting)
+        found = SEARCHES[name]()
+        monkeypatch.undo()
+        assert found.interrupted == (len(calls) >= at) and found.converged != found.interrupted
+        if "images" in step and found.interrupted:
+            assert found.s.shape == (0,)
+        elif step in ("svd", "owned"):
+            for one, other in zip(found, wanted, strict=True):
+                if isinstance(one, tr.Tensor):
+                    np.testing.assert_array_equal(one.to_numpy(), other.to_numpy())

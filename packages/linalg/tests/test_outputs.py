@@ -237,3 +237,29 @@ def test_targets_of_eigh_share_nothing_with_the_second_matrix(check: Any) -> Non
     with pytest.raises(OverlappingViewError, match=r"^eigh: "):
         tl.eigh(tr.asarray(A[:2, :2]), b, check=check, out=out)
     assert np.array_equal(buffer.to_numpy(), [[1.0, 0.0, 7.0], [0.0, 1.0, 8.0]])
+
+
+PAIRS: dict[str, Callable[..., Any]] = {
+    name: CALLS[name] for name in ("qr", "rq", "lq", "ql", "eigh", "eig", "slogdet", "polar", "svd", "lu")
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_targets_beside_a_mask_are_those_of_result_and_status(name: str) -> None:
+    found = PAIRS[name]()
+    kind, fields = type(found).__name__, ", ".join(found._fields)
+    wanted = rf"accepted: a MaskedResult of tensors \(result: a {kind} of tensors \({fields}\), status\), with None"
+    for out, told in ((found, f"a {kind}"), (tuple(found), f"a tuple of {len(found)}"), (found[0], "a Tensor")):
+        with pytest.raises(ArgumentError, match=f"^{name}: out is {told}; {wanted}"):
+            PAIRS[name](check="mask", out=out)
+    with pytest.raises(
+        ArgumentError, match=rf"^{name}: out is a tuple of 7; accepted: a {kind} of tensors \({fields}\)"
+    ):
+        PAIRS[name](check="mask", out=((None,) * 7, None))
+    first = targets_like(found, lambda one: tr.zeros(one.shape, dtype=one.dtype))
+    given = tl.MaskedResult(first, None)  # type: ignore[arg-type]
+    result, status = PAIRS[name](check="mask", out=given)
+    assert all(one is target for one, target in zip(result, first, strict=True)) and status.item() == 0
+    assert all(np.array_equal(one.to_numpy(), wanted.to_numpy()) for one, wanted in zip(first, found, strict=True))
+    whole = PAIRS[name](check="mask", out=(None, tr.zeros((), dtype="I32")))
+    assert isinstance(whole, tl.MaskedResult) and whole.status.item() == 0

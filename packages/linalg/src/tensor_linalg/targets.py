@@ -87,11 +87,10 @@ def given_up(operation: str, *operands: Any) -> tuple[Tensor, ...]:
 
 def _pairs(operation: str, result: Any, out: Any) -> Iterator[tuple[Tensor, Any]]:
     """Each tensor of the results with its target."""
-    if not isinstance(out, tuple) or len(out) != len(result):
-        found = f"a tuple of {len(out)}" if isinstance(out, tuple) else f"a {type(out).__name__}"
+    if not _fits(result, out):
         raise ArgumentError(
-            f"{operation}: out is {found}; accepted: a {type(result).__name__} of tensors "
-            f"({', '.join(result._fields)}), with None in the place of what is not to be written",
+            f"{operation}: out is {_told(out)}; accepted: {_wanted(result)}, with None in the place of what is not to "
+            "be written",
             operation=operation,
         )
     for name, one, target in zip(result._fields, result, out, strict=True):
@@ -106,6 +105,26 @@ def _pairs(operation: str, result: Any, out: Any) -> Iterator[tuple[Tensor, Any]
             yield one, target
         elif one is not None:
             yield from ((each, None) for each in one)
+
+
+def _fits(result: Any, out: Any) -> bool:
+    """Whether it is a tuple of as many, and so is each of its fields where one result is a tuple."""
+    if not isinstance(out, tuple) or len(out) != len(result):
+        return False
+    pairs = zip(result, out, strict=True)
+    return all(target is None or not isinstance(one, tuple) or isinstance(target, tuple) for one, target in pairs)
+
+
+def _told(out: Any) -> str:
+    """What a caller gave: a named tuple by its name, another by its length."""
+    return f"a tuple of {len(out)}" if type(out) is tuple else f"a {type(out).__name__}"
+
+
+def _wanted(result: Any) -> str:
+    """The names of a named tuple and of its fields, and of those within it: ``a QRResult of tensors (q, r)``."""
+    fields = zip(result._fields, result, strict=True)
+    told = (f"{name}: {_wanted(one)}" if isinstance(one, tuple) else name for name, one in fields)
+    return f"a {type(result).__name__} of tensors ({', '.join(told)})"
 
 
 def _rebuilt(result: R, done: Iterator[Tensor]) -> R:

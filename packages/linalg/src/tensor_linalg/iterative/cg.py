@@ -7,7 +7,7 @@ from typing import NamedTuple
 import tensor_runtime as tr
 from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.looks import Seen, better, seen, started
+from tensor_linalg.iterative.looks import Seen, better, in_range, moved, seen, started, unlevelled
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -88,14 +88,15 @@ def cg(
     try:
         while unsolved("cg", residuals, bound, batch, best.ended, maps) is not None:
             found = _iterated(apply, precondition, best, bound, stop, batch, drop, again)
-            x, residuals = tr.add(best.x, found.change), found.residuals
+            x, residuals = moved(best, found.change, found.residuals)
             interrupted = found.interrupted
             if not found.done or stop.reached(apply.products, residuals, batch, drop):
                 break
             best, again = better(best, x, tr.subtract(right, apply(x)), bound), True
             x, residuals = best.x, best.residuals
         else:
-            converged = bool(tr.all(residuals <= bound))
+            more = apply.products < stop.maxiter
+            residuals, converged = in_range(apply, x, residuals, right, bound, drop, more)
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
     x, residuals = (owned(tr.multiply(one, drop).reshape(to)) for one, to in ((x, b.shape), (residuals, batch)))
@@ -172,7 +173,7 @@ def _iterated(
             p = tr.add(z, tr.multiply(over(rz, before, there=moving), p))
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
-    return _Iterated(times(tr.multiply(x, scale), lift), tr.multiply(tr.norm(r, axis=0), scale), done, interrupted)
+    return _Iterated(unlevelled(x, scale, lift), tr.multiply(tr.norm(r, axis=0), scale), done, interrupted)
 
 
 def _require_positive(bad: tr.Tensor, batch: Shape, what: str, remedy: str) -> None:

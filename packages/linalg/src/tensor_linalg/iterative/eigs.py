@@ -11,7 +11,7 @@ from tensor_linalg.decompositions import eig, qr
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
 from tensor_linalg.iterative.eigsh import sizes, start_vector
-from tensor_linalg.iterative.interrupts import taken
+from tensor_linalg.iterative.interrupts import ended, taken
 from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, padded, quotient
 from tensor_linalg.iterative.results import Callback, EigenSearchResult, Progress, Stop
 from tensor_linalg.operands import unit_of
@@ -21,6 +21,8 @@ from tensor_runtime.tensors.tensor import owned
 
 _LOOKS: Final = 4
 """Columns by which the space grows, at least, between looks at what it holds."""
+_INTERIOR: Final = 64
+"""Vectors that are kept for eigenvalues among others, of which a space holds images long before it holds them."""
 _ORDERS: Final[dict[str, Callable[[complex], tuple[float, float]]]] = {
     "LM": lambda z: (-abs(z), -z.imag),
     "SM": lambda z: (abs(z), -z.imag),
@@ -63,9 +65,12 @@ def eigs(
         tol: stop when every residual |A x - w x| is at most ``tol`` times the largest eigenvalue seen; None for the
             rounding unit to the power 3/4.
         maxiter: products with A at most, of which one with a block counts as one.
-        basis: vectors that are kept, each as large as one of ``x0``; None for max(20, 2 k + 4), and of blocks of p
-            vectors for 8 p more. With few beyond k, what converges may be other eigenvalues than those wanted, as with
-            any restarted method.
+        basis: vectors that are kept, each as large as one of ``x0``; None for max(20, 2 k + 4), with "SM" for
+            max(64, 2 k + 4), and of blocks of p vectors for 8 p more. With few beyond k, what converges may be other
+            eigenvalues than those wanted, as with any restarted method, and with "SM" often is where they lie among
+            others: of a basis that holds the whole space it is not, which is then made in as many products as the
+            space has dimensions. Of a larger one, 1 / w for the largest w of the inverse is sure and soon found, as by
+            ``eigs(lambda x: lu_solve(factors, x), x0)``.
         batch_rank: as for ``eigsh``; of an eigenvalue with several eigenvectors as many are found as a block has.
         seed: of starts that are drawn.
         callback: called with ``Progress`` whenever residuals are looked at, also the last time; True stops.
@@ -87,8 +92,8 @@ def eigs(
     [2.0, -2.0]
     """
     start = start_vector("eigs", a, x0, batch_rank, seed)
-    k, room = sizes("eigs", k, basis, start)
     choice("eigs", "which", which, tuple(_ORDERS))
+    k, room = sizes("eigs", k, basis, start, _INTERIOR if which == "SM" else 20)
     apply = LinearMap("eigs", a, start.core, start.batch)
     stop = Stop("eigs", tol, maxiter, callback, start.flat.dtype, 0.75)
     process = _BlockArnoldi if start.batch else _Arnoldi
@@ -102,15 +107,19 @@ def eigs(
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
         arnoldi.settle()
-    values, residuals, vectors = arnoldi.pairs(k)
-    return EigenSearchResult(
-        from_numbers(values, vectors, vectors.dtype),
-        owned(vectors.reshape((*start.core, len(values)))),
-        converged,
-        apply.products,
-        from_numbers(residuals, vectors, vectors.dtype.component),
-        interrupted,
-    )
+
+    def result(interrupted: bool) -> EigenSearchResult:
+        values, residuals, vectors = arnoldi.pairs(k)
+        return EigenSearchResult(
+            from_numbers(values, vectors, vectors.dtype),
+            owned(vectors.reshape((*start.core, len(values)))),
+            converged and not interrupted,
+            apply.products,
+            from_numbers(residuals, vectors, vectors.dtype.component),
+            interrupted,
+        )
+
+    return ended(result, interrupted)
 
 
 class _Ritz:
@@ -162,6 +171,7 @@ class _Arnoldi:
         self, apply: LinearMap, start: tr.Tensor, size: int, order: Callable[[complex], Any], stop: Stop, seed: int
     ) -> None:
         self._apply, self._size, self._order, self._stop, self._seed = apply, size, order, stop, seed
+        self._whole = order is _ORDERS["SM"] and size == prod(apply.domain)  # all of the space is to be looked at
         given = start.dtype
         block = start if apply.batch else tr.expand_dims(start, 1)
         self._extent, self._width = block.shape
@@ -170,6 +180,8 @@ class _Arnoldi:
         self._basis = Basis(block[:, 0], size + self._width)
         self._basis.extended(block, 0, self._width, 0.0, self._direction)
         first = self._image(0)
+        if apply.raised(first):
+            first = self._image(0) if apply.products < stop.maxiter else tr.multiply(first, apply.lift)
         dtype = tr.promote(first.dtype, given)  # that of all vectors
         first = tr.convert(first, dtype)
         if dtype is not given:
@@ -190,11 +202,14 @@ class _Arnoldi:
             full = self._count == self._size or self._size < min(self._extent, self._count + self._width)
             left = invariant and self._count < self._extent  # an invariant space, which one more product leaves
             last = self._apply.products >= self._stop.maxiter
-            if left and not drawn and not last:  # the start may have lain where nothing that is wanted does
+            if (
+                left and not drawn and not last and not self._whole
+            ):  # the start may have lain where nothing that is wanted does
                 self._begin_anew()
                 steps, drawn = 0, True
                 continue
-            if (self._count < k or ((self._count % _LOOKS or left) and not full)) and not last:
+            between = self._count % _LOOKS != 0 or left or self._whole
+            if (self._count < k or (between and not full)) and not last:
                 continue
             ritz = self._ritz()
             self._scale = max(self._scale, *map(abs, ritz.values))
@@ -216,9 +231,11 @@ class _Arnoldi:
 
     def _asked(self, ritz: _Ritz, k: int) -> bool:
         def progress() -> Progress:
-            residuals = from_numbers(ritz.residuals[:k], self._h, self._h.dtype.component)
-            values = from_numbers(ritz.values[:k], self._h, tr.promote(self._h.dtype, tr.C32))
-            return Progress(self._apply.products, residuals, values)
+            values, residuals = self._lowered(ritz.values[:k]), self._lowered(ritz.residuals[:k])
+            told = from_numbers(residuals, self._h, self._h.dtype.component)
+            return Progress(
+                self._apply.products, told, from_numbers(values, self._h, tr.promote(self._h.dtype, tr.C32))
+            )
 
         return self._stop.asked(self._apply.products, progress)
 
@@ -228,7 +245,12 @@ class _Arnoldi:
             return [], [], tr.convert(self._basis[:0], tr.promote(self._h.dtype, tr.C32))
         ritz = self._ritz()
         count = min(k, self._count)
-        return ritz.values[:count], ritz.residuals[:count], self._basis.combined(ritz.coefficients(count))
+        vectors = self._basis.combined(ritz.coefficients(count))
+        return self._lowered(ritz.values[:count]), self._lowered(ritz.residuals[:count]), vectors
+
+    def _lowered(self, values: list[Any]) -> list[Any]:
+        """As those of the caller's map."""
+        return [value / self._apply.lift for value in values]
 
     def _ritz(self) -> _Ritz:
         return _Ritz(self._h[: self._count, : self._count], self._growth, self._order)

@@ -14,6 +14,7 @@ from tensor_linalg.composed import failing_as
 from tensor_linalg.decompositions.lu import lu_factor
 from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
+from tensor_linalg.iterative.interrupts import ended
 from tensor_linalg.iterative.lanczos import Lanczos
 from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, raising, require_numbers
 from tensor_linalg.iterative.refusals import OPERATOR, require_operator
@@ -155,11 +156,11 @@ def hermitian_pairs(
     process = BlockLanczos if start.batch else Lanczos
     lanczos = process(apply, start.flat, room, _ORDERS[which], stop, seed, sigma is not None)
     converged, interrupted = lanczos.run(k, more)
-    return _result(lanczos, k, start.core, sigma, converged, interrupted)
+    return ended(lambda now: _result(lanczos, k, start.core, sigma, converged and not now, now), interrupted)
 
 
-def sizes(operation: str, k: Any, basis: Any, start: Start, /) -> tuple[int, int]:
-    """How many pairs are sought, and how many vectors are kept.
+def sizes(operation: str, k: Any, basis: Any, start: Start, few: int = 20, /) -> tuple[int, int]:
+    """How many pairs are sought, and how many vectors are kept: ``few`` where nothing is said and k is small.
 
     >>> sizes("demo", 2, None, Start(tr.ones((30,)), (30,), ()))
     (2, 20)
@@ -170,7 +171,7 @@ def sizes(operation: str, k: Any, basis: Any, start: Start, /) -> tuple[int, int
         raise ArgumentError(
             f"{operation}: k is {k}; accepted: 1 to {size}, the extent of the space", operation=operation
         )
-    usual = max(20, 2 * k + 4) + (8 * width if start.batch else 0)
+    usual = max(few, 2 * k + 4) + (8 * width if start.batch else 0)
     room, least = usual if basis is None else whole(operation, "basis", basis), k + 2 * width + 1
     if room < least:
         named = f"k + {2 * width + 1}" + (f", with blocks of {width}" if start.batch else "")

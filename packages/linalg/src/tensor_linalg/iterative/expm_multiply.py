@@ -11,7 +11,7 @@ from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, flat, over, parted, raising
+from tensor_linalg.iterative.operators import LinearMap, Operator, directions, finite_images, flat, parted
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.operands import number, plain, require_finite, unit_of
 from tensor_linalg.products import matmul, matvec, mH
@@ -36,6 +36,8 @@ _UNSURE = 0.5
 """Share of their norm by which the exponentials of a map and of a rounded one differ where no digit is sure."""
 _ROUNDINGS = 3
 """Rounded maps beside one; fewer are as near as it by chance."""
+_LEAST = 2.0**-100
+"""Size of a z for which φ₁(z) is 1 to any rounding, and above which quotients of complex numbers do not overflow."""
 _FEW = 1.25
 """What the largest of their distances may fall short of how far it is off."""
 _TAYLOR_DEGREE = 16
@@ -205,7 +207,7 @@ class _HermitianSmall(_Small):
         """As above."""
         z = tr.multiply(self._values, t)
         less_one = tr.expm1(z)
-        there = tr.abs(z) > 0
+        there = tr.abs(z) > _LEAST
         phi = tr.where(there, tr.divide(less_one, tr.where(there, z, 1.0)), 1.0)
         exponential, phi = (tr.multiply(one, self._first) for one in (tr.exp(z), phi))
         return matvec(self._vectors, exponential), matvec(self._vectors, phi)
@@ -288,8 +290,7 @@ def _grown(
 ) -> tuple[float, tr.Tensor, tr.Tensor] | None:
     """One space: the share of t it goes through, what is lost, and the vectors there; None where it is too small."""
     length = tr.norm(x, axis=0)
-    lift = raising(length)
-    first = over(tr.multiply(x, lift), tr.multiply(length, lift))
+    first = directions(x, length)
     w = apply(first)
     like = tr.add(tr.multiply(w, 0.0), tr.multiply(first, 0.0))
     basis = Basis(like, size + 1)
@@ -320,7 +321,7 @@ def _grown(
             if full:
                 _require_resolved(abs(t) * float(tr.max(scale)), unit_of(like.dtype))
                 return None
-        basis.set(count, over(rest, beta))
+        basis.set(count, directions(rest, beta))
         w = apply(basis[count])
         scale = tr.maximum(scale, tr.norm(w, axis=0))
 

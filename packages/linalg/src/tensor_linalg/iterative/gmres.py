@@ -9,7 +9,7 @@ from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.looks import started
+from tensor_linalg.iterative.looks import Seen, in_range, moved, seen, started
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -54,7 +54,7 @@ def gmres(
 
     Returns:
         As ``cg``; the residuals are computed from x, but where ``maxiter`` or Ctrl-C left no product for that: then
-        they are those within the last Krylov space.
+        they are those within the last Krylov space, and x has not converged.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
@@ -77,26 +77,33 @@ def gmres(
     right, x, r, drop = started(apply, b, x0, precondition)
     size = min(restart, max(right.shape[0], 1))
     bound = share(tr.norm(right, axis=0), stop.tol)
-    residuals = tr.norm(r, axis=0)
-    interrupted = asked = False
+    best, converged, interrupted, asked = seen(x, r), False, False, False
+    residuals = best.residuals
     try:
-        while (
-            unsolved("gmres", residuals, bound, batch, maps=maps) is not None
-            and not asked
-            and apply.products < stop.maxiter
-        ):
-            found = _cycle(apply, precondition, r, bound, size, stop, batch, drop)
-            x, residuals = tr.add(x, found.change), found.residuals
+        while True:
+            active = unsolved("gmres", residuals, bound, batch, best.ended, maps)
+            if active is None or asked:
+                more = apply.products < stop.maxiter
+                residuals, converged = in_range(apply, x, residuals, right, bound, drop, more)
+                break
+            if apply.products >= stop.maxiter:
+                break
+            found = _cycle(apply, precondition, best.rest, active, bound, size, stop, batch, drop)
+            x, residuals = moved(best, found.change, found.residuals)
             interrupted, asked = found.interrupted, found.asked
             if interrupted or apply.products >= stop.maxiter:
                 break
-            r = tr.subtract(right, apply(x))
-            residuals = tr.norm(r, axis=0)
+            best = _looked_at(best, x, tr.subtract(right, apply(x)))
+            residuals = best.residuals
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
-    converged = not interrupted and bool(tr.all(residuals <= bound))
     x, residuals = (owned(tr.multiply(one, drop).reshape(to)) for one, to in ((x, b.shape), (residuals, batch)))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
+
+
+def _looked_at(start: Seen, x: tr.Tensor, rest: tr.Tensor) -> Seen:
+    """What a cycle has led to; another one from where it started would lead there again."""
+    return Seen(x, rest, tr.norm(rest, axis=0), start.ended | tr.all(tr.equal(x, start.x), axis=0))
 
 
 class _Cycle(NamedTuple):
@@ -110,15 +117,15 @@ def _cycle(
     apply: LinearMap,
     precondition: LinearMap | None,
     r: tr.Tensor,
+    active: tr.Tensor,
     bound: tr.Tensor,
     size: int,
     stop: Stop,
     batch: tuple[int, ...],
     drop: tr.Tensor,
 ) -> _Cycle:
-    """The best change of x within one Krylov space; columns that have converged contribute nothing."""
+    """The best change of x within one Krylov space; columns that are not active contribute nothing."""
     start = tr.norm(r, axis=0)
-    active = start > bound
     v = over(r, start, there=active)
     try:
         w = apply(v if precondition is None else precondition(v))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import tensor_runtime as tr
 
+R = TypeVar("R")
 _STOPPED: Final[ContextVar[list[bool] | None]] = ContextVar("tensor_linalg_stopped_within", default=None)
 """Of the innermost call of a caller's function: not empty once Ctrl-C has stopped an iteration within it."""
 
@@ -50,3 +51,19 @@ def taken(products: int = 1, /) -> bool:
     if around is not None:
         around.append(True)
     return True
+
+
+def ended(last: Callable[[bool], R], interrupted: bool = False, /) -> R:
+    """What an iteration returns after its last product, which is made again where Ctrl-C cuts it short.
+
+    Args:
+        last: makes it, of nothing that it changes itself; given whether Ctrl-C came.
+        interrupted: whether it came before.
+
+    >>> ended(lambda interrupted: interrupted)
+    False
+    """
+    try:
+        return last(interrupted)
+    except KeyboardInterrupt:
+        return last(taken())

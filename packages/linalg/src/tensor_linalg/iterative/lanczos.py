@@ -82,6 +82,8 @@ class Lanczos:
         self._told = False  # whether the last look was asked to be the last
         v = self._begun(start)
         first = apply(v)  # its dtype is that of all vectors
+        if apply.raised(first):
+            first = apply(v) if apply.products < stop.maxiter else tr.multiply(first, apply.lift)
         dtype = tr.promote(v.dtype, first.dtype)
         self._eps, self._extent = unit_of(dtype), v.shape[0]
         block, image = (tr.convert(one, dtype).reshape((self._extent, self._width)) for one in (v, first))
@@ -147,7 +149,8 @@ class Lanczos:
             more = min(k - locked, len(ritz.values))
             values, residuals = values + ritz.values[:more], residuals + ritz.residuals[:more]
             vectors = tr.concatenate([vectors, self._vectors(ritz, more)], axis=1)
-        return values, residuals, vectors
+        lift = self.apply.lift
+        return [value / lift for value in values], [residual / lift for residual in residuals], vectors
 
     def _search(self, k: int, worst: float | None) -> int:
         """Grow the space until k pairs of it have converged, or until none can be better than the worst locked.
@@ -219,8 +222,9 @@ class Lanczos:
 
     def _asked(self, ritz: _Ritz, k: int) -> bool:
         def progress() -> Progress:
-            values = [value for value, _ in self._locked] + ritz.values[:k]
-            residuals = [residual for _, residual in self._locked] + ritz.residuals[:k]
+            lift = self.apply.lift
+            values = [value / lift for value in ([value for value, _ in self._locked] + ritz.values[:k])]
+            residuals = [one / lift for one in ([residual for _, residual in self._locked] + ritz.residuals[:k])]
             component = self._h.dtype.component
             return Progress(
                 self.apply.products,

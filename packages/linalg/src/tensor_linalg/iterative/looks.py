@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.errors import ShapeError
 from tensor_linalg.iterative.operators import LinearMap, flat, raising
 from tensor_linalg.operands import require_tensor
+
+_ROUNDINGS: Final = 64.0
+"""Least numbers of the dtype for each element of a right-hand side, by which one of few digits may be missed."""
 
 
 class Started(NamedTuple):
@@ -92,6 +96,19 @@ def seen(x: tr.Tensor, rest: tr.Tensor, /) -> Seen:
     return Seen(x, rest, residuals, residuals < 0.0)
 
 
+def moved(start: Seen, change: tr.Tensor, residuals: tr.Tensor, /) -> tuple[tr.Tensor, tr.Tensor]:
+    """An x that was changed, and its residuals; where it is beyond the range, a column stays where it was.
+
+    >>> start = seen(tr.tensor([[1.0, 1e308]]), tr.ones((1, 2)))
+    >>> x, residuals = moved(start, tr.tensor([[1.0, 1e308]]), tr.tensor([0.5, 0.5]))
+    >>> x.to_numpy().tolist(), residuals.to_numpy().tolist()
+    ([[2.0, 1e+308]], [0.5, 1.0])
+    """
+    x = tr.add(start.x, change)
+    there = tr.all(tr.isfinite(x), axis=0)
+    return tr.where(there, x, start.x), tr.where(there, residuals, start.residuals)
+
+
 def better(before: Seen, x: tr.Tensor, rest: tr.Tensor, bound: tr.Tensor, /) -> Seen:
     """The better of two for each column; those that are above their bounds, and not half as far off, have ended.
 
@@ -110,3 +127,62 @@ def better(before: Seen, x: tr.Tensor, rest: tr.Tensor, bound: tr.Tensor, /) -> 
         tr.where(taken, residuals, before.residuals),
         before.ended | ended,
     )
+
+
+def unlevelled(x: tr.Tensor, scale: tr.Tensor, lift: tr.Tensor | None, /) -> tr.Tensor:
+    """Solutions for an operator times what :func:`levelled` gives, times another scale, as those for the operator.
+
+    Nothing but what is beyond the range in the end is on the way.
+
+    >>> unlevelled(tr.tensor([1e10]), tr.tensor(1e300), tr.tensor(2.0**-1000)).item() < 1e10
+    True
+    """
+    if lift is None:
+        return tr.multiply(x, scale)
+    return tr.multiply(tr.multiply(tr.multiply(x, tr.minimum(lift, 1.0)), scale), tr.maximum(lift, 1.0))
+
+
+def in_range(
+    image: Callable[[tr.Tensor], tr.Tensor],
+    x: tr.Tensor,
+    residuals: tr.Tensor,
+    right: tr.Tensor,
+    bound: tr.Tensor,
+    drop: tr.Tensor,
+    more: bool,
+    /,
+) -> tuple[tr.Tensor, bool]:
+    """Residuals of what the dtype keeps of x without its power of two, and whether all are small enough.
+
+    Args:
+        image: gives what the right-hand side is compared with.
+        x: a solution, of these residuals.
+        right, bound, drop: as iterated.
+        more: whether another image may be made, without which nothing that has lost digits counts as small enough.
+
+    >>> def twice(x): return tr.multiply(x, 2.0)
+    >>> right, bound, drop = tr.full((1,), 2.0), tr.tensor(1e-9), tr.tensor(2.0**-600)
+    >>> in_range(twice, tr.ones((1,)), tr.tensor(0.0), right, bound, drop, True)[1]
+    True
+    >>> in_range(twice, tr.full((1,), 2.0**-500), tr.tensor(0.0), right, bound, drop, True)[1]
+    False
+    """
+    if not tr.all(residuals <= bound):
+        return residuals, False
+    kept = tr.multiply(tr.multiply(x, drop), tr.divide(1.0, drop))
+    if tr.all(tr.equal(kept, x)):
+        return residuals, True
+    if not more:
+        return residuals, False
+    residuals = tr.norm(tr.subtract(right, image(kept)), axis=0)
+    return residuals, bool(tr.all(residuals <= tr.maximum(bound, rounding(right, drop))))
+
+
+def rounding(right: tr.Tensor, drop: tr.Tensor, /) -> tr.Tensor:
+    """What rounding to subnormal numbers may do to right-hand sides [n] or [n, C], times what ``drop`` takes off.
+
+    >>> rounding(tr.ones((4,)), tr.tensor(2.0**-600)).item() == 2.0**7 * 2.0**-1074 * 2.0**600
+    True
+    """
+    least = 2.0**-1074 if right.dtype.component is tr.F64 else 2.0**-149
+    return tr.divide(_ROUNDINGS * right.shape[0] ** 0.5 * least, drop)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import called, taken
+from tensor_linalg.iterative.looks import rounding, unlevelled
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -57,7 +58,8 @@ def lsmr(
     Returns:
         As ``cg``, with x of the shape that ``adjoint`` gives, and residuals |Aᴴ r| [B...] as the recurrence has them,
         which ``converged`` goes by: the iteration starts at zero, so that rounding hides little of them, but where the
-        condition number of A comes near the square root of the rounding unit's reciprocal.
+        condition number of A comes near the square root of the rounding unit's reciprocal. Where elements of x are
+        subnormal they are computed from x, with one product more each way.
 
     Raises:
         ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
@@ -78,12 +80,7 @@ def lsmr(
             operation="lsmr",
         )
     back = adjoint_of("lsmr", a, adjoint)
-    u = flat(b, core, batch)
-    length = tr.norm(u, axis=0)
-    lift_b = raising(length)
-    drop = tr.divide(1.0, lift_b)
-    length = tr.multiply(length, lift_b)
-    u = over(tr.multiply(u, lift_b), length)  # from here on b has norm 1, so that its size meets no squares
+    u, length, drop = _direction(b, core, batch)  # from here on b has norm 1, so that its size meets no squares
     domain, v = _first_image(a, back, u, core, batch)
     apply = LinearMap("lsmr", a, domain, batch, core)
     turn = LinearMap("lsmr", back, core, batch, domain, name="adjoint")
@@ -100,13 +97,21 @@ def lsmr(
     damping = times(tr.add(sin_bar, damp), lift)
     scale = length if lift is None else tr.divide(length, lift)
     divisor = divisor_bar = cos_bar = tr.add(sin_bar, 1.0)
-    converged = interrupted = False
+    first, converged, interrupted = alpha, False, False
     told_scale = tr.multiply(scale, drop)
     try:
         while True:
             active = unsolved("lsmr", tr.abs(zeta_bar), bound, batch)
             if active is None:
-                converged = True
+                done = _returned(x, length, lift, drop)
+                converged = not tr.any(done.lost)
+                if not converged and apply.products < stop.maxiter:
+                    kept = done.iterated(length, lift, drop)
+                    rest = tr.subtract(_direction(b, core, batch)[0], times(apply(kept), lift))
+                    kept = tr.multiply(kept, tr.multiply(damping, damping))
+                    zeta_bar = tr.norm(tr.subtract(times(turn(rest), lift), kept), axis=0)
+                    missed = tr.multiply(first, over(rounding(u, drop), length))
+                    converged = bool(tr.all(zeta_bar <= tr.maximum(bound, missed)))
                 break
             if stop.reached(apply.products, tr.abs(zeta_bar), batch, told_scale):
                 break
@@ -136,9 +141,43 @@ def lsmr(
             h = tr.subtract(v, tr.multiply(tr.divide(theta, divisor), h))
     except KeyboardInterrupt:
         converged, interrupted = False, taken(apply.products)
-    residuals = owned(tr.multiply(tr.multiply(tr.abs(zeta_bar), scale), drop).reshape(batch))
-    x = owned(tr.multiply(times(tr.multiply(x, length), lift), drop).reshape((*domain, *batch)))
-    return SolverResult(x, converged, apply.products, residuals, interrupted)
+    done = _returned(x, length, lift, drop)
+    zeta_bar = tr.where(done.beyond, first, tr.abs(zeta_bar))
+    residuals = owned(tr.multiply(tr.multiply(zeta_bar, scale), drop).reshape(batch))
+    return SolverResult(owned(done.x.reshape((*domain, *batch))), converged, apply.products, residuals, interrupted)
+
+
+def _direction(b: tr.Tensor, core: Shape, batch: Shape) -> tuple[tr.Tensor, tr.Tensor, tr.Tensor]:
+    """The right-hand side over its norm, that norm times a power of two where it is tiny, and what takes that off."""
+    u = flat(b, core, batch)
+    length = tr.norm(u, axis=0)
+    lift = raising(length)
+    length = tr.multiply(length, lift)
+    return over(tr.multiply(u, lift), length), length, tr.divide(1.0, lift)
+
+
+class _Returned(NamedTuple):
+    """A solution in its own size."""
+
+    x: tr.Tensor
+    """Zero, where the iteration starts, in columns of which elements are beyond the range."""
+    beyond: tr.Tensor
+    """Which those are."""
+    lost: tr.Tensor
+    """Which columns are not those that were iterated, to rounding: the former, and those of subnormal elements."""
+
+    def iterated(self, length: tr.Tensor, lift: tr.Tensor | None, drop: tr.Tensor) -> tr.Tensor:
+        """In the size in which it was iterated."""
+        x = over(tr.multiply(self.x, tr.divide(1.0, drop)), length)
+        return x if lift is None else tr.multiply(x, tr.divide(1.0, lift))
+
+
+def _returned(x: tr.Tensor, length: tr.Tensor, lift: tr.Tensor | None, drop: tr.Tensor) -> _Returned:
+    found = tr.multiply(unlevelled(x, length, lift), drop)
+    beyond = ~tr.all(tr.isfinite(found), axis=0)
+    found = tr.where(beyond, 0.0, found)
+    normal = (2.0**-1022 if x.dtype.component is tr.F64 else 2.0**-126) * x.shape[0] ** 0.5
+    return _Returned(found, beyond, beyond | ((tr.norm(found, axis=0) < normal) & (tr.norm(x, axis=0) > 0.0)))
 
 
 def _first_image(a: Operator, back: Operator, u: tr.Tensor, core: Shape, batch: Shape) -> tuple[Shape, tr.Tensor]:

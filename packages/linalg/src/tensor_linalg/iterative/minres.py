@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import Final, NamedTuple
 
 import tensor_runtime as tr
 from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.looks import Seen, better, seen, started
+from tensor_linalg.iterative.looks import Seen, better, in_range, moved, seen, started, unlevelled
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -68,13 +69,13 @@ def minres(
     stop = Stop("minres", tol, maxiter, callback, b.dtype, 0.5)
     right, x, r, drop = started(apply, b, x0, shift=shift)
     bound = share(tr.norm(right, axis=0), stop.tol)
-    best, looked, interrupted = seen(x, r), True, False
+    best, looked, converged, interrupted = seen(x, r), True, False, False
     x, residuals = best.x, best.residuals
     try:
         while unsolved("minres", residuals, bound, batch, best.ended) is not None:
             looked = False
             found = _iterated(apply, shift, best, bound, stop, batch, drop)
-            x, residuals = found.sure(best.x)
+            x, residuals = found.sure(best)
             interrupted = found.interrupted
             stopped = not found.done or stop.reached(apply.products, residuals, batch, drop)
             needed = 1 if found.earlier is None else 2
@@ -84,9 +85,11 @@ def minres(
             x, residuals, looked = best.x, best.residuals, True
             if stopped:
                 break
+        if looked:
+            image, more = partial(_image, apply, shift), apply.products < stop.maxiter
+            residuals, converged = in_range(image, x, residuals, right, bound, drop, more)
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
-    converged = looked and not interrupted and bool(tr.all(residuals <= bound))
     x, residuals = (owned(tr.multiply(one, drop).reshape(to)) for one, to in ((x, b.shape), (residuals, batch)))
     return SolverResult(x, converged, apply.products, residuals, interrupted)
 
@@ -108,12 +111,12 @@ class _Iterated(NamedTuple):
     """Whether the recurrence tells that residuals are as small as they can be."""
     interrupted: bool
 
-    def sure(self, x: tr.Tensor) -> tuple[tr.Tensor, tr.Tensor]:
+    def sure(self, start: Seen) -> tuple[tr.Tensor, tr.Tensor]:
         """The x that was changed, and its residuals, without doubtful steps."""
-        found = tr.add(x, self.change), self.residuals
+        found = moved(start, self.change, self.residuals)
         if self.earlier is None:
             return found
-        before = tr.add(x, self.earlier[0]), self.earlier[1]
+        before = moved(start, *self.earlier)
         old, new = (tr.where(self.doubtful, *both) for both in zip(before, found, strict=True))
         return old, new
 
@@ -122,11 +125,11 @@ def _looked_at(
     found: _Iterated, start: Seen, apply: LinearMap, shift: float, right: tr.Tensor, bound: tr.Tensor
 ) -> Seen:
     """The best x after a run of the recurrence, by its own residual, and by that before doubtful steps."""
-    x = tr.add(start.x, found.change)
+    x, _ = moved(start, found.change, found.residuals)
     rest = tr.subtract(right, _image(apply, shift, x))
     ended: tr.Tensor = found.residuals > bound
     if found.earlier is not None:
-        old = tr.add(start.x, found.earlier[0])
+        old, _ = moved(start, *found.earlier)
         earlier = tr.subtract(right, _image(apply, shift, old))
         gained = tr.add(tr.norm(rest, axis=0), found.rounded) <= tr.norm(earlier, axis=0)
         back = found.doubtful & ~gained
@@ -207,6 +210,6 @@ def _iterated(
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
     rounded = tr.multiply(tr.multiply(tr.multiply(norm, tr.norm(x, axis=0)), unit_of(r.dtype)), scale)
-    earlier = None if before is None else (times(tr.multiply(before[0], scale), lift), tr.multiply(before[1], scale))
-    change, residuals = times(tr.multiply(x, scale), lift), tr.multiply(residuals, scale)
+    earlier = None if before is None else (unlevelled(before[0], scale, lift), tr.multiply(before[1], scale))
+    change, residuals = unlevelled(x, scale, lift), tr.multiply(residuals, scale)
     return _Iterated(change, residuals, earlier, doubtful, rounded, done, interrupted)

@@ -33,12 +33,14 @@ Operator = tr.Tensor | Callable[[tr.Tensor], tr.Tensor]
 class LinearMap:
     """A linear map of flat vectors; ``products`` counts the images it has given, ``name`` is what errors call it.
 
+    Images are ``lift`` times those of the caller's map; see :meth:`raised`.
+
     >>> twice = LinearMap("demo", lambda x: x * 2.0, (2, 3), ())
     >>> twice(tr.ones((6,))).shape, twice.products
     ((6,), 1)
     """
 
-    __slots__ = ("_apply", "batch", "domain", "dtype", "name", "operation", "products", "target")
+    __slots__ = ("_apply", "batch", "domain", "dtype", "lift", "name", "operation", "products", "target")
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class LinearMap:
     ) -> None:
         self.operation, self.name, self.domain, self.batch = operation, name, domain, batch
         self.target = domain if target is None else target
-        self.products = 0
+        self.products, self.lift = 0, 1.0
         require_operator(operation, a, name)
         # That of a matrix, or of a function's image; None before the first.
         self.dtype: tr.DType | None = a.dtype if isinstance(a, tr.Tensor) else None
@@ -61,7 +63,7 @@ class LinearMap:
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
         """The image of a flat vector, or of each column; good until a function of the caller's is called again."""
-        y = self._apply(x)
+        y = self._apply(x if self.lift == 1.0 else tr.multiply(x, self.lift))
         self.products += 1
         if self.dtype is None:
             self.dtype = y.dtype
@@ -70,6 +72,18 @@ class LinearMap:
     def kept(self, x: tr.Tensor, /) -> tr.Tensor:
         """The same, good for ever."""
         return tr.copy(self(x))
+
+    def raised(self, image: tr.Tensor, /) -> bool:
+        """Whether vectors are given to the map times a power of two from here on, as this image of one is tiny.
+
+        Of elements that are subnormal products have few digits; by such a vector all that the map itself has are left.
+
+        >>> tiny = LinearMap("demo", tr.eye(2) * 2.0**-1060, (2,), ())
+        >>> tiny.raised(tiny(tr.ones(2))), tiny(tr.ones(2)).to_numpy().tolist() == [2.0**-460] * 2
+        (True, True)
+        """
+        self.lift = float(raising(tr.norm(image.reshape((image.size,)))))
+        return self.lift != 1.0
 
     def images(self, vectors: tr.Tensor, /) -> Iterator[tr.Tensor]:
         """Those of vectors [n, k], columns [m, p] at a time; p is the width of a block, and 1 without batch axes.
@@ -325,6 +339,16 @@ def quotient(x: tr.Tensor, length: float, /) -> tr.Tensor:
         return tr.divide(x, length)
     lift = 2.0 ** (0.6 * most)
     return tr.divide(tr.multiply(x, lift), length * lift)
+
+
+def directions(x: tr.Tensor, length: tr.Tensor, /) -> tr.Tensor:
+    """The same for a vector or columns, of their lengths; zeros where those are 0.
+
+    >>> directions(tr.tensor([2.0**-1060 * 1j]), tr.tensor(2.0**-1060)).to_numpy().tolist()
+    [1j]
+    """
+    lift = raising(length)
+    return over(tr.multiply(x, lift), tr.multiply(length, lift))
 
 
 def inner(x: tr.Tensor, y: tr.Tensor, /) -> tr.Tensor:

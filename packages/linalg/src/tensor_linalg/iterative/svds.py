@@ -12,7 +12,7 @@ from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.decompositions.svd import svd
 from tensor_linalg.iterative.eigsh import Start, hermitian_pairs, sizes, start_vector
-from tensor_linalg.iterative.interrupts import called, taken
+from tensor_linalg.iterative.interrupts import called, ended
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
@@ -20,10 +20,11 @@ from tensor_linalg.iterative.operators import (
     finite_images,
     flat,
     levelled,
+    raising,
     times,
 )
 from tensor_linalg.iterative.refusals import require_operator, wrong_image
-from tensor_linalg.iterative.results import Callback, Stop
+from tensor_linalg.iterative.results import Callback, EigenSearchResult, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
 from tensor_runtime.dispatch.arguments import choice
@@ -131,44 +132,53 @@ def svds(
         found = hermitian_pairs("svds", normal, start, k, order, room, multiplets, seed, stop)
     else:
         turned = False
-    vectors, residuals = found.eigenvectors, found.residuals  # ascending
-    count, interrupted = found.eigenvalues.size, found.interrupted
-    vectors = vectors.reshape((prod(start.core), count))
-    wanted_first = vectors if which == "SM" else vectors[:, ::-1]
     apply = LinearMap("svds", turn if turned else forth, start.core, start.batch, normal.target)
-    images, interrupted_now = _images(apply, wanted_first)
-    if interrupted_now:
-        interrupted, done = True, min(count, len(images) * prod(start.batch))
-        kept = slice(0, done) if which == "SM" else slice(count - done, count)
-        vectors, residuals, count = vectors[:, kept], residuals[kept], done
-    image = tr.zeros((prod(normal.target), 0), dtype=vectors.dtype, placement=vectors.placement)
-    if images:
-        image = tr.concatenate(images, axis=1)[:, :count]
-        image = image if which == "SM" else image[:, ::-1]
-    with finite_images("svds"):
-        x, s, wh = svd(image)
-    u, vh = (matmul(vectors, mH(wh)), mH(x)) if turned else (x, matmul(wh, mH(vectors)))
-    codomain, domain = (start.core, normal.target) if turned else (normal.target, start.core)
-    return SingularResult(
-        owned(u.reshape((*codomain, s.size))),
-        s,
-        owned(tr.to_contiguous(vh).reshape((s.size, *domain))),
-        found.converged and not interrupted,
-        found.iterations,
-        normal.unlifted(tr.copy(residuals[::-1])),
-        interrupted,
-    )
+    closing = _Closing(found, apply, normal, which == "SM", turned)
+    return ended(closing.result, found.interrupted)
 
 
-def _images(apply: LinearMap, vectors: tr.Tensor) -> tuple[list[tr.Tensor], bool]:
-    """What the map makes of vectors [n, k], columns [m, p] at a time; and whether Ctrl-C came before the end."""
-    images: list[tr.Tensor] = []
-    try:
-        for image in apply.images(vectors):
-            images.append(image)  # noqa: PERF402  # those before Ctrl-C are used
-    except KeyboardInterrupt:
-        return images, taken()
-    return images, False
+class _Closing:
+    """What is made of eigenvectors of AᴴA: their images, and what a small decomposition tells of those.
+
+    Images that were made before Ctrl-C are kept, and none are made after it.
+    """
+
+    def __init__(
+        self, found: EigenSearchResult, apply: LinearMap, normal: _Normal, smallest: bool, turned: bool, /
+    ) -> None:
+        self._found, self._apply, self._normal, self._smallest, self._turned = found, apply, normal, smallest, turned
+        self._images: list[tr.Tensor] = []
+        self._begun = False
+
+    def result(self, interrupted: bool, /) -> SingularResult:
+        """Of all eigenvectors, or of those whose images were there when Ctrl-C came."""
+        found, apply = self._found, self._apply
+        count, width = found.eigenvalues.size, prod(apply.batch)
+        vectors = found.eigenvectors.reshape((prod(apply.domain), count))  # ascending
+        if not self._begun:
+            self._begun = True
+            for image in apply.images(vectors if self._smallest else vectors[:, ::-1]):
+                self._images.append(image)  # those before Ctrl-C are used
+        done = min(count, len(self._images) * width)
+        kept = slice(0, done) if self._smallest else slice(count - done, count)
+        vectors, residuals = vectors[:, kept], found.residuals[kept]
+        image = tr.zeros((prod(apply.target), 0), dtype=vectors.dtype, placement=vectors.placement)
+        if self._images:
+            image = tr.concatenate(self._images, axis=1)[:, :done]
+            image = image if self._smallest else image[:, ::-1]
+        with finite_images("svds"):
+            x, s, wh = svd(image)
+        u, vh = (matmul(vectors, mH(wh)), mH(x)) if self._turned else (x, matmul(wh, mH(vectors)))
+        codomain, domain = (apply.domain, apply.target) if self._turned else (apply.target, apply.domain)
+        return SingularResult(
+            owned(u.reshape((*codomain, s.size))),
+            s,
+            owned(tr.to_contiguous(vh).reshape((s.size, *domain))),
+            found.converged and not interrupted,
+            found.iterations,
+            self._normal.unlifted(tr.copy(residuals[::-1])),
+            interrupted,
+        )
 
 
 class _SmallerRangeError(Exception):
@@ -205,20 +215,21 @@ class _Normal:
         self._domain = domain
         self._forth, self._turn, self._start, self._k = forth, turn, start, k
         self._lift: tr.Tensor | None = None
+        self._into: tr.Tensor | None = None  # what vectors are given times, where images would be subnormal
         self._first_lift: tr.Tensor | None = None
         self._second_lift: tr.Tensor | None = None
         self._looked = False
         self.target: Shape = ()
 
     def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
-        y = self._forth(x)
+        y = self._forth(times(x, self._into))
         if not self._looked:
             self._looked = True
-            self._look(x, y)
+            y = self._look(x, y)
         return times(self._turn(times(y, self._first_lift)), self._second_lift)
 
-    def _look(self, x: tr.Tensor, y: tr.Tensor) -> None:
-        """What the first image tells."""
+    def _look(self, x: tr.Tensor, y: tr.Tensor) -> tr.Tensor:
+        """What the first image tells, and that image, which is made again where it has lost digits."""
         batch = self._start.batch
         self.target = y.shape[: y.rank - len(batch)]
         if self._domain is not None and self.target != self._domain:
@@ -238,9 +249,14 @@ class _Normal:
         if self._lift is not None:
             margin = tr.where(self._lift < 1.0, _MARGIN, 1.0)
             self._first_lift, self._second_lift = tr.multiply(self._lift, margin), tr.divide(self._lift, margin)
+            into = raising(tr.norm(y.reshape((y.size,))))
+            if into > 1.0:  # by what vectors are larger before, images need be less after
+                self._into, self._second_lift = into, tr.divide(self._second_lift, into)
+                y = self._forth(tr.multiply(x, into))
         if extent < prod(self._start.core):
-            image = flat(tr.copy(times(y, self._lift)), self.target, batch)
-            raise _SmallerRangeError(Start(image, self.target, batch))
+            whole = self._lift if self._into is None else self._second_lift
+            raise _SmallerRangeError(Start(flat(tr.copy(times(y, whole)), self.target, batch), self.target, batch))
+        return y
 
     def unlifted(self, residuals: tr.Tensor, /) -> tr.Tensor:
         """Residuals as those of A itself, which may be beyond the dtype's range."""

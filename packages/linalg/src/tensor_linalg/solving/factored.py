@@ -112,7 +112,7 @@ def lu_solve(
 
     Returns:
         x, of the shape of ``b`` with the batch shapes broadcast, of the promoted dtype; owned, compact. As accurate as
-        ``solve``.
+        ``solve`` of a matrix and a ``b`` of the factors' dtype: factors of F32 leave F32's digits to a ``b`` of F64.
 
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
