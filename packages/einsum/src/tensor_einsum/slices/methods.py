@@ -50,7 +50,7 @@ class SliceMethods:
         (9, (3,))
         """
         from tensor_einsum.slices.cutting import named_cuts
-        from tensor_einsum.slices.limit import replaced
+        from tensor_einsum.slices.needs import replaced
 
         plan = cast("Plan", self)
         return replaced(plan, named_cuts(labels, plan.names))
@@ -72,7 +72,7 @@ class SliceMethods:
         >>> found.intermediate_bytes, found.peak_bytes, plan("ij,jk->ik", (1500, 1500), b).peak_bytes
         (18000000, 36000000, 18000000)
         """
-        from tensor_einsum.slices.limit import peak_bytes
+        from tensor_einsum.slices.needs import peak_bytes
 
         return peak_bytes(cast("Plan", self))
 
@@ -89,7 +89,7 @@ class SliceMethods:
         6400
         """
         from tensor_einsum.execution.executor import check_forms
-        from tensor_einsum.slices.limit import needed_bytes
+        from tensor_einsum.slices.needs import needed_bytes
         from tensor_runtime.tensors.tensor import unwrap
 
         plan, forms = cast("Plan", self), [unwrap("peak_bytes_on", operand)[0] for operand in operands]
