@@ -111,7 +111,7 @@ def find_least(model: Model, over: Callable[[], bool] = _never) -> tuple[Cuts, i
     >>> from tensor_einsum import plan
     >>> p = plan("ij,jk,kl->il", (8, 8), (8, 8), (8, 8))
     >>> find_least(Model(p._network, p.steps, 8, [0.0, 0.0]))
-    (((0, 1), (2, 1)), 528)
+    (((0, 1), (3, 1), (2, 1)), 528)
     """
     candidates = _candidates(model.network)
     limit, whole = model.peak(dict.fromkeys(candidates, 1)), model.flops({})
