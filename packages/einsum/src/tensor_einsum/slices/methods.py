@@ -139,10 +139,10 @@ class SliceMethods:
         compact ones.
 
         Args:
-            executor: anything with ``submit``: an executor of ``concurrent.futures``, or a client of
-                ``dask.distributed`` (the extra ``distributed``). Processes map the data from one temporary
-                file, and keep it mapped until they get other data. A client gets it once, by ``scatter``, and slices
-                of a worker that was killed are computed again.
+            executor: anything with ``submit``, whose futures have ``result`` and ``cancel``: an executor of
+                ``concurrent.futures``, or a client of ``dask.distributed`` (the extra ``distributed``). Processes map
+                the data from one temporary file, and keep it mapped until they get other data. A client gets it once,
+                by ``scatter``, and slices of a worker that was killed are computed again.
             operands: as for a call. Each worker takes what one slice takes.
             on_slice: called as ``on_slice(done, total)`` as parts are added.
             checkpoint, checkpoint_seconds: as for a call.
