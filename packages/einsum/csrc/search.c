@@ -5,8 +5,11 @@
 
 enum { EXACT_TERMS = 12, FREE_WORK = 2000, LEAST_WORK = 20000, SETTLED_AFTER = 2, FEWEST_PER_TERM = 5000 };
 
-static const double SHARE = 0.1;  /* of the time of contracting, that few terms are refined in */
-static const double LONGER = 3;   /* than all before, each round of a search by share */
+static const double SHARE = 0.1; /* of the time of contracting, that few terms are refined in */
+static const double LONGER = 3;  /* than all before, each round of a search by share */
+static const double FIRST = 2;   /* seconds of the first round of a search by the clock */
+static const double FOLLOWING = 4,
+                    LAST = 8;     /* times as long as the one before: the next round, and at least the last */
 static const double WHOLE = 0.04; /* part of the search for the network as it was given */
 static const double WHOLE_HOT = 0.12, WHOLE_COLD = 0.024; /* temperatures there, in bits */
 
@@ -103,6 +106,17 @@ static void search_by_share(Search *search) {
     if (idle == SETTLED_AFTER) search->outcome->reason = SETTLED;
 }
 
+/* Searches until then in rounds, each longer than all before, so that a search that is interrupted has annealed trees. A
+   short search is one round, and of a long one the last round is nearly all. */
+static void search_by_seconds(Search *search, double until) {
+    Rounds *rounds = &search->rounds;
+    for (double next = FIRST; until - seconds_now() > LAST * next; next *= FOLLOWING) {
+        rounds_run(rounds, INT64_MAX, next);
+        if (rounds->failed || atomic_load(&search->clock.stopped)) return;
+    }
+    rounds_run(rounds, INT64_MAX, until - seconds_now());
+}
+
 static bool search_reduced(Search *search) {
     const Request *request = search->request;
     Rounds *rounds = &search->rounds;
@@ -115,9 +129,11 @@ static bool search_reduced(Search *search) {
     };
     bool made = rounds_make(rounds, search->memory, &search->reduced, &search->aim, request->seed);
     if (made && request->share < INFINITY) search_by_share(search);
+    else if (made && request->seconds < INFINITY)
+        search_by_seconds(search, request->begun + (1 - WHOLE) * request->seconds);
     else if (made)
         rounds_run(rounds, request->rotations < 0x1p62 ? (int64_t)((1 - WHOLE) * request->rotations) : INT64_MAX,
-                   request->begun + (1 - WHOLE) * request->seconds - seconds_now());
+                   INFINITY);
     Outcome *outcome = search->outcome;
     for (int i = 0; i < rounds->made; i++) {
         for (int kind = 0; kind < START_KINDS; kind++) {

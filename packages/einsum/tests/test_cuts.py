@@ -164,5 +164,5 @@ def test_what_is_too_large_to_address_is_refused_by_who_was_asked(operands: int,
     output = () if operands == 8 else (0, operands)
     with pytest.raises(OutOfMemoryError, match=r"^plan: memory_limit is ") as caught:
         plan(*shapes, output, memory_limit=limit)
-    if isinstance(caught.value, MemoryLimitError):
+    if isinstance(caught.value, MemoryLimitError) and "more than can be addressed" not in str(caught.value):
         assert plan(*shapes, output, memory_limit=caught.value.smallest).peak_bytes <= caught.value.smallest

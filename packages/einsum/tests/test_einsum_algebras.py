@@ -204,3 +204,13 @@ def test_a_backend_that_knows_one_algebra_says_so() -> None:
             einsum("ij->", x, algebra=MAX_PLUS)
     finally:
         registry.unregister("adds")
+
+
+@pytest.mark.parametrize(("factors", "told"), [
+    ({"alpha": 2.0}, "einsum: alpha is 2.0 in"), ({"beta": 1}, "einsum: beta is 1 in"),
+    ({"alpha": 2, "beta": 3}, "einsum: alpha is 2 and beta is 3 in"),
+])  # fmt: skip
+def test_only_factors_that_were_given_are_refused(factors: dict[str, Any], told: str) -> None:
+    x = tr.ones((2, 2))
+    with pytest.raises(ArgumentError, match=f"^{told} the algebra max_plus"):
+        einsum("ij,jk->ik", x, x, algebra=MAX_PLUS, out=tr.ones((2, 2)), **factors)

@@ -28,7 +28,7 @@ from tensor_core.errors import (
 )
 from tensor_cpu.system.memory import pool
 from tensor_einsum import MemoryLimitError, Progress, einsum, plan
-from tensor_einsum.execution import memory
+from tensor_einsum.execution import memory, progress
 from tensor_einsum.execution.progress import Meter
 from tensor_runtime.algebras import MAX_PLUS
 from tensor_runtime.backends.registry import registry
@@ -323,6 +323,19 @@ def test_a_step_that_is_nothing_beside_the_work_before_it_has_an_estimate_too() 
 
     assert [progress.share for progress in told] == [1.0, 1.0]
     assert told[-1].seconds_left == 0.0 <= told[0].seconds_left
+
+
+def test_the_time_in_which_kernels_are_bound_is_not_in_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = plan("ij,jk,kl,lm->im", *[(100, 100)] * 4).steps
+    times, told = iter([0.0, 10.0, 10.5, 11.0]), list[Progress]()
+    monkeypatch.setattr(progress, "perf_counter", lambda: next(times))
+    meter = Meter([(steps, 1)], told.append)
+    for done in (1, 2, 3):
+        meter(done, 3)
+
+    assert told[0].seconds_left < 0.1  # and not 20
+    assert [now.seconds_left for now in told[1:]] == [0.5, 0.0]
+    assert [now.seconds for now in told] == [10.0, 10.5, 11.0]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from tensor_einsum.search.deadline import Deadline
 from tensor_einsum.search.options import SearchOptions
 from tensor_einsum.search.problem import Problem
 from tensor_einsum.slices import finder
-from tensor_einsum.slices.limit import plan_within, usual_forms
+from tensor_einsum.slices.limit import plan_within
 from tensor_einsum.slices.model import Model
+from tensor_einsum.slices.needs import usual_forms
 from tensor_einsum.testing.networks import drawn, lattice, regular_graph
 
 

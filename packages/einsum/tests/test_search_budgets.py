@@ -126,6 +126,20 @@ def test_ctrl_c_ends_a_search_by_the_clock_and_keeps_what_was_found() -> None:
     assert abs(measure(problem, found.path).products - found.record.log2_products) < 1e-6
 
 
+@needs_native
+@pytest.mark.usefixtures("sigint_interrupts")
+def test_a_long_search_that_is_interrupted_has_annealed() -> None:
+    problem = regular_graph(150, 3, 2)
+    short = search(problem, FLOPS, Budget(seconds=1.0)).record
+    timer = threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    long = search(problem, FLOPS, Budget(seconds=1000)).record
+    timer.join()
+    assert long.stopped == "interrupted"
+    assert long.log2_products < short.log2_products + 1  # 4 more when starts took a part of 1000 seconds
+    assert "annealing" in {one.method for one in long.tried}
+
+
 @pytest.mark.parametrize("limit", [None, "1MiB"])
 def test_what_ctrl_c_cut_short_is_searched_again(limit: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupts, searched = [True, True, False], [0]

@@ -19,7 +19,7 @@ from tensor_core.errors import FormatError
 from tensor_einsum import Plan, native, plan
 from tensor_einsum.search.problem import Problem
 from tensor_einsum.slices.cutting import kept_results, parted_steps
-from tensor_einsum.slices.limit import replaced
+from tensor_einsum.slices.needs import replaced
 from tensor_einsum.testing.networks import brickwork, lattice, regular_graph
 
 SLICED = plan("ij,jk,kl,lm,mn->in", *[(6, 6)] * 5, optimize=[(3, 4), (2, 3), (1, 2), (0, 1)]).with_slices("ij")

@@ -153,3 +153,10 @@ def test_members_of_other_types_are_refused(member: str, value: object, accepted
 def test_a_label_that_is_cut_twice_is_refused() -> None:
     with pytest.raises(FormatError, match=r"^Plan\.from_json: a label is cut twice; found \[\[1, 2\], \[1, 1\]\]"):
         Plan.from_json(changed(CONJUGATED, sliced=[[1, 2], [1, 1]]))
+
+
+@pytest.mark.parametrize("member", ["path", "format", "shapes"])
+def test_a_member_that_stands_twice_is_refused(member: str) -> None:
+    text = PLANS[0].to_json()
+    with pytest.raises(FormatError, match=f"Plan.from_json: '{member}' stands twice in one object"):
+        Plan.from_json(text[:-1] + f', "{member}": {json.dumps(json.loads(text)[member])}}}')

@@ -89,7 +89,8 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
             ...); a path as opt_einsum writes it; an optimizer of opt_einsum or cotengra, or a tree; False for left to
             right.
         seconds: how long "auto" searches instead, by the clock, the choice of slices under ``memory_limit`` included.
-            Ctrl-C ends the search, not the call.
+            Ctrl-C ends the search, not the call,
+            unless slices are being chosen.
         objective: what "auto" minimises: "time" as the cost model estimates it, "flops", "size" of the largest
             intermediate, weights of both such as ``{"flops": 1, "elements": 64}``, or a calibration, which is time as
             it was measured on a machine.

@@ -37,7 +37,10 @@ class ExtentError(ShapeError):
 
 
 class MemoryLimitError(OutOfMemoryError):
-    """No slices keep a memory limit. Fields: ``limit``, and ``smallest``, the least found that some keep; in bytes."""
+    """No slices keep a memory limit. Fields: ``limit``, and ``smallest``, the least found that some keep; in bytes.
+
+    Where all slices worth their work are more than can be addressed, the least of these, as the message says then.
+    """
 
 
 def limit_error(

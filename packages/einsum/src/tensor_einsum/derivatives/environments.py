@@ -27,7 +27,7 @@ from tensor_einsum.execution.executor import check_forms
 from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.execution.progress import Repeated, counted, reporting
 from tensor_einsum.search.options import bytes_of
-from tensor_einsum.slices.limit import usual_forms
+from tensor_einsum.slices.needs import usual_forms
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
 from tensor_runtime.backends.workspaces import threads_in_force

@@ -70,9 +70,10 @@ class Accumulation:
         self.out: Tensor | None = out
         self.target: TypedTensorViewMut[Any] | None = None
         if algebra is not PLUS_TIMES and not (alpha == 1 and beta == 0):
+            found = {"alpha": (alpha, 1), "beta": (beta, 0)}
+            given = [f"{name} is {shortened(value)}" for name, (value, usual) in found.items() if value != usual]
             raise ArgumentError(
-                f"einsum: alpha is {shortened(alpha)} and beta {shortened(beta)}, in the algebra {algebra.name}; "
-                "accepted: both in plus_times alone",
+                f"einsum: {' and '.join(given)} in the algebra {algebra.name}; accepted: factors in plus_times alone",
                 operation="einsum",
             )
         if type(alpha) is int:

@@ -1,7 +1,8 @@
 """Progress of a contraction: how much of its work is done, and how long the rest will take.
 
 Work is counted in flops, because the last steps often take nearly all the time. The estimate of the time left supposes
-that the rest goes at the rate so far.
+that the rest goes at the rate so far, without the first step: kernels are bound in its time, which may take longer than
+all steps.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ OnStep = Callable[[int, int], object]
 
 _LEAST: Final = 1000
 """Flops that a step counts for at least; it takes its microseconds even if it only rearranges."""
+_SLOW: Final = 2e8  # flops a second, which no rest is slower than when only the first step is done
 _DELAY: Final = 1e-9
 """Seconds before which tqdm writes nothing: any, so that a bar which cannot be written is made, and can be closed."""
 
@@ -59,6 +61,7 @@ class Meter:
         self.total = sum([times * work[-1] for work, times in self.rounds])
         self.report = report
         self.before: int | None = None  # work that was done when the contraction began
+        self.first: tuple[int, float] | None = None  # work and seconds after the first step
         self.started = perf_counter()
 
     def __call__(self, done: int, total: int) -> None:
@@ -66,7 +69,13 @@ class Meter:
         if self.before is None:
             self.before = self._work(done - 1)
         work, seconds = self._work(done), perf_counter() - self.started
-        left = seconds * ((self.total - work) / (work - self.before))  # of ints, as shares may be equal when rounded
+        rest = self.total - work
+        if self.first is None:
+            self.first = work, seconds
+            left = min(seconds * (rest / (work - self.before)), rest / _SLOW)
+        else:
+            before, begun = self.first
+            left = (seconds - begun) * (rest / (work - before))  # of ints, as shares may be equal when rounded
         self.report(Progress(done, total, work / self.total, seconds, left))
 
     def _work(self, done: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tensor_core.errors import shortened
 from tensor_einsum.errors import LabelTypeError, SubscriptsError
+from tensor_einsum.notation.label_names import as_python
 
 _Terms = tuple[tuple[Hashable, ...], ...]
 _Output = tuple[Hashable, ...] | None
@@ -51,7 +52,7 @@ def split_interleaved(operation: str, arguments: Sequence[Any]) -> tuple[LabelLi
     for term in terms:
         for label in term:
             if type(label) not in _UNLIKE:
-                return (inputs, output, tuple(map(repr, chain.from_iterable(terms)))), operands
+                return (inputs, output, tuple(map(as_python, chain.from_iterable(terms)))), operands
     return (inputs, output), operands
 
 

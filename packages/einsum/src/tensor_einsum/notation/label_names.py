@@ -229,8 +229,25 @@ def some_names(names: Iterable[str]) -> str:
     return ", ".join(few)
 
 
+def as_python(label: object) -> str:
+    """What an object prints, with the elements of sets in one order: theirs depends on the process, and on the set.
+
+    >>> as_python((1, frozenset(("b", "a"))))
+    "(1, frozenset({'a', 'b'}))"
+    """
+    if type(label) is tuple:
+        inside = ", ".join(map(as_python, label))
+        return f"({inside},)" if len(label) == 1 else f"({inside})"
+    if isinstance(label, (frozenset, set)) and label and type(label).__repr__ in _OF_SETS:
+        return f"{type(label).__name__}({{{', '.join(sorted(map(as_python, label)))}}})"
+    return repr(label)
+
+
+_OF_SETS: Final = (frozenset.__repr__, set.__repr__)
+
+
 def _as_python(label: object) -> str:
-    return _printable(repr(label)) or f"<{type(label).__name__}>"
+    return _printable(as_python(label)) or f"<{type(label).__name__}>"
 
 
 def _with_type(name: str, label: object) -> str:

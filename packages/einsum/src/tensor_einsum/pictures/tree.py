@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape
 
 from tensor_core.formatting import readable_bytes
 from tensor_einsum.slices.cutting import varying
-from tensor_einsum.slices.limit import step_workspaces
+from tensor_einsum.slices.needs import step_workspaces
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan

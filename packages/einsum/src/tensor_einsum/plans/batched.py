@@ -24,7 +24,7 @@ from tensor_einsum.notation.label_names import written
 from tensor_einsum.plans.remaking import remade
 from tensor_einsum.search.options import bytes_of
 from tensor_einsum.slices.cutting import parted_steps
-from tensor_einsum.slices.limit import needed_bytes
+from tensor_einsum.slices.needs import needed_bytes
 from tensor_einsum.steps.steps import Step, build_steps
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable

@@ -16,7 +16,7 @@ from tensor_einsum.notation.interleaved import LabelLists
 from tensor_einsum.plans.calls import bind_any
 from tensor_einsum.plans.plan import cached_plan
 from tensor_einsum.search.options import SearchOptions
-from tensor_einsum.slices.limit import needed_bytes
+from tensor_einsum.slices.needs import needed_bytes
 from tensor_einsum.steps.arithmetic import Arithmetic
 from tensor_runtime.backends.bindings import Binding, binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable

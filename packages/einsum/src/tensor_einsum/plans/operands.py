@@ -40,7 +40,7 @@ def forms_of(items: Sequence[Any], shapes: Sequence[Shape], dtypes: Sequence[DTy
     >>> forms_of([(2, 3)], [(2, 3)], [F64])
     (Form(F64, (2, 3), cpu),)
     """
-    from tensor_einsum.slices.limit import usual_home
+    from tensor_einsum.slices.needs import usual_home
 
     home = next((item.placement for item in items if isinstance(item, Tensor)), None) or usual_home()
     return tuple(

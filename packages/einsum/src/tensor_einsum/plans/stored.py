@@ -79,7 +79,7 @@ def parts_of_json(text: str | bytes) -> Parts:
     import json
 
     try:
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_members)
         if not isinstance(content, dict) or content.get("format") not in (FORMAT, *FORMER):
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise FormatError(f"Plan.from_json: no plan of format {FORMAT!r}; found {shortened(found)}")
@@ -163,6 +163,16 @@ def parts_of_pickle(
     network = resolve_expanded("plan", notation, inputs, output, names, shapes)
     order = Order(to_ids(path, len(inputs)), None, sliced, shared_bytes)
     return network, [as_dtype(name) for name in dtypes], order, arithmetic
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, no member of which stands twice: which one counts would be left to the reader."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FormatError(f"Plan.from_json: {shortened(twice)} stands twice in one object")
+    return found
 
 
 def _check_lists(content: dict[str, Any]) -> None:

@@ -101,7 +101,7 @@ def bytes_of(operation: str, limit: Any, /) -> int:
                 return count
     raise ArgumentError(
         f"{operation}: memory_limit is {shortened(limit)}; accepted: bytes as an int of 0 or more, or text such as "
-        "'2GiB' or '500 MB'",
+        "'2GiB' or '500 MB', of at most 30 digits",
         operation=operation,
     )
 

@@ -6,8 +6,8 @@ tries, of which all but the first look past the best label now and then, end wit
 are no longer needed are undone, and parts are made as long as the limit allows.
 
 The same question always has the same answer: random numbers are seeded, and work is counted. A try that has looked at
-many steps looks at fewer labels from then on. Only where a caller says that it is late, so does every try, there are no
-more of them, and cuts that are not needed stay.
+many steps looks at fewer labels from then on, and one that has looked at very many cuts several at once. Only where a
+caller says that it is late, so does every try, there are no more of them, and cuts that are not needed stay.
 """
 
 from __future__ import annotations
@@ -31,8 +31,12 @@ _LOOKED_AT_LATE: Final = 5_000
 """The same where a caller is late, and in a try that has looked at many."""
 _LOOKED_AT_WELL: Final = 500_000
 """Steps looked at in one try, after which it looks at fewer labels."""
+_LOOKED_AT_MOST: Final = 3_000_000
+"""The same, after which it looks at no label, but cuts those that are most in the way."""
+_AT_ONCE: Final = 6
+"""Of the labels that are left then, one in so many is cut at once."""
 
-_MOST_WORK: Final = 40
+MOST_WORK: Final = 40
 """Bits of work that slices may add: a limit that takes more is none that a contraction can keep."""
 
 _UNDONE: Final = 1000
@@ -47,7 +51,12 @@ def _never() -> bool:
 
 
 def find_cuts(
-    model: Model, limit: int, start: Cuts = (), late: Callable[[], bool] = _never, tries: int = _TRIES
+    model: Model,
+    limit: int,
+    start: Cuts = (),
+    late: Callable[[], bool] = _never,
+    over: Callable[[], bool] = _never,
+    tries: int = _TRIES,
 ) -> Cuts | None:
     """Cuts with which the model keeps a limit in bytes; None where no cuts do that are worth the work.
 
@@ -56,6 +65,7 @@ def find_cuts(
         limit: bytes beside the operands.
         start: cuts to begin with, as a search has found them.
         late: says whether time is up, so that cuts that keep the limit have to do as they are, if they are worth it.
+        over: says whether even one try takes too long, so that several labels are cut at once.
         tries: the most.
 
     >>> from tensor_einsum import plan
@@ -74,7 +84,7 @@ def find_cuts(
     least = work = 0
     known: set[frozenset[tuple[int, int]]] = set()
     for seed in range(tries):
-        parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None, late)
+        parts, looked = _descend(model, limit, dict(first), candidates, Random(seed) if seed else None, late, over)
         work += looked
         chosen = frozenset(parts.items()) if parts is not None else frozenset()
         if parts is not None and chosen not in known:  # few cuts behind those to begin with are often the same again
@@ -88,7 +98,32 @@ def find_cuts(
             break
     if best is not None and is_worth(model.flops({}), least):
         return ordered_cuts(network, tuple(best.items()))
-    return find_cuts(model, limit, start, tries=1) if late() else None  # one that takes its time
+    if not late() or over():
+        return None
+    return find_cuts(model, limit, start, over, over, tries=1)  # one that takes its time
+
+
+def find_least(model: Model, over: Callable[[], bool] = _never) -> tuple[Cuts, int]:
+    """Cuts that take memory down, one label after the other, as far as they are worth the work.
+
+    Also a number of bytes below which no cuts keep the model.
+
+    >>> from tensor_einsum import plan
+    >>> p = plan("ij,jk,kl->il", (8, 8), (8, 8), (8, 8))
+    >>> find_least(Model(p._network, p.steps, 8, [0.0, 0.0]))
+    (((0, 1), (3, 1), (2, 1)), 528)
+    """
+    candidates = _candidates(model.network)
+    limit, whole = model.peak(dict.fromkeys(candidates, 1)), model.flops({})
+    parts: Parts = {}
+    while not over():
+        label, _ = _next_cut(model, limit, parts, candidates, None, hurried=True)
+        if label is None:
+            break
+        if not is_worth(whole, model.flops({**parts, label: 1})):
+            break
+        parts[label] = 1
+    return ordered_cuts(model.network, tuple(parts.items())), limit
 
 
 def is_worth(flops: int, cut: int) -> bool:
@@ -97,7 +132,7 @@ def is_worth(flops: int, cut: int) -> bool:
     >>> is_worth(1000, 10**15), is_worth(1000, 10**16)
     (True, False)
     """
-    return cut <= max(flops, 1) << _MOST_WORK
+    return cut <= max(flops, 1) << MOST_WORK
 
 
 def _candidates(network: Network) -> list[int]:
@@ -112,6 +147,7 @@ def _descend(
     candidates: Sequence[int],
     chance: Random | None,
     late: Callable[[], bool],
+    over: Callable[[], bool],
 ) -> tuple[Parts | None, int]:
     """Cut one label after the other until the limit is kept; also how many steps were looked at.
 
@@ -119,12 +155,26 @@ def _descend(
     """
     looked, most = 0, model.flops({}) << _UNDONE
     while is_worth(most, model.flops(parts)):
+        if looked > _LOOKED_AT_MOST or over():
+            return _descend_at_once(model, limit, parts, candidates), looked
         label, more = _next_cut(model, limit, parts, candidates, chance, looked > _LOOKED_AT_WELL or late())
         looked += more
         if label is None:
             return parts, looked
         parts[label] = 1
     return None, looked
+
+
+def _descend_at_once(model: Model, limit: int, parts: Parts, candidates: Sequence[int]) -> Parts:
+    """Cut those labels that are most in the way, several at once, until the limit is kept, as it is by all of them."""
+    while True:
+        sizes, varies = model.sizes(parts), model.varies(parts)
+        lives = model.lives(parts, sizes, varies)
+        longer = [label for label in candidates if parts.get(label) != 1]
+        if not longer or max(lives) <= limit:
+            return parts
+        first = _in_the_way(model, limit, sizes, lives, varies, longer)[: -(-len(longer) // _AT_ONCE)]
+        parts.update(dict.fromkeys(first, 1))
 
 
 def _next_cut(

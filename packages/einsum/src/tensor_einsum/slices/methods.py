@@ -50,7 +50,7 @@ class SliceMethods:
         (9, (3,))
         """
         from tensor_einsum.slices.cutting import named_cuts
-        from tensor_einsum.slices.limit import replaced
+        from tensor_einsum.slices.needs import replaced
 
         plan = cast("Plan", self)
         return replaced(plan, named_cuts(labels, plan.names))
@@ -72,7 +72,7 @@ class SliceMethods:
         >>> found.intermediate_bytes, found.peak_bytes, plan("ij,jk->ik", (1500, 1500), b).peak_bytes
         (18000000, 36000000, 18000000)
         """
-        from tensor_einsum.slices.limit import peak_bytes
+        from tensor_einsum.slices.needs import peak_bytes
 
         return peak_bytes(cast("Plan", self))
 
@@ -89,7 +89,7 @@ class SliceMethods:
         6400
         """
         from tensor_einsum.execution.executor import check_forms
-        from tensor_einsum.slices.limit import needed_bytes
+        from tensor_einsum.slices.needs import needed_bytes
         from tensor_runtime.tensors.tensor import unwrap
 
         plan, forms = cast("Plan", self), [unwrap("peak_bytes_on", operand)[0] for operand in operands]
@@ -139,10 +139,10 @@ class SliceMethods:
         compact ones.
 
         Args:
-            executor: anything with ``submit``: an executor of ``concurrent.futures``, or a client of
-                ``dask.distributed`` (the extra ``distributed``). Processes map the data from one temporary
-                file, and keep it mapped until they get other data. A client gets it once, by ``scatter``, and slices
-                of a worker that was killed are computed again.
+            executor: anything with ``submit``, whose futures have ``result`` and ``cancel``: an executor of
+                ``concurrent.futures``, or a client of ``dask.distributed`` (the extra ``distributed``). Processes map
+                the data from one temporary file, and keep it mapped until they get other data. A client gets it once,
+                by ``scatter``, and slices of a worker that was killed are computed again.
             operands: as for a call. Each worker takes what one slice takes.
             on_slice: called as ``on_slice(done, total)`` as parts are added.
             checkpoint, checkpoint_seconds: as for a call.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from math import prod
+from typing import Final
 
 from tensor_einsum import native
 from tensor_einsum.notation.network import Network
@@ -11,6 +13,10 @@ from tensor_einsum.steps.steps import Step
 
 Parts = dict[int, int]
 """Labels that are cut, each with the extent of its parts."""
+
+_NATIVE: Final = 1 << 62  # bytes that the extension counts
+_LEADING: Final = 40  # bits of larger sizes; sums over as many steps as there may be fit 64
+_WIDE: Final = 10  # times as long Python takes to look at a step
 
 
 class Model:
@@ -38,6 +44,8 @@ class Model:
         self.steps = steps
         self.shares = shares
         self.itemsize = itemsize
+        self.looked = 0
+        """Steps that were looked at so far, for memory or flops."""
         self.result = prod(network.extents[label] for label in network.output) * itemsize
         labels = range(len(network.extents))
         below = [{*term} for term in network.terms]
@@ -79,6 +87,7 @@ class Model:
 
     def scaled(self, sizes: Sequence[int], label: int, part: int, before: int | None = None) -> list[int]:
         """Sizes, when a label is cut into parts of an extent; ``before`` is that of its parts so far, if it has any."""
+        self.looked += len(sizes)
         extent, found = before or self.network.extents[label], [*sizes]
         for place in self.written[label]:
             found[place] = found[place] // extent * part
@@ -99,6 +108,7 @@ class Model:
 
     def lives(self, parts: Parts, sizes: list[int], varies: bytes) -> list[int]:
         """Bytes that are alive in every step, beside the operands: of the shared steps, then of those of a slice."""
+        self.looked += len(sizes) * (_WIDE if max(self.result, *sizes) >= _NATIVE else 1)
         if native.AVAILABLE:
             extents = self._extents(parts)
             lives = native.LIBRARY.lives(self._path, sizes, varies, extents, self.shares, bool(parts))
@@ -131,14 +141,28 @@ class Model:
     ) -> list[int | None]:
         """Bytes above the limit in all steps together, with one of these labels cut into parts of one besides.
 
-        None where that makes no result smaller.
+        None where that makes no result smaller. Of sizes beyond 64 bits the leading ones count.
         """
+        self.looked += len(sizes) * len(labels)
+        widest = max(self.result, *sizes)
+        if widest >= _NATIVE:
+            bits = widest.bit_length() - _LEADING
+            leading = [size >> bits for size in sizes]
+            units = self._in_units_of(bits).excesses(parts, leading, varies, labels, limit >> bits)
+            return [None if one is None else one << bits for one in units]
         if native.AVAILABLE and limit < 1 << 62:
             extents = self._extents(parts)
             found = native.LIBRARY.excesses(self._path, sizes, varies, extents, self.shares, limit, labels)
             if found is not None:
                 return found
         return [self._excess_with(parts, sizes, label, limit) for label in labels]
+
+    def _in_units_of(self, bits: int) -> Model:
+        """The same in units of so many bits, without workspaces."""
+        model = copy(self)
+        model.result, model.shares = self.result >> bits, [0.0] * len(self.steps)
+        model._path = (*self._path[:6], model.result, self.shared)
+        return model
 
     def _excess_with(self, parts: Parts, sizes: list[int], label: int, limit: int) -> int | None:
         smaller = self.scaled(sizes, label, 1)
@@ -174,17 +198,20 @@ class Model:
 
     def flops(self, parts: Parts) -> int:
         """Flops of all slices; an int, as floats end at 2^1024."""
+        self.looked += len(self.steps)
         return _total(self._slices(parts), self._step_flops(parts), self.varies(parts))
 
     def flops_with(self, parts: Parts, labels: Iterable[int]) -> dict[int, int]:
         """The same with one more label cut into parts of one, for each of these labels."""
         slices, flops, below = self._slices(parts), self._step_flops(parts), self._below(parts)
+        self.looked += len(flops)
         found = {}
         for label in labels:
             extent, own = self.network.extents[label], [*flops]
             for place in self.touched[label]:
                 own[place] //= extent
             found[label] = _total(slices * extent, own, self._each(below | self.under[label]))
+            self.looked += len(flops)
         return found
 
     def flops_without(self, parts: Parts) -> dict[int, int]:
