@@ -302,10 +302,15 @@ INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, c
                      : eigh_iterate_group(a, values, v, n, problem->narrow, (Number *)(values + n));
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n; j++) put_in_order(values + i, values + j, v + i * n, v + j * n, n);
+        const Mask small = eigh_small(values, n);
         for (int i = 0; i < n; i++) values[i] = values[i] * back + 0.0; /* no zero has a sign */
         store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, n, problem->narrow);
         drop_signs_of_zeros(v, n * n);
         store_numbers(problem, results[1] + group * step * bytes, apart * bytes, v, n * n);
+        if (any(small) &&
+            !eigh_look_again(problem, operands[0] + group * step * bytes, results[0] + group * step * value_bytes,
+                             results[1] + group * step * bytes, apart, small))
+            return false;
     }
     return !any(bad);
 }
@@ -332,8 +337,12 @@ INLINE bool eigvalsh_each(const LaneProblem *problem, const char *const *operand
         bad |= alone ? eigh_iterate_one(a, values, NULL, n, problem->narrow)
                      : eigh_iterate_group(a, values, NULL, n, problem->narrow, (Number *)(values + n));
         sort_lanes(values, n);
+        const Mask small = eigh_small(values, n);
         for (int i = 0; i < n; i++) values[i] = values[i] * back + 0.0; /* no zero has a sign */
         store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, n, problem->narrow);
+        if (any(small) && !eigh_look_again(problem, operands[0] + group * step * bytes,
+                                           results[0] + group * step * value_bytes, NULL, apart, small))
+            return false;
     }
     return !any(bad);
 }

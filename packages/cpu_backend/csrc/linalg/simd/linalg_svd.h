@@ -5,8 +5,9 @@
  * to its other columns. Wide matrices are taken as their adjoints.
  */
 
-static const double SVD_SCALE = 230.0;   /* exponent of the largest element; fourth powers and their sums fit */
-static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column that is as good as zero */
+static const double SVD_SCALE = 230.0;    /* exponent of the largest element; fourth powers and their sums fit */
+static const double SVD_TINY = 0x1p-460;  /* the square of the norm of a column that is as good as zero */
+static const double SVD_SMALL = 0x1p-150; /* a value that squares may have lost digits of (linalg_graded.h) */
 
 /* Where two columns of m elements are not orthogonal. */
 INLINE Mask svd_needs_rotation(const Corner *of, int m, bool narrow) {
@@ -239,10 +240,14 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         Lane *const values = (Lane *)(v + k * k);
 #if LANES == 8
         if (alone && is_packed(k) && longer <= PACKED_SIDE) {
-            bool good = true;
+            bool good = true, small = false;
             if (svd_one_packed(problem, operands[0] + group * bytes, results[0] + group * u_bytes,
-                               results[1] + group * s_bytes, results[2] + group * vh_bytes, m, n, true, &good)) {
-                if (!good) return false;
+                               results[1] + group * s_bytes, results[2] + group * vh_bytes, m, n, true, &good,
+                               &small)) {
+                if (!good || (small && !svd_look_again(problem, operands[0] + group * bytes,
+                                                       results[0] + group * u_bytes, results[1] + group * s_bytes,
+                                                       results[2] + group * vh_bytes, 0, complement(no_lane()))))
+                    return false;
                 continue;
             }
         }
@@ -254,6 +259,7 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         bad |= alone ? svd_iterate_one(a, values, v, longer, k, k, problem->narrow)
                      : svd_iterate_group(a, values, v, longer, k, k, problem->narrow, (Number *)(values + k));
         svd_finish_group(a, values, v, longer, k);
+        const Mask small = greater(broadcast(SVD_SMALL), values[k - 1]);
         adjoint(other, k, wide ? a : v, wide ? longer : k, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
         drop_signs_of_zeros(wide ? v : a, m * k);
@@ -261,6 +267,10 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         store_numbers(problem, results[0] + group * step * u_bytes, apart * u_bytes, wide ? v : a, m * k);
         store_lanes(results[1] + group * step * s_bytes, values, apart * s_bytes, k, problem->narrow);
         store_numbers(problem, results[2] + group * step * vh_bytes, apart * vh_bytes, other, k * n);
+        if (any(small) &&
+            !svd_look_again(problem, operands[0] + group * step * bytes, results[0] + group * step * u_bytes,
+                            results[1] + group * step * s_bytes, results[2] + group * step * vh_bytes, apart, small))
+            return false;
     }
     return !any(bad);
 }
@@ -284,10 +294,12 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
         Lane *const values = (Lane *)(other + m * n);
 #if LANES == 8
         if (alone && is_packed(k) && longer <= PACKED_SIDE) {
-            bool good = true;
+            bool good = true, small = false;
             svd_one_packed(problem, operands[0] + group * bytes, NULL, results[0] + group * value_bytes, NULL, m, n,
-                           false, &good);
-            if (!good) return false;
+                           false, &good, &small);
+            if (!good || (small && !svd_look_again(problem, operands[0] + group * bytes, NULL,
+                                                   results[0] + group * value_bytes, NULL, 0, complement(no_lane()))))
+                return false;
             continue;
         }
 #endif
@@ -298,8 +310,12 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
                      : svd_iterate_group(a, values, NULL, longer, k, 0, problem->narrow, (Number *)(values + k));
         for (int i = 0; i < k; i++) values[i] = -values[i];
         sort_lanes(values, k);
+        const Mask small = greater(values[k - 1], broadcast(-SVD_SMALL * SVD_SMALL));
         for (int i = 0; i < k; i++) values[i] = root(-values[i]) * back;
         store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, k, problem->narrow);
+        if (any(small) && !svd_look_again(problem, operands[0] + group * step * bytes, NULL,
+                                          results[0] + group * step * value_bytes, NULL, apart, small))
+            return false;
     }
     return !any(bad);
 }

@@ -89,9 +89,9 @@ INLINE bool svd_load_packed(const LaneProblem *problem, const char *from, Number
 }
 
 /* One matrix; vectors are written unless `vectors` is false. Answers false where a singular value is zero and U wants a
- * vector that is orthogonal to its others. */
+ * vector that is orthogonal to its others; `small` becomes true where one may have lost digits. */
 INLINE bool svd_one_packed(const LaneProblem *problem, const char *from, char *u, char *values, char *vh, int m, int n,
-                           bool vectors, bool *good) {
+                           bool vectors, bool *good, bool *small) {
     const bool narrow = problem->narrow, wide = m < n;
     const int k = wide ? m : n, longer = wide ? n : m, half = (k + 1) / 2;
     Number rows[PACKED_SIDE], v[PACKED_SIDE], *const columns = wide ? v : rows, *const adjoints = wide ? rows : v;
@@ -115,6 +115,7 @@ INLINE bool svd_one_packed(const LaneProblem *problem, const char *from, char *u
         if (column >= k) continue;
         lanes[rank[column]] = (uint64_t)lane;
         zero |= !(squares[lane] > SVD_TINY);
+        *small |= squares[lane] < SVD_SMALL * SVD_SMALL;
     }
     if (zero && vectors) return false;
     store_some(values, permuted_lane(scales, lanes), k, narrow);
