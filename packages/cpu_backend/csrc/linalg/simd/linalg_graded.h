@@ -4,15 +4,17 @@
  */
 #include "linalg/graded.h"
 
-/* Parts of the largest element below which a value is looked at again. */
-enum { SVD_EXPONENTS = 380, EIGH_EXPONENTS = 750 };
+/* Exponents by which values that are looked at again are below the largest element. Lanes tell of all of those, and of some
+ * that are up to twice or four times as large: which ones are found again depends on no other matrix. */
+enum { SVD_EXPONENTS = 382, EIGH_EXPONENTS = 752 };
 
 /* Of a group, of which nothing above the diagonal counts where its matrices are Hermitian: whether products of as many
- * elements as the shorter side has are lost beside those of larger ones, by so many exponents. */
+ * elements as the shorter side has are lost beside those of larger ones, by so many exponents; and the largest element. */
 static __attribute__((noinline)) Mask are_graded(const LaneProblem *problem, const char *from, Index apart,
-                                                 bool hermitian, int exponents) {
+                                                 bool hermitian, int exponents, Lane *most) {
     const int m = problem->rows, n = problem->columns;
-    Lane most = broadcast(0.0), least = broadcast(INFINITY);
+    Lane least = broadcast(INFINITY);
+    *most = broadcast(0.0);
     for (int j = 0; j < n; j++) {
         Number column[LARGEST_SIDE];
         load_numbers(problem, from + j * matrix_bytes(problem, m, 1), apart * matrix_bytes(problem, m, n), column, m);
@@ -20,52 +22,69 @@ static __attribute__((noinline)) Mask are_graded(const LaneProblem *problem, con
         for (int i = hermitian ? j : 0; i < m; i++)
             for (int part = 0; part < PARTS; part++) {
                 const Lane size = size_of(((const Lane *)(column + i))[part]);
-                most = larger(size, most);
+                *most = larger(size, *most);
                 least = pick(greater(size, broadcast(0.0)) & greater(least, size), size, least);
             }
     }
-    return greater(most * ldexp(1.0, -exponents / (m < n ? m : n)), least);
+    return greater(*most * ldexp(1.0, -exponents / (m < n ? m : n)), least);
 }
 
-/* What may be lost in the lanes of the mask, found again and stored, of a group, or where `apart` is 0 of one matrix that
- * stands in all lanes; answers whether it was found. */
+/* Whether one of so many values is so small. */
+INLINE bool has_small(const double *values, int count, double bound) {
+    bool found = false;
+    for (int i = 0; i < count; i++) found |= fabs(values[i]) <= bound;
+    return found;
+}
+
+/* What lanes may have lost of matrices that they have stored results of, so many groups or where `alone` single ones, found
+ * again and stored; answers whether it was found. */
 static __attribute__((noinline)) bool svd_look_again(const LaneProblem *problem, const char *from, char *u,
-                                                     char *values, char *vh, Index apart, Mask small) {
-    const int m = problem->rows, n = problem->columns, k = m < n ? m : n;
-    if (problem->narrow) return true;
-    small &= are_graded(problem, from, apart, false, SVD_EXPONENTS);
-    const Lane chosen = pick(small, broadcast(1.0), broadcast(0.0));
-    if (problem->streams) finish_streams();
+                                                     char *values, char *vh, Index count, bool alone) {
+    const int m = problem->rows, n = problem->columns, k = m < n ? m : n, step = alone ? 1 : LANES;
+    const Index bytes = matrix_bytes(problem, m, n);
     bool good = true;
-    for (Index lane = 0; lane < (apart ? LANES : 1); lane++) {
-        if (chosen[lane] == 0.0) continue;
-        double *const left = u == NULL ? NULL : (double *)(u + lane * matrix_bytes(problem, m, k));
-        double *const right = u == NULL ? NULL : (double *)(vh + lane * matrix_bytes(problem, k, n));
-        good &= graded_svd((const double *)(from + lane * matrix_bytes(problem, m, n)), m, n, PARTS, left,
-                           (double *)values + lane * k, right);
+    if (problem->narrow) return true;
+    if (problem->streams) finish_streams();
+    for (Index group = 0; group < count; group++) {
+        Lane most;
+        const Mask graded = are_graded(problem, from + group * step * bytes, !alone, false, SVD_EXPONENTS, &most);
+        const Lane bounds = pick(graded, most * ldexp(1.0, -SVD_EXPONENTS), broadcast(-1.0));
+        for (int lane = 0; lane < step; lane++) {
+            const Index matrix = group * step + lane;
+            double *const found = (double *)values + matrix * k;
+            if (!has_small(found, k, bounds[lane])) continue;
+            good &= graded_svd((const double *)(from + matrix * bytes), m, n, PARTS,
+                               u == NULL ? NULL : (double *)(u + matrix * matrix_bytes(problem, m, k)), found,
+                               u == NULL ? NULL : (double *)(vh + matrix * matrix_bytes(problem, k, n)));
+        }
     }
     return good;
 }
 
 static __attribute__((noinline)) bool eigh_look_again(const LaneProblem *problem, const char *from, char *values,
-                                                      char *vectors, Index apart, Mask small) {
-    const int n = problem->rows;
+                                                      char *vectors, Index count, bool alone) {
+    const int n = problem->rows, step = alone ? 1 : LANES;
     const Index bytes = matrix_bytes(problem, n, n);
-    if (problem->narrow) return true;
-    small &= are_graded(problem, from, apart, true, EIGH_EXPONENTS);
-    const Lane chosen = pick(small, broadcast(1.0), broadcast(0.0));
-    if (problem->streams) finish_streams();
     bool good = true;
-    for (Index lane = 0; lane < (apart ? LANES : 1); lane++)
-        if (chosen[lane] != 0.0)
-            good &= graded_eigh((const double *)(from + lane * bytes), n, PARTS, (double *)values + lane * n,
-                                vectors == NULL ? NULL : (double *)(vectors + lane * bytes));
+    if (problem->narrow) return true;
+    if (problem->streams) finish_streams();
+    for (Index group = 0; group < count; group++) {
+        Lane most;
+        const Mask graded = are_graded(problem, from + group * step * bytes, !alone, true, EIGH_EXPONENTS, &most);
+        const Lane bounds = pick(graded, most * ldexp(1.0, -EIGH_EXPONENTS), broadcast(-1.0));
+        for (int lane = 0; lane < step; lane++) {
+            const Index matrix = group * step + lane;
+            double *const found = (double *)values + matrix * n;
+            if (has_small(found, n, bounds[lane]))
+                good &= graded_eigh((const double *)(from + matrix * bytes), n, PARTS, found,
+                                    vectors == NULL ? NULL : (double *)(vectors + matrix * bytes));
+        }
+    }
     return good;
 }
 
-/* Where one of so many eigenvalues may be lost. */
-INLINE Mask eigh_small(const Lane *values, int n) {
-    Mask small = no_lane();
-    for (int i = 0; i < n; i++) small |= greater(broadcast(0x1p-300), size_of(values[i]));
-    return small;
+/* The opposite of the size of the smallest of so many values and what was found before; NaN does not count. */
+INLINE Lane nearest_to_zero(Lane before, const Lane *values, int n) {
+    for (int i = 0; i < n; i++) before = larger((Lane)((Bits)values[i] | SIGN_BIT), before);
+    return before;
 }

@@ -234,20 +234,17 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
     const Index bytes = matrix_bytes(problem, m, n), u_bytes = matrix_bytes(problem, m, k);
     const Index s_bytes = matrix_bytes(problem, k, 1) / PARTS, vh_bytes = matrix_bytes(problem, k, n);
     const Index apart = !alone, step = alone ? 1 : LANES;
-    Mask bad = no_lane();
+    Mask bad = no_lane(), small = no_lane();
     for (Index group = 0; group < count; group++) {
         Number *const a = room, *const other = a + m * n, *const v = other + m * n;
         Lane *const values = (Lane *)(v + k * k);
 #if LANES == 8
         if (alone && is_packed(k) && longer <= PACKED_SIDE) {
-            bool good = true, small = false;
+            bool good = true;
             if (svd_one_packed(problem, operands[0] + group * bytes, results[0] + group * u_bytes,
                                results[1] + group * s_bytes, results[2] + group * vh_bytes, m, n, true, &good,
                                &small)) {
-                if (!good || (small && !svd_look_again(problem, operands[0] + group * bytes,
-                                                       results[0] + group * u_bytes, results[1] + group * s_bytes,
-                                                       results[2] + group * vh_bytes, 0, complement(no_lane()))))
-                    return false;
+                if (!good) return false;
                 continue;
             }
         }
@@ -259,7 +256,7 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         bad |= alone ? svd_iterate_one(a, values, v, longer, k, k, problem->narrow)
                      : svd_iterate_group(a, values, v, longer, k, k, problem->narrow, (Number *)(values + k));
         svd_finish_group(a, values, v, longer, k);
-        const Mask small = greater(broadcast(SVD_SMALL), values[k - 1]);
+        small |= greater(broadcast(SVD_SMALL), values[k - 1]);
         adjoint(other, k, wide ? a : v, wide ? longer : k, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
         drop_signs_of_zeros(wide ? v : a, m * k);
@@ -267,12 +264,9 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         store_numbers(problem, results[0] + group * step * u_bytes, apart * u_bytes, wide ? v : a, m * k);
         store_lanes(results[1] + group * step * s_bytes, values, apart * s_bytes, k, problem->narrow);
         store_numbers(problem, results[2] + group * step * vh_bytes, apart * vh_bytes, other, k * n);
-        if (any(small) &&
-            !svd_look_again(problem, operands[0] + group * step * bytes, results[0] + group * step * u_bytes,
-                            results[1] + group * step * s_bytes, results[2] + group * step * vh_bytes, apart, small))
-            return false;
     }
-    return !any(bad);
+    if (any(bad)) return false;
+    return !any(small) || svd_look_again(problem, operands[0], results[0], results[1], results[2], count, alone);
 }
 
 INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
@@ -288,18 +282,16 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
     const int k = wide ? m : n, longer = wide ? n : m;
     const Index bytes = matrix_bytes(problem, m, n), value_bytes = matrix_bytes(problem, k, 1) / PARTS;
     const Index apart = !alone, step = alone ? 1 : LANES;
-    Mask bad = no_lane();
+    Mask bad = no_lane(), small = no_lane();
     for (Index group = 0; group < count; group++) {
         Number *const a = room, *const other = a + m * n;
         Lane *const values = (Lane *)(other + m * n);
 #if LANES == 8
         if (alone && is_packed(k) && longer <= PACKED_SIDE) {
-            bool good = true, small = false;
+            bool good = true;
             svd_one_packed(problem, operands[0] + group * bytes, NULL, results[0] + group * value_bytes, NULL, m, n,
                            false, &good, &small);
-            if (!good || (small && !svd_look_again(problem, operands[0] + group * bytes, NULL,
-                                                   results[0] + group * value_bytes, NULL, 0, complement(no_lane()))))
-                return false;
+            if (!good) return false;
             continue;
         }
 #endif
@@ -310,14 +302,12 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
                      : svd_iterate_group(a, values, NULL, longer, k, 0, problem->narrow, (Number *)(values + k));
         for (int i = 0; i < k; i++) values[i] = -values[i];
         sort_lanes(values, k);
-        const Mask small = greater(values[k - 1], broadcast(-SVD_SMALL * SVD_SMALL));
+        small |= greater(values[k - 1], broadcast(-SVD_SMALL * SVD_SMALL));
         for (int i = 0; i < k; i++) values[i] = root(-values[i]) * back;
         store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, k, problem->narrow);
-        if (any(small) && !svd_look_again(problem, operands[0] + group * step * bytes, NULL,
-                                          results[0] + group * step * value_bytes, NULL, apart, small))
-            return false;
     }
-    return !any(bad);
+    if (any(bad)) return false;
+    return !any(small) || svd_look_again(problem, operands[0], NULL, results[0], NULL, count, alone);
 }
 
 INLINE bool svdvals_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
