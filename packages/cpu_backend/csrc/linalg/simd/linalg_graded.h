@@ -8,13 +8,13 @@
  * that are up to twice or four times as large: which ones are found again depends on no other matrix. */
 enum { SVD_EXPONENTS = 382, EIGH_EXPONENTS = 752 };
 
-/* Of a group, of which nothing above the diagonal counts where its matrices are Hermitian: whether products of as many
- * elements as the shorter side has are lost beside those of larger ones, by so many exponents; and the largest element. */
-static __attribute__((noinline)) Mask are_graded(const LaneProblem *problem, const char *from, Index apart,
-                                                 bool hermitian, int exponents, Lane *most) {
+/* Of a group, of which nothing above the diagonal counts where its matrices are Hermitian: the sizes up to which values are
+ * looked at again, where products of as many elements as the shorter side has may be so small, and those are normal numbers;
+ * -1 elsewhere. */
+static __attribute__((noinline)) Lane graded_bounds(const LaneProblem *problem, const char *from, Index apart,
+                                                    bool hermitian, int exponents) {
     const int m = problem->rows, n = problem->columns;
-    Lane least = broadcast(INFINITY);
-    *most = broadcast(0.0);
+    Lane most = broadcast(0.0), least = broadcast(INFINITY);
     for (int j = 0; j < n; j++) {
         Number column[LARGEST_SIDE];
         load_numbers(problem, from + j * matrix_bytes(problem, m, 1), apart * matrix_bytes(problem, m, n), column, m);
@@ -22,11 +22,13 @@ static __attribute__((noinline)) Mask are_graded(const LaneProblem *problem, con
         for (int i = hermitian ? j : 0; i < m; i++)
             for (int part = 0; part < PARTS; part++) {
                 const Lane size = size_of(((const Lane *)(column + i))[part]);
-                *most = larger(size, *most);
+                most = larger(size, most);
                 least = pick(greater(size, broadcast(0.0)) & greater(least, size), size, least);
             }
     }
-    return greater(*most * ldexp(1.0, -exponents / (m < n ? m : n)), least);
+    const Lane bounds = most * ldexp(1.0, -exponents);
+    const Mask graded = greater(most * ldexp(1.0, -exponents / (m < n ? m : n)), least);
+    return pick(graded & greater(bounds, broadcast(DBL_MIN)), bounds, broadcast(-1.0));
 }
 
 /* Whether one of so many values is so small. */
@@ -46,9 +48,7 @@ static __attribute__((noinline)) bool svd_look_again(const LaneProblem *problem,
     if (problem->narrow) return true;
     if (problem->streams) finish_streams();
     for (Index group = 0; group < count; group++) {
-        Lane most;
-        const Mask graded = are_graded(problem, from + group * step * bytes, !alone, false, SVD_EXPONENTS, &most);
-        const Lane bounds = pick(graded, most * ldexp(1.0, -SVD_EXPONENTS), broadcast(-1.0));
+        const Lane bounds = graded_bounds(problem, from + group * step * bytes, !alone, false, SVD_EXPONENTS);
         for (int lane = 0; lane < step; lane++) {
             const Index matrix = group * step + lane;
             double *const found = (double *)values + matrix * k;
@@ -69,9 +69,7 @@ static __attribute__((noinline)) bool eigh_look_again(const LaneProblem *problem
     if (problem->narrow) return true;
     if (problem->streams) finish_streams();
     for (Index group = 0; group < count; group++) {
-        Lane most;
-        const Mask graded = are_graded(problem, from + group * step * bytes, !alone, true, EIGH_EXPONENTS, &most);
-        const Lane bounds = pick(graded, most * ldexp(1.0, -EIGH_EXPONENTS), broadcast(-1.0));
+        const Lane bounds = graded_bounds(problem, from + group * step * bytes, !alone, true, EIGH_EXPONENTS);
         for (int lane = 0; lane < step; lane++) {
             const Index matrix = group * step + lane;
             double *const found = (double *)values + matrix * n;
