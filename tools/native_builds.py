@@ -23,6 +23,7 @@ WITHOUT_PYTHON: Final = (
         "copy/permute_plan.c",
         "elementwise/blocks.c",
         "elementwise/operations.c",
+        "linalg/graded.c",
     ),
 )
 

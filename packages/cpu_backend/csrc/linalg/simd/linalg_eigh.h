@@ -7,8 +7,9 @@
  * ascending, and their vectors with them.
  */
 
-static const double EIGH_SCALE = 450.0;   /* exponent of the largest element; squares and their sums fit */
-static const double EIGH_TINY = 0x1p-800; /* a square that is as good as zero */
+static const double EIGH_SCALE = 450.0;    /* exponent of the largest element; squares and their sums fit */
+static const double EIGH_TINY = 0x1p-800;  /* a square that is as good as zero */
+static const double EIGH_SMALL = 0x1p-300; /* a value that squares may have lost digits of (linalg_graded.h) */
 
 /* Where the off-diagonal element is large beside the diagonal ones. */
 INLINE Mask eigh_needs_rotation(const Corner *of, bool narrow) {
@@ -292,6 +293,7 @@ INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, c
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
     const Index apart = !alone, step = alone ? 1 : LANES;
     Mask bad = no_lane();
+    Lane nearest = broadcast(-1.0);
     for (Index group = 0; group < count; group++) {
         Number *const a = room, *const v = a + n * n;
         Lane *const values = (Lane *)(v + n * n);
@@ -302,12 +304,15 @@ INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, c
                      : eigh_iterate_group(a, values, v, n, problem->narrow, (Number *)(values + n));
         for (int i = 0; i < n; i++)
             for (int j = i + 1; j < n; j++) put_in_order(values + i, values + j, v + i * n, v + j * n, n);
+        nearest = nearest_to_zero(nearest, values, n);
         for (int i = 0; i < n; i++) values[i] = values[i] * back + 0.0; /* no zero has a sign */
         store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, n, problem->narrow);
         drop_signs_of_zeros(v, n * n);
         store_numbers(problem, results[1] + group * step * bytes, apart * bytes, v, n * n);
     }
-    return !any(bad);
+    if (any(bad)) return false;
+    return !any(greater(nearest, broadcast(-EIGH_SMALL))) ||
+           eigh_look_again(problem, operands[0], results[0], results[1], count, alone);
 }
 
 INLINE bool eigh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
@@ -325,6 +330,7 @@ INLINE bool eigvalsh_each(const LaneProblem *problem, const char *const *operand
     const Index bytes = matrix_bytes(problem, n, n), value_bytes = matrix_bytes(problem, n, 1) / PARTS;
     const Index apart = !alone, step = alone ? 1 : LANES;
     Mask bad = no_lane();
+    Lane nearest = broadcast(-1.0);
     for (Index group = 0; group < count; group++) {
         Number *const a = room;
         Lane *const values = (Lane *)(a + n * n), back;
@@ -332,10 +338,13 @@ INLINE bool eigvalsh_each(const LaneProblem *problem, const char *const *operand
         bad |= alone ? eigh_iterate_one(a, values, NULL, n, problem->narrow)
                      : eigh_iterate_group(a, values, NULL, n, problem->narrow, (Number *)(values + n));
         sort_lanes(values, n);
+        nearest = nearest_to_zero(nearest, values, n);
         for (int i = 0; i < n; i++) values[i] = values[i] * back + 0.0; /* no zero has a sign */
         store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, n, problem->narrow);
     }
-    return !any(bad);
+    if (any(bad)) return false;
+    return !any(greater(nearest, broadcast(-EIGH_SMALL))) ||
+           eigh_look_again(problem, operands[0], results[0], NULL, count, alone);
 }
 
 INLINE bool eigvalsh_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,

@@ -137,6 +137,7 @@ INLINE bool eigh_each_packed(const LaneProblem *problem, const char *const *oper
     const int half = (n + 1) / 2;
     const bool narrow = problem->narrow;
     bool good = true;
+    Mask small = no_lane();
     for (Index matrix = 0; matrix < count; matrix++) {
         Number rows[PACKED_SIDE], v[PACKED_SIDE];
         Lane values, back;
@@ -150,6 +151,7 @@ INLINE bool eigh_each_packed(const LaneProblem *problem, const char *const *oper
                 half == 3 ? eigvalsh_packed_3(rows, &values, n, narrow) : eigvalsh_packed_4(rows, &values, n, narrow);
         }
         packed_order(values, n, half, rank);
+        const Mask below = greater(broadcast(EIGH_SMALL), size_of(values));
         values = values * back + 0.0; /* no zero has a sign */
         if (vectors) {
             drop_signs_of_zeros(v, PACKED_SIDE);
@@ -158,12 +160,14 @@ INLINE bool eigh_each_packed(const LaneProblem *problem, const char *const *oper
         for (int place = 0; place < 2 * half; place++) {
             const int column = column_at(place, half), lane = lane_of(place, half);
             if (column >= n) continue;
+            small |= below & one_lane(lane);
             const Index at = matrix * n + rank[column];
             if (narrow) ((float *)results[0])[at] = (float)values[lane];
             else ((double *)results[0])[at] = values[lane];
             if (vectors) store_packed(results[1] + matrix * bytes + rank[column] * (bytes / n), v[lane], n, narrow);
         }
     }
-    return good;
+    if (!good || !any(small)) return good;
+    return eigh_look_again(problem, operands[0], results[0], vectors ? results[1] : NULL, count, true);
 }
 #endif

@@ -100,6 +100,9 @@ static __attribute__((noinline)) bool lstsq_each(const LaneProblem *problem, con
         const Bits whole = integers(rank);
         memcpy(results[2] + group * step * (Index)sizeof(uint64_t), &whole, (size_t)step * sizeof(uint64_t));
         sort_lanes(values, k);
+        const Mask small = greater(values[k - 1], broadcast(-SVD_SMALL * SVD_SMALL));
+        if (!problem->narrow && problem->tolerance < 0x1p-300 && any(small)) /* and it counts */
+            bad |= small & greater(graded_bounds(problem, from, apart, false, SVD_EXPONENTS), broadcast(0.0));
         for (int j = 0; j < k; j++) values[j] = real_part(scaled_by_power(number(root(-values[j])), -power));
         store_lanes(results[3] + group * step * value_bytes, values, apart * value_bytes, k, problem->narrow);
     }

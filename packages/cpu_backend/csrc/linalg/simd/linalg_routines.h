@@ -17,6 +17,7 @@
 #include "linalg/simd/linalg_packed.h"
 #include "linalg/simd/linalg_sweeps.h"
 #include "linalg/simd/linalg_tridiagonal.h"
+#include "linalg/simd/linalg_graded.h"
 #include "linalg/simd/linalg_eigh.h"
 #include "linalg/simd/linalg_bidiagonal.h"
 #include "linalg/simd/linalg_svd.h"

@@ -5,8 +5,9 @@
  * to its other columns. Wide matrices are taken as their adjoints.
  */
 
-static const double SVD_SCALE = 230.0;   /* exponent of the largest element; fourth powers and their sums fit */
-static const double SVD_TINY = 0x1p-460; /* the square of the norm of a column that is as good as zero */
+static const double SVD_SCALE = 230.0;    /* exponent of the largest element; fourth powers and their sums fit */
+static const double SVD_TINY = 0x1p-460;  /* the square of the norm of a column that is as good as zero */
+static const double SVD_SMALL = 0x1p-150; /* a value that squares may have lost digits of (linalg_graded.h) */
 
 /* Where two columns of m elements are not orthogonal. */
 INLINE Mask svd_needs_rotation(const Corner *of, int m, bool narrow) {
@@ -233,7 +234,7 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
     const Index bytes = matrix_bytes(problem, m, n), u_bytes = matrix_bytes(problem, m, k);
     const Index s_bytes = matrix_bytes(problem, k, 1) / PARTS, vh_bytes = matrix_bytes(problem, k, n);
     const Index apart = !alone, step = alone ? 1 : LANES;
-    Mask bad = no_lane();
+    Mask bad = no_lane(), small = no_lane();
     for (Index group = 0; group < count; group++) {
         Number *const a = room, *const other = a + m * n, *const v = other + m * n;
         Lane *const values = (Lane *)(v + k * k);
@@ -241,7 +242,8 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         if (alone && is_packed(k) && longer <= PACKED_SIDE) {
             bool good = true;
             if (svd_one_packed(problem, operands[0] + group * bytes, results[0] + group * u_bytes,
-                               results[1] + group * s_bytes, results[2] + group * vh_bytes, m, n, true, &good)) {
+                               results[1] + group * s_bytes, results[2] + group * vh_bytes, m, n, true, &good,
+                               &small)) {
                 if (!good) return false;
                 continue;
             }
@@ -254,6 +256,7 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         bad |= alone ? svd_iterate_one(a, values, v, longer, k, k, problem->narrow)
                      : svd_iterate_group(a, values, v, longer, k, k, problem->narrow, (Number *)(values + k));
         svd_finish_group(a, values, v, longer, k);
+        small |= greater(broadcast(SVD_SMALL), values[k - 1]);
         adjoint(other, k, wide ? a : v, wide ? longer : k, wide ? longer : k, k);
         for (int i = 0; i < k; i++) values[i] *= back;
         drop_signs_of_zeros(wide ? v : a, m * k);
@@ -262,7 +265,8 @@ INLINE bool svd_each(const LaneProblem *problem, const char *const *operands, ch
         store_lanes(results[1] + group * step * s_bytes, values, apart * s_bytes, k, problem->narrow);
         store_numbers(problem, results[2] + group * step * vh_bytes, apart * vh_bytes, other, k * n);
     }
-    return !any(bad);
+    if (any(bad)) return false;
+    return !any(small) || svd_look_again(problem, operands[0], results[0], results[1], results[2], count, alone);
 }
 
 INLINE bool svd_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,
@@ -278,7 +282,7 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
     const int k = wide ? m : n, longer = wide ? n : m;
     const Index bytes = matrix_bytes(problem, m, n), value_bytes = matrix_bytes(problem, k, 1) / PARTS;
     const Index apart = !alone, step = alone ? 1 : LANES;
-    Mask bad = no_lane();
+    Mask bad = no_lane(), small = no_lane();
     for (Index group = 0; group < count; group++) {
         Number *const a = room, *const other = a + m * n;
         Lane *const values = (Lane *)(other + m * n);
@@ -286,7 +290,7 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
         if (alone && is_packed(k) && longer <= PACKED_SIDE) {
             bool good = true;
             svd_one_packed(problem, operands[0] + group * bytes, NULL, results[0] + group * value_bytes, NULL, m, n,
-                           false, &good);
+                           false, &good, &small);
             if (!good) return false;
             continue;
         }
@@ -298,10 +302,12 @@ INLINE bool svdvals_each(const LaneProblem *problem, const char *const *operands
                      : svd_iterate_group(a, values, NULL, longer, k, 0, problem->narrow, (Number *)(values + k));
         for (int i = 0; i < k; i++) values[i] = -values[i];
         sort_lanes(values, k);
+        small |= greater(values[k - 1], broadcast(-SVD_SMALL * SVD_SMALL));
         for (int i = 0; i < k; i++) values[i] = root(-values[i]) * back;
         store_lanes(results[0] + group * step * value_bytes, values, apart * value_bytes, k, problem->narrow);
     }
-    return !any(bad);
+    if (any(bad)) return false;
+    return !any(small) || svd_look_again(problem, operands[0], NULL, results[0], NULL, count, alone);
 }
 
 INLINE bool svdvals_groups(const LaneProblem *problem, const char *const *operands, char *const *results, Index groups,

@@ -89,9 +89,9 @@ INLINE bool svd_load_packed(const LaneProblem *problem, const char *from, Number
 }
 
 /* One matrix; vectors are written unless `vectors` is false. Answers false where a singular value is zero and U wants a
- * vector that is orthogonal to its others. */
+ * vector that is orthogonal to its others; `small` gets the lanes of values that may have lost digits. */
 INLINE bool svd_one_packed(const LaneProblem *problem, const char *from, char *u, char *values, char *vh, int m, int n,
-                           bool vectors, bool *good) {
+                           bool vectors, bool *good, Mask *small) {
     const bool narrow = problem->narrow, wide = m < n;
     const int k = wide ? m : n, longer = wide ? n : m, half = (k + 1) / 2;
     Number rows[PACKED_SIDE], v[PACKED_SIDE], *const columns = wide ? v : rows, *const adjoints = wide ? rows : v;
@@ -110,13 +110,16 @@ INLINE bool svd_one_packed(const LaneProblem *problem, const char *from, char *u
     packed_order(-squares, k, half, rank);
     Bits lanes = {7, 7, 7, 7, 7, 7, 7, 7};
     bool zero = false;
+    Mask taken = no_lane();
     for (int place = 0; place < 2 * half; place++) {
         const int column = column_at(place, half), lane = lane_of(place, half);
         if (column >= k) continue;
         lanes[rank[column]] = (uint64_t)lane;
+        taken |= one_lane(lane);
         zero |= !(squares[lane] > SVD_TINY);
     }
     if (zero && vectors) return false;
+    *small |= greater(broadcast(SVD_SMALL * SVD_SMALL), squares) & taken;
     store_some(values, permuted_lane(scales, lanes), k, narrow);
     if (!vectors) return true;
     const Lane factor = 1.0 / roots;

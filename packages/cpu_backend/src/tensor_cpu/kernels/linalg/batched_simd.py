@@ -16,11 +16,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from tensor_core.dtypes import C32, FLOATING, DType
+from tensor_core.dtypes import C32, C64, F64, FLOATING, DType
 from tensor_core.errors import TensorError
 from tensor_cpu.kernel_table import NativeBinder, bind_numpy
 from tensor_cpu.kernels.linalg import drivers, least_squares
-from tensor_cpu.kernels.linalg.checks import not_positive_definite
+from tensor_cpu.kernels.linalg.checks import not_positive_definite, nothing_behind
 from tensor_cpu.kernels.linalg.lapack import LARGEST_IN_LANES
 from tensor_cpu.kernels.linalg.limits.powers import scaled, side_powers
 from tensor_cpu.kernels.linalg.refusals import powers_before_lanes, refused, refusing, refusing_singular
@@ -29,7 +29,7 @@ from tensor_cpu.storage import Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.errors import NotPositiveDefiniteError
-from tensor_runtime.form import Form
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 TAKES: Final = "batches of small matrices, of up to 64 rows, that fill the lanes of a register"
@@ -55,6 +55,9 @@ small matrices are, too."""
 
 _FEWEST: Final[Mapping[str, tuple[int, int]]] = {"svd": (3, 5), "svdvals": (3, 4), "eigh": (3, 4), "eigvalsh": (2, 3)}
 """Matrices in a batch with which a group of them is done before they are one by one: of up to 32 rows, and of more."""
+
+_COUNTS_ALL: Final = 2.0**-300
+"""The part of the largest singular value below which one may count that lanes lose (``linalg_lstsq.h``)."""
 
 _SPLIT: Final = range(2, 5)
 """Sides of systems whose many right-hand sides are cut into parts."""
@@ -304,6 +307,8 @@ def bind_lstsq(operands: tuple[Operand, ...], result: Result, rtol: float, check
         tolerance=rtol,
     )
     behind = least_squares.bind(operands, result, rtol, check, bind_svd=bind_numpy)
+    if rtol < _COUNTS_ALL and a.dtype in (F64, C64):
+        behind = _with_all_values(behind, (a, b), result, rtol, bind_lanes)
     kernel = bind_lanes(fallback=behind if check or not batch else sparing(behind, bind_lanes))
     if a.is_compact and b.is_compact and a.shape[2:] == b.shape[2:]:
         return kernel
@@ -315,6 +320,39 @@ def bind_lstsq(operands: tuple[Operand, ...], result: Result, rtol: float, check
         return kernel(np.ascontiguousarray(x), np.ascontiguousarray(y))
 
     return spread
+
+
+def _with_all_values(
+    behind: Kernel,
+    operands: Sequence[Form],
+    result: tuple[Form, ...],
+    rtol: float,
+    bind_lanes: Callable[..., Kernel],
+) -> Kernel:
+    """What stands behind lanes that refuse graded matrices, of which squares of small values are lost to them.
+
+    Those have the values that ``svd`` finds, one by one; all others keep theirs.
+    """
+    batch = len(operands[0].shape) - 2
+    of_one = [form_of(form.dtype, form.shape[: form.rank - batch], form.placement) for form in result]
+    a, b = (form_of(form.dtype, form.shape[:2], form.placement) for form in operands)
+    solve_one: Any = least_squares.bind((a, b), tuple(of_one), rtol, False)
+    shapes = tuple((form.shape[::-1], form.dtype.name) for form in of_one)
+    taken: Any = bind_lanes(count=1, results=shapes, fallback=nothing_behind)
+
+    def each(x: Any, y: Any) -> Any:
+        if x.ndim == 2:
+            return solve_one(x, y)
+        return tuple(map(np.stack, zip(*map(solve_one, x, y), strict=True)))
+
+    def kernel(x: Any, y: Any) -> Any:
+        if not (np.isfinite(x).all() and np.isfinite(y).all()):
+            return behind(x, y)
+        pairs = zip(x.reshape(-1, *x.shape[-2:]), y.reshape(-1, *y.shape[-2:]), strict=True)
+        graded = np.array([taken(*pair) is None for pair in pairs]).reshape(x.shape[:-2])
+        return apart(graded, (x, y), bind_lanes(fallback=behind), each) if graded.any() else behind(x, y)
+
+    return kernel
 
 
 def compacting(kernel: Kernel, first: int = 0, /) -> Kernel:
