@@ -10,7 +10,7 @@
  * computed at once, which is the register blocking of a matrix product without its packing. The remaining axes are
  * walked. Rectangles are the parts that threads share; the sum of an element never depends on how they are shared.
  * Products are added up in the order of k; in vectors where they lie in runs, a few at a time in rows from memory. A
- * second operand that all sums share is packed for it, if need be.
+ * second operand that all sums share is packed for it, if need be, where it has at most PACKED_BYTES.
  *
  * The plan holds two tables of the contracted axes and two of up to PAIR_TABLE lanes, of 8 bytes an entry (groups.h):
  * 16 MiB at most, sums of more than LONGEST_TABLE products being refused.
@@ -212,11 +212,12 @@ static void choose_runs(PairPlan *plan, const Group *kept, const Group *contract
     if (plan->loop != loops->tables) return;
     const Index run = run_of(contracted, true), shared = lacks(kept, SECOND) ? run_of(contracted, false) : 1;
     const bool packs = shared >= SHORTEST_RUN && run < contracted->size && plan->result.size >= FEWEST_PACKED &&
-                       contracted->size <= MOST_PACKED;
+                       contracted->size * ELEMENT_BYTES[plan->result.type] <= PACKED_BYTES;
     plan->tile.run = packs ? shared : run;
     if (plan->tile.run < SHORTEST_RUN) return;
     plan->loop = plan->tile.run == contracted->size && !packs ? loops->runs : loops->pieces;
     if (packs) plan->packed_bytes = contracted->size * ELEMENT_BYTES[plan->result.type];
+    plan->asks[FIRST] = plan->asks[SECOND] = false; /* these loops ask for nothing */
 }
 
 /* Whether the second operand has longer runs of neighbours along the innermost axis. */

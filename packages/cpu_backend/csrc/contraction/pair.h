@@ -32,13 +32,13 @@ typedef struct {
     PairLoop *shared; /* the same, where rows are all the same in the first operand */
     PairLoop *both;   /* lanes are neighbours in both */
     PairLoop *tables; /* anything; at most PAIR_TABLE lanes, and PAIR_TABLE_BYTES of them */
-    PairLoop *runs;   /* the same, where the factors of each sum are neighbours in both operands, */
-    PairLoop *pieces; /* or where they are in runs of some products */
+    PairLoop *runs;   /* the same, where the factors of each sum are neighbours in both operands */
+    PairLoop *pieces; /* the same, where they are in several runs of neighbours */
 } PairLoops;
 
 enum { PAIR_TABLE = 512, PAIR_TABLE_BYTES = 1 << 12 }; /* the bytes are those of the lanes' elements of one operand */
 enum { SHORTEST_RUN = 5 };                             /* of products in a sum, whose vectors are added up in the end */
-enum { FEWEST_PACKED = 8, MOST_PACKED = 1 << 15 };     /* sums whose factors are packed; factors */
+enum { FEWEST_PACKED = 8, PACKED_BYTES = 1 << 16 };    /* sums whose factors are packed, and bytes of these at most */
 enum { FOLDED_DEPTH = 8, LEAST_FOLDED_BYTES = 512 };   /* of products at a time where a tile folds; of a row */
 enum { FEWEST_LANES = 3 };                             /* that are loaded as vectors rather than gathered */
 /* Elements: of a row within which turned.c repeats an operand along axes that it lacks, but for an innermost axis as long

@@ -18,9 +18,9 @@ typedef struct {
     PyObject *block; /* a kernel of two operands */
     CopyPlan *copy;  /* of a block to its places in the result */
     ArrayForm result;
-    Group outer; /* the axes from block to block */
-    int parts;   /* as many threads as there were, each of which needs a workspace */
-    double part_nanoseconds;
+    Group outer;             /* the axes from block to block */
+    int parts;               /* as many threads as there were when this was bound, each of which needs a workspace */
+    double part_nanoseconds; /* that one takes, roughly */
 } ScatteredPlan;
 
 typedef struct {
@@ -90,6 +90,11 @@ static bool axes_read(ScatteredPlan *plan, PyObject *outer, PyObject *extents, P
         !layout_read(&target, &form, strides, form.type))
         return false;
     const ArrayForm *made = block_of(plan)->result;
+    for (int role = FIRST; role <= SECOND; role++)
+        if (operands[role].type != plan->result.type) {
+            PyErr_SetString(PyExc_ValueError, "bind_scattered: operands and result are of one type");
+            return false;
+        }
     if (made->type != plan->result.type || made->size != form.size) {
         PyErr_SetString(PyExc_ValueError, "bind_scattered: the kernel makes no such block");
         return false;

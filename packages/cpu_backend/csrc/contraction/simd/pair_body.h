@@ -256,7 +256,7 @@ static void NAME(runs)(const PairTile *tile, const char *first, const char *seco
         }
 }
 
-/* Sums of some lanes, run by run, in two rows of vectors each; all lanes have the same factors in the second operand. */
+/* Sums of some lanes, run by run, in two rows of vectors each; several lanes have the same factors in the second operand. */
 INLINE void NAME(pieces_of)(const PairTile *tile, const NAME(Part) * first, const Index *across,
                             const NAME(Part) * second, NAME(Part) * result, const int lanes) {
     const Index step = NAME(LANES), rest = tile->run % step, whole = tile->run - rest;

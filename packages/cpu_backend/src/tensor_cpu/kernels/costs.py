@@ -34,8 +34,8 @@ AVX2, which were fitted apart.
 - One fused multiply-add of a vector: 0.225 where operands are packed, 0.32 where four rows share their vectors, 0.93
   and 0.9 where one or two vectors are loaded for each. A lone row waits 0.93 for its last sum.
 - Pair kernel, per call, per rectangle and per strip of a row: 105, 17 and 1.9. A gathered factor: 0.85.
-  A sum of products that lie in runs: 4, and 0.65 for a vector of them; where it has several runs, 1.5 for each, of a
-  processor with AVX2.
+  A sum of products that lie in runs: 4, and 0.65 for a vector of them; where it has several runs, 1.5 for each, as
+  with AVX2: it was not measured here.
 - Scatter GEMM, per call and per product of a stack: 300 and 20. Packing an element: 0.35 where rows are neighbours,
   0.45 where steps of the sum are, else 1.2. Writing one: 0.18 in vectors, else 2.
   A tile of an operand that is read as it lies: 13.5, for its addresses.
@@ -91,11 +91,21 @@ def least_scatter() -> float:
 
 
 def pair(
-    lanes: int, rows: int, others: int, depth: int, *, dtype: str, loop: str, gathered: int = 0, run: int = 1
+    lanes: int,
+    rows: int,
+    others: int,
+    depth: int,
+    *,
+    dtype: str,
+    loop: str,
+    gathered: int = 0,
+    run: int = 1,
+    packed: int = 0,
 ) -> float:
     """``others`` rectangles of ``rows`` by ``lanes`` sums of ``depth`` products, by one of the loops of pair.h.
 
-    ``gathered`` is the number of factors that come through a table, ``run`` that of products which are neighbours.
+    ``gathered`` is the number of factors that come through a table, ``run`` that of products which are neighbours,
+    and ``packed`` that of factors which are made a run first.
 
     >>> shape = dict(lanes=64, rows=64, others=1, depth=64, dtype="float64")
     >>> shared, scaled = ({"loop": loop} for loop in ("shared", "scaled"))
@@ -108,7 +118,8 @@ def pair(
     if loop == "runs":
         begin = pairs.piece if run < depth else 0.0
         of_sum = depth // run * (begin + -(-run * itemsize // found.vector_bytes) * pairs.run_term * parts)
-        return pairs.call + others * (pairs.rectangle + rows * lanes * (pairs.run + of_sum))
+        sums = others * (pairs.rectangle + rows * lanes * (pairs.run + of_sum))
+        return pairs.call + packed * pairs.gathered + sums
     if loop == "tables":
         each = lanes * gathered * pairs.gathered + vectors * (pairs.both + pairs.scaled) * parts
         return pairs.call + others * (pairs.rectangle + rows * depth * (each + pairs.strip))

@@ -83,7 +83,7 @@ KERNELS: Final = declare(
         ),
         Contract(
             "lean_contract",
-            "Sums of products as of `contract`, by a way that copies no operand and rearranges no result.",
+            "Sums of products as of `contract`, by a way that copies no operand and of the result small blocks.",
             _PAIR,
             "owned, compact, of the promoted dtype or of a wider one",
             ContractParams,

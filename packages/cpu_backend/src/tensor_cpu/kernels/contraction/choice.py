@@ -39,7 +39,13 @@ from tensor_cpu.kernels.contraction.cuts.nearness import again
 from tensor_cpu.kernels.contraction.cuts.real_parts import bind_real_parts, in_real_parts
 from tensor_cpu.kernels.contraction.gemm import plan_product
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, bind_broadcast, plan_broadcast
-from tensor_cpu.kernels.contraction.loops.reordered import ReorderedProduct, bind_reordered, plan_reordered
+from tensor_cpu.kernels.contraction.loops.reordered import (
+    ReorderedProduct,
+    bind_reordered,
+    plan_reordered,
+    plan_without_copies,
+    sums_nothing,
+)
 from tensor_cpu.kernels.contraction.loops.rows import plan_rows
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct, bind_stack, plan_stack
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
@@ -77,7 +83,7 @@ __all__ = ["bind_contract", "bind_unary_einsum", "plan_contraction"]
 Kernel = Callable[[Any, Any], Any]
 Sum = Callable[[Any], Any]
 Direct = MatrixProduct | Accumulation | PairProduct | ScatterProduct | StackProduct | TurnedProduct | BroadcastProduct
-Plan = Direct | ReorderedProduct[Direct]
+Plan = Direct | ReorderedProduct
 
 _TOO_LITTLE: Final = 150.0  # nanoseconds that no second estimate is worth, which takes hundreds of times as long
 _FEW_TERMS: Final = 4096
@@ -140,7 +146,7 @@ def bind_conjugated(
 def bind_lean(
     operands: tuple[FormLike, FormLike], result: FormLike, params: tuple[Labels, Labels, Labels], /
 ) -> Kernel:
-    """The same by the fastest kernel that copies no operand, and of the result blocks of 64 KiB in all.
+    """The same by the fastest kernel that copies no operand, and of the result a block of 32 KiB in each thread.
 
     Raises:
         UnsupportedOperationError: none takes these operands: their dtypes differ, sums are very long, or there is no
@@ -227,16 +233,8 @@ def _bind_lean(x: Operand, y: Operand, result: Operand) -> Kernel | None:
     if isinstance(plan_contraction(x, y, result), Accumulation):  # which takes a block and buffers, of bounded sizes
         return None
     axes = join(x, y, result)
-    if _sums_nothing(axes):
-        ways: list[Direct | None] = [plan_broadcast(axes, x, y, result, copies=False), plan_turned(axes, x, y, result)]
-    else:
-        ways = [plan_stack(axes, x, y, result), plan_native(axes, x, y, result)]
-    found = [way for way in ways if way is not None]
-    return (
-        _bind_way(_or_reordered(min(found, key=lambda way: way.cost), axes, x, y, result), x, y, result)
-        if found
-        else None
-    )
+    plan = plan_without_copies(axes, x, y, result)
+    return plan and _bind_way(_or_reordered(plan, axes, x, y, result), x, y, result)
 
 
 def _bind_way(plan: Plan, x: Operand, y: Operand, result: Operand) -> Kernel:
@@ -259,10 +257,10 @@ def _bind_way(plan: Plan, x: Operand, y: Operand, result: Operand) -> Kernel:
     return bind_broadcast_sum(plan, x, y, result)
 
 
-def _bind_reordered(plan: ReorderedProduct[Direct], x: Operand, y: Operand, result: Operand) -> Kernel:
-    """By C or BLAS; where only NumPy makes blocks, the result in its own order."""
+def _bind_reordered(plan: ReorderedProduct, x: Operand, y: Operand, result: Operand) -> Kernel:
+    """Where only NumPy takes blocks as they lie, the result in its own order."""
     blocks, how = (plan.x, plan.y, plan.block), plan.plan
-    if isinstance(how, Accumulation) or (isinstance(how, MatrixProduct) and gemm.bind_product(how, *blocks) is None):
+    if isinstance(how, MatrixProduct) and gemm.bind_product(how, *blocks) is None:
         return _bind_way(_plan_direct(join(x, y, result), x, y, result), x, y, result)
     return bind_reordered(plan, _bind_way(how, *blocks), result)
 
@@ -300,24 +298,19 @@ def plan_contraction(x: Operand, y: Operand, result: Operand) -> Plan:
 
 def _or_reordered(plan: Direct, axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> Plan:
     """Blocks in another order, where these surely cost less."""
-    return (plan_reordered(axes, x, y, result, plan.cost, _plan_direct) if AVAILABLE else None) or plan
+    return (plan_reordered(axes, x, y, result, plan.cost) if AVAILABLE else None) or plan
 
 
 def _plan_direct(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> Direct:
     """By a kernel that writes the result in its order."""
     if not AVAILABLE:
         return plan_numpy(axes, x, y, result)
-    if _sums_nothing(axes) and x.dtype == y.dtype == result.dtype:
+    if sums_nothing(axes) and x.dtype == y.dtype == result.dtype:
         return cheapest(_WAYS_WITHOUT_SUMS, axes, x, y, result)
     if extent_of(axes) <= _FEW_TERMS:
         return cheapest(_WAYS_OF_FEW, axes, x, y, result)
     rows = plan_rows(axes, x, y, result) if {*x.labels} == {*y.labels} else None
     return rows or cheapest(_WAYS_OF_MANY, axes, x, y, result)
-
-
-def _sums_nothing(axes: Sequence[Axis]) -> bool:
-    """Whether there are axes, and the last of them is the result's: what is summed comes last."""
-    return bool(axes) and axes[-1].strides[RESULT] is not None
 
 
 def _plan_stack(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand, below: float) -> Direct | None:

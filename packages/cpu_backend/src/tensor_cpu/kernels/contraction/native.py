@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.blas_costs import BLAS_DTYPES
-from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, run_of_sums, tabled
+from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, runs_of_sums, tabled
 from tensor_cpu.kernels.contraction.cuts.nearness import LINE, again, by_nearness, nearness
 from tensor_cpu.kernels.contraction.cuts.row_groups import in_short_tables
 from tensor_cpu.kernels.processor_rates import rates
@@ -173,9 +173,11 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
     lanes, taken, gathered = tabled(kept)
     rows = max([axis.extent for axis in kept[:-taken]], default=1)
     contracted = by_stride(contracted, FIRST if lane.strides[FIRST] else SECOND)
-    run, shared = run_of_sums(kept, contracted)
-    loop = "tables" if run == 1 or (run == depth and shared and dtype in BLAS_DTYPES) else "runs"  # BLAS is best for it
-    time = estimate(lanes, rows, max(1, size // (lanes * rows)), loop=loop, gathered=gathered, run=run)
+    runs = runs_of_sums(kept, contracted, dtype)
+    as_matrix = runs.length == depth and runs.shared and dtype in BLAS_DTYPES  # BLAS is best for it
+    loop = "tables" if runs.length == 1 or as_matrix else "runs"
+    others_of = max(1, size // (lanes * rows))
+    time = estimate(lanes, rows, others_of, loop=loop, gathered=gathered, run=runs.length, packed=runs.packed)
     return PairProduct((*by_nearness(kept[:-taken], large), *kept[-taken:]), contracted, time)
 
 

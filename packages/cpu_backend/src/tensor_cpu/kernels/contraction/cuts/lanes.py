@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
+from tensor_cpu.kernels.memory_costs import ITEMSIZE
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import FIRST, SECOND, Axis, extent_of, line
 
@@ -13,7 +14,7 @@ _PAIR_TABLE: Final = LIBRARY.PAIR_TABLE if AVAILABLE else 0  # lanes of the loop
 _FEWEST_LANES: Final = LIBRARY.FEWEST_LANES if AVAILABLE else 0  # that are loaded as vectors rather than gathered
 _SHORTEST_RUN: Final = LIBRARY.SHORTEST_RUN if AVAILABLE else 0  # of products in a sum that is made in vectors
 _FEWEST_PACKED: Final = LIBRARY.FEWEST_PACKED if AVAILABLE else 0  # sums whose factors are packed,
-_MOST_PACKED: Final = LIBRARY.MOST_PACKED if AVAILABLE else 0  # and factors
+_PACKED_BYTES: Final = LIBRARY.PACKED_BYTES if AVAILABLE else 0  # and bytes of these
 
 
 def in_vectors(lane: Axis) -> bool:
@@ -39,23 +40,33 @@ def tabled(kept: Group) -> tuple[int, int, int]:
     return lanes, taken, sum([_needs_table(kept[-taken:], role) for role in (FIRST, SECOND)])
 
 
-def run_of_sums(kept: Group, contracted: Group) -> tuple[int, bool]:
-    """Of how many products the runs are in which sums are made in vectors, or 1, and whether a factor is all sums' own.
+class Runs(NamedTuple):
+    """How the factors of sums lie."""
 
-    Those of an operand without kept axes are packed, where there are enough sums, if they are no run.
+    length: int
+    """Products that are neighbours in both operands, if vectors are made of them, or 1."""
+    shared: bool
+    """Whether one operand has the same factors for all sums."""
+    packed: int
+    """Factors of that operand which are packed first, as they are no run."""
+
+
+def runs_of_sums(kept: Group, contracted: Group, dtype: str) -> Runs:
+    """In which runs the pair kernel makes sums.
 
     >>> kept, sums = (Axis((0,), 9, (5, None, 1)),), (Axis((1,), 4, (45, 1, None)), Axis((2,), 5, (1, 4, None)))
-    >>> run_of_sums(kept, sums) if AVAILABLE else (5, True)
-    (5, True)
-    >>> run_of_sums((Axis((0,), 9, (5, 20, 1)),), sums)
-    (1, False)
+    >>> tuple(runs_of_sums(kept, sums, "float64")) if AVAILABLE else (5, True, 20)
+    (5, True, 20)
+    >>> runs_of_sums((Axis((0,), 9, (5, 20, 1)),), sums, "float64").length
+    1
     """
     lacking = [role for role in (FIRST, SECOND) if all(axis.strides[role] is None for axis in kept)]
-    run = min(_run_of(contracted, FIRST), _run_of(contracted, SECOND))
-    depth = extent_of(contracted)
-    if lacking and run < depth <= _MOST_PACKED and extent_of(kept) >= _FEWEST_PACKED:
-        run = _run_of(contracted, SECOND if lacking[0] == FIRST else FIRST)
-    return (run if AVAILABLE and run >= _SHORTEST_RUN else 1), bool(lacking)
+    run, depth, packed = min(_run_of(contracted, FIRST), _run_of(contracted, SECOND)), extent_of(contracted), 0
+    fits = run < depth <= _PACKED_BYTES // ITEMSIZE[dtype] and extent_of(kept) >= _FEWEST_PACKED
+    if lacking and fits:
+        longer = _run_of(contracted, SECOND if lacking[0] == FIRST else FIRST)
+        run, packed = (longer, depth) if longer >= _SHORTEST_RUN else (run, 0)
+    return Runs(run if AVAILABLE and run >= _SHORTEST_RUN else 1, bool(lacking), packed)
 
 
 def _run_of(axes: Group, role: int) -> int:

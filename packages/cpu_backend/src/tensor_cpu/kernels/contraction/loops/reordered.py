@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple
 
 from tensor_cpu.kernels import blas_costs
-from tensor_cpu.kernels.contraction.native import TYPE_NAMES, groups_of
+from tensor_cpu.kernels.contraction.gemm import BLAS_TYPES, plan_product
+from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, plan_broadcast
+from tensor_cpu.kernels.contraction.loops.stack import StackProduct, plan_stack
+from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, plan_turned
+from tensor_cpu.kernels.contraction.native import TYPE_NAMES, PairProduct, ScatterProduct, groups_of, plan_native
 from tensor_cpu.kernels.memory_costs import ITEMSIZE
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.backends.shared.axes import (
@@ -26,20 +30,22 @@ from tensor_runtime.backends.shared.axes import (
     join,
     row_major,
 )
+from tensor_runtime.backends.shared.products import MatrixProduct
 
 Group = tuple[Axis, ...]
 Kernel = Callable[[Any, Any], Any]
-P = TypeVar("P", bound=Any)
+Whole = PairProduct | ScatterProduct | StackProduct | TurnedProduct | BroadcastProduct | MatrixProduct
 
 _LEAST_TERMS: Final = 1 << 13
 """Multiply-adds from which another order is worth a look, which takes as long as the first one."""
 _SURELY: Final = 0.8  # of the time by the result's own order, below which another one is taken
-_BLOCKS: Final = 1 << 16  # bytes of those of all threads
+_BLOCK: Final = 1 << 15  # bytes
+_MOST_TRIED: Final = 256  # numbers of parts of an axis
 _LEAST_BLOCK: Final = 512  # elements of one of several
 _NEXT: Final = 150.0  # nanoseconds from a block to the next one
 
 
-class ReorderedProduct(NamedTuple, Generic[P]):
+class ReorderedProduct(NamedTuple):
     """One decision: the axes from block to block and those of a block, outermost first, and how one is computed."""
 
     outer: Group
@@ -47,28 +53,49 @@ class ReorderedProduct(NamedTuple, Generic[P]):
     x: Operand  # of a block
     y: Operand
     block: Operand
-    plan: P
+    plan: Whole
     cost: float  # estimated nanoseconds
 
 
+def sums_nothing(axes: Sequence[Axis]) -> bool:
+    """Whether there are axes, and the last of them is the result's: what is summed comes last.
+
+    >>> sums_nothing((Axis((0,), 3, (1, 1, 1)),)), sums_nothing((Axis((0,), 3, (1, 1, None)),))
+    (True, False)
+    """
+    return bool(axes) and axes[-1].strides[RESULT] is not None
+
+
+def plan_without_copies(axes: tuple[Axis, ...], x: Operand, y: Operand, result: Operand) -> Whole | None:
+    """The cheapest kernel that copies nothing, of operands of the result's dtype; None where none takes them.
+
+    >>> x, y = row_major((0, 1), (30, 40), "int64"), row_major((1, 2), (40, 50), "int64")
+    >>> result = row_major((0, 2), (30, 50), "int64")
+    >>> plan_without_copies(join(x, y, result), x, y, result) is not None
+    True
+    """
+    ways: list[Whole | None]
+    if sums_nothing(axes):
+        ways = [plan_broadcast(axes, x, y, result, copies=False), plan_turned(axes, x, y, result)]
+    else:
+        ways = [plan_stack(axes, x, y, result), plan_native(axes, x, y, result)]
+        matrices = plan_product(axes, x, y, result) if result.dtype in BLAS_TYPES else None
+        ways.append(matrices if matrices and not matrices.copies else None)
+    return min([way for way in ways if way is not None], key=lambda way: way.cost, default=None)
+
+
 def plan_reordered(
-    axes: Sequence[Axis],
-    x: Operand,
-    y: Operand,
-    result: Operand,
-    direct: float,
-    plan: Callable[[tuple[Axis, ...], Operand, Operand, Operand], P],
-) -> ReorderedProduct[P] | None:
+    axes: Sequence[Axis], x: Operand, y: Operand, result: Operand, direct: float
+) -> ReorderedProduct | None:
     """The product in the order of the larger operand, where that and its copies surely cost less than ``direct``.
 
-    ``axes`` are as from ``join``, and ``plan`` says how a block of the operands is computed, whose axes it takes.
+    ``axes`` are as from ``join``. How many threads there are decides nothing here.
 
-    >>> from types import SimpleNamespace
     >>> x, y = row_major((0, 1, 2, 3), (20, 20, 20, 20), "float64"), row_major((2,), (20,), "float64")
     >>> result = row_major((3, 1, 0), (20, 20, 20), "float64")
-    >>> found = plan_reordered(join(x, y, result), x, y, result, 1e6, lambda *block: SimpleNamespace(cost=100.0))
-    >>> extent_of(found.outer) * found.block.size == 20**3
-    True
+    >>> found = plan_reordered(join(x, y, result), x, y, result, 1e6)
+    >>> [axis.extent for axis in (*found.outer, *found.within)]
+    [2, 20, 10, 20]
     """
     if extent_of(axes) < _LEAST_TERMS or not x.dtype == y.dtype == result.dtype:
         return None
@@ -79,8 +106,7 @@ def plan_reordered(
     if own == as_it_lies:
         return None
     others = [axis for axis in kept if axis.strides[role] is None]
-    most = max(_LEAST_BLOCK, _BLOCKS // (LIBRARY.threads() * ITEMSIZE[result.dtype]))
-    outer, within = _blocks((*others, *as_it_lies), kept, most)
+    outer, within = _blocks((*others, *as_it_lies), kept, _BLOCK // ITEMSIZE[result.dtype])
     count, size = extent_of(outer), extent_of(within)
     if outer and size < _LEAST_BLOCK:
         return None
@@ -90,10 +116,11 @@ def plan_reordered(
         return None
     inside = (*within, *[axis for axis in axes if axis.strides[RESULT] is None])
     block = row_major(tuple(range(len(within))), tuple([axis.extent for axis in within]), result.dtype)
-    operands = _part(inside, FIRST, x.dtype), _part(inside, SECOND, y.dtype)
-    found = plan(join(*operands, block), *operands, block)
-    time = count * found.cost + copying
-    return ReorderedProduct(outer, within, *operands, block, found, time) if time < _SURELY * direct else None
+    of_x, of_y = _part(inside, FIRST, x.dtype), _part(inside, SECOND, y.dtype)
+    found = plan_without_copies(join(of_x, of_y, block), of_x, of_y, block)
+    if found is None or count * found.cost + copying >= _SURELY * direct:
+        return None
+    return ReorderedProduct(outer, within, of_x, of_y, block, found, count * found.cost + copying)
 
 
 def _blocks(order: Group, final: Group, most: int) -> tuple[Group, Group]:
@@ -108,10 +135,9 @@ def _blocks(order: Group, final: Group, most: int) -> tuple[Group, Group]:
     """
     parts: dict[Axis, int] = {}
     for axis in dict.fromkeys(chain.from_iterable(zip(reversed(order), reversed(final), strict=True))):
-        whole = axis.extent <= most
-        parts[axis] = axis.extent if whole else max(n for n in range(1, most + 1) if axis.extent % n == 0)
+        parts[axis] = _largest_part(axis.extent, most)
         most //= parts[axis]
-        if not whole:
+        if parts[axis] < axis.extent:
             break
     outer, within = [], []
     for axis in order:
@@ -124,6 +150,17 @@ def _blocks(order: Group, final: Group, most: int) -> tuple[Group, Group]:
     return tuple(outer), tuple(within)
 
 
+def _largest_part(extent: int, most: int) -> int:
+    """The largest divisor of an extent up to ``most``, if some of these numbers of parts is one; else 1.
+
+    >>> _largest_part(90, 45), _largest_part(90, 100), _largest_part(97, 50)
+    (45, 90, 1)
+    """
+    fewest = -(-extent // most)
+    parts = next((number for number in range(fewest, fewest + _MOST_TRIED) if extent % number == 0), extent)
+    return extent // parts
+
+
 def _part(axes: Group, role: int, dtype: str) -> Operand:
     """The part of an operand that is along these axes, with their places as labels."""
     own = [(place, axis.extent, step) for place, axis in enumerate(axes) if (step := axis.strides[role]) is not None]
@@ -131,14 +168,15 @@ def _part(axes: Group, role: int, dtype: str) -> Operand:
     return Operand(labels, shape, strides, dtype)
 
 
-def bind_reordered(plan: ReorderedProduct[Any], kernel: Kernel, result: Operand) -> Kernel:
+def bind_reordered(plan: ReorderedProduct, kernel: Kernel, result: Operand) -> Kernel:
     """The kernel of a decision: ``kernel``, a native one, makes a block.
 
     >>> import numpy as np
     >>> rows, columns = Axis((0,), 2, (1, None, 1)), Axis((1,), 3, (None, 1, 2))
     >>> result = row_major((1, 0), (3, 2), "float64")
     >>> one = LIBRARY.bind_pair("F64", (3,), ((3, 0, 1, 1),), ()) if LIBRARY else None
-    >>> plan = ReorderedProduct((rows,), (columns,), result, result, result, None, 0.0)
+    >>> pairs = PairProduct((rows,), (), 0.0)
+    >>> plan = ReorderedProduct((rows,), (columns,), result, result, result, pairs, 0.0)
     >>> kernel = bind_reordered(plan, one, result)
     >>> kernel(np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])).tolist()
     [[3.0, 6.0], [4.0, 8.0], [5.0, 10.0]]
