@@ -38,7 +38,7 @@ Whole = PairProduct | ScatterProduct | StackProduct | TurnedProduct | BroadcastP
 
 _LEAST_TERMS: Final = 1 << 13
 """Multiply-adds from which another order is worth a look, which takes as long as the first one."""
-_SURELY: Final = 0.8  # of the time by the result's own order, below which another one is taken
+_SURELY: Final = (0.5, 0.8)  # of the time by the result's own order, below which another is taken; without sums, with
 _BLOCK: Final = 1 << 15  # bytes
 _MOST_TRIED: Final = 256  # numbers of parts of an axis
 _LEAST_BLOCK: Final = 512  # elements of one of several
@@ -111,14 +111,15 @@ def plan_reordered(
     if outer and size < _LEAST_BLOCK:
         return None
     run = within[-1].extent if within and within[-1].strides[RESULT] == 1 else 1
+    surely = direct * _SURELY[not sums_nothing(axes)]
     copying = count * (_NEXT + blas_costs.copy(size, run, result.dtype) - blas_costs.copy(0, 1, result.dtype))
-    if copying >= _SURELY * direct:
+    if copying >= surely:
         return None
     inside = (*within, *[axis for axis in axes if axis.strides[RESULT] is None])
     block = row_major(tuple(range(len(within))), tuple([axis.extent for axis in within]), result.dtype)
     of_x, of_y = _part(inside, FIRST, x.dtype), _part(inside, SECOND, y.dtype)
     found = plan_without_copies(join(of_x, of_y, block), of_x, of_y, block)
-    if found is None or count * found.cost + copying >= _SURELY * direct:
+    if found is None or count * found.cost + copying >= surely:
         return None
     return ReorderedProduct(outer, within, of_x, of_y, block, found, count * found.cost + copying)
 
