@@ -33,7 +33,15 @@ from tensor_linalg.specs.overwriting import (
     SVD_OVERWRITING,
     TRIANGULAR_SOLVE_OVERWRITING,
 )
-from tensor_linalg.specs.solving import INV, LSTSQ, SOLVE, SOLVE_BANDED, SOLVE_TOEPLITZ, TRIANGULAR_SOLVE_CHECKED
+from tensor_linalg.specs.solving import (
+    INV,
+    LSTSQ,
+    SOLVE,
+    SOLVE_BANDED,
+    SOLVE_TOEPLITZ,
+    SOLVEH_BANDED,
+    TRIANGULAR_SOLVE_CHECKED,
+)
 from tensor_linalg.specs.status import CHOLESKY_STATUS, INV_STATUS, SOLVE_STATUS
 
 __all__ = [
@@ -69,6 +77,7 @@ __all__ = [
     "SOLVE_BANDED",
     "SOLVE_STATUS",
     "SOLVE_TOEPLITZ",
+    "SOLVEH_BANDED",
     "SVD",
     "SVD_OVERWRITING",
     "SVDVALS",
