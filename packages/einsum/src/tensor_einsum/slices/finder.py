@@ -42,6 +42,7 @@ MOST_WORK: Final = 40
 _UNDONE: Final = 1000
 """Bits of work beyond that up to which cuts are followed, as undoing some of them takes off much of it."""
 
+_COUNTED: Final = 1 << 16  # numbers of slices that are tried for even ones
 _UNEVEN: Final = 3
 """Labels whose last part may be shorter: each doubles the kinds of slices, which all have kernels of their own."""
 
@@ -262,7 +263,8 @@ def _relax(model: Model, limit: int, parts: Parts, late: Callable[[], bool]) -> 
                 fewest = middle + 1
         part = -(-extent // most)
         if extent % part and uneven == _UNEVEN:
-            part = next(extent // count for count in range(most, extent + 1) if extent % count == 0)
+            counts = range(most, min(extent, most + _COUNTED) + 1)
+            part = next((extent // count for count in counts if extent % count == 0), 1)
         uneven += extent % part > 0
         parts[label] = part
         sizes = model.scaled(uncut, label, part)

@@ -166,8 +166,9 @@ def _refusal(operation: str, plan: Plan, limit: int, least: Least, sure: bool) -
     needs = readable_bytes(least.bytes)
     if not least.fits:
         told = (
-            f"slices of {network} that take at most 2^{MOST_WORK} times its work need {needs} beside its operands, as "
-            "far as is known, more than can be addressed; accepted: an order that needs less, by seconds= or optimize="
+            f"slices of {network} that take at most 2^{MOST_WORK} times its work are more than can be addressed; by "
+            f"sizes alone they need {needs} beside its operands; accepted: an order that needs less, by seconds= or "
+            "optimize="
         )
     elif sure:
         told = (
