@@ -13,7 +13,8 @@ from tensor_cpu.kernels.contraction.gemm import bind_product, plan_product
 from tensor_cpu.kernels.contraction.native import bind_pair, bind_scatter, large_roles, plan_pair, plan_scatter
 from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.shared.axes import Operand, join, row_major
+from tensor_runtime.backends.shared.axes import Axis, Operand, join, row_major
+from tensor_runtime.backends.shared.products import MatrixProduct
 from tensor_runtime.backends.workspaces import workspace_of
 
 if not AVAILABLE:
@@ -129,6 +130,14 @@ def test_blocks_of_drawn_products_are_exact(seed: int, monkeypatch: pytest.Monke
         first, second = whole_numbers(1, x), whole_numbers(2, y)
         assert np.array_equal(kernel(first, second), np.einsum(subscripts, first, second)), (subscripts, plan)
     assert cut
+
+
+def test_an_axis_of_a_large_prime_extent_is_not_divided_for_ever() -> None:
+    extent = (1 << 61) - 1
+    stack, rows = Axis((0,), extent, (4096, 4096, 4096)), Axis((1,), 64, (None, 64, 1))
+    inner, columns = Axis((2,), 64, (1, 1, None)), Axis((3,), 64, (64, None, 64))
+    product = MatrixProduct((stack,), (rows,), (inner,), (columns,), True, True, True, (None, None, None), 0.0)
+    assert blocks_of(product, "float64") is None
 
 
 def test_blocks_that_are_not_the_result_are_refused() -> None:

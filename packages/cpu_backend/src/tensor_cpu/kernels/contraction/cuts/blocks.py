@@ -17,6 +17,7 @@ from tensor_runtime.backends.shared.products import MatrixProduct, matrix_of
 Group = tuple[Axis, ...]
 
 _COPIED: Final = 1 << 19  # bytes of copies of a block, which half of a second-level cache holds
+_TRIED: Final = 1 << 16  # numbers of blocks, of which one divides the axis evenly
 _RUN: Final = 1 << 12  # bytes that a block reads of an operand without a gap, or else lines are read again and again
 _FEWEST: Final = 512  # rows or columns of a block: fewer take longer in a product of matrices
 
@@ -80,7 +81,7 @@ def _count(plan: MatrixProduct, axis: Axis, itemsize: int) -> int:
     for group in (plan.rows, plan.columns):
         if axis in group:
             most = min(most, extent_of(group) // _FEWEST)
-    return next((count for count in range(most, 1, -1) if axis.extent % count == 0), 1)
+    return next((count for count in range(most, max(1, most - _TRIED), -1) if axis.extent % count == 0), 1)
 
 
 def _with(group: Group, axis: Axis, near: Group) -> Group:
