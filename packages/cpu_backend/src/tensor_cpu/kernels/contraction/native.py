@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from tensor_cpu.kernels import costs as cost
 from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.blas_costs import BLAS_DTYPES
-from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, runs_of_sums, tabled
+from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, run_along, runs_of_sums, tabled
 from tensor_cpu.kernels.contraction.cuts.nearness import LINE, again, by_nearness, nearness
 from tensor_cpu.kernels.contraction.cuts.row_groups import in_short_tables
 from tensor_cpu.kernels.processor_rates import rates
@@ -176,8 +176,8 @@ def plan_pair(axes: Sequence[Axis], dtype: str, large: Sequence[int] = ()) -> Pa
     runs = runs_of_sums(kept, contracted, dtype)
     as_matrix = runs.length == depth and runs.shared and dtype in BLAS_DTYPES  # BLAS is best for it
     loop = "tables" if runs.length == 1 or as_matrix else "runs"
-    others_of = max(1, size // (lanes * rows))
-    time = estimate(lanes, rows, others_of, loop=loop, gathered=gathered, run=runs.length, packed=runs.packed)
+    rectangles = max(1, size // (lanes * rows))
+    time = estimate(lanes, rows, rectangles, loop=loop, gathered=gathered, run=runs.length, packed=runs.packed)
     return PairProduct((*by_nearness(kept[:-taken], large), *kept[-taken:]), contracted, time)
 
 
@@ -266,7 +266,7 @@ def _cheap_scatter(
     def estimate(second: bool) -> float:
         rows = of_y if second else of_x
         m, n = (own[SECOND], own[FIRST]) if second else own
-        written = _run(rows, RESULT)
+        written = run_along(rows, RESULT)
         return cost.scatter(
             m,
             n,
@@ -275,7 +275,7 @@ def _cheap_scatter(
             dtype=x.dtype,
             packing=packings[::-1] if second else packings,
             in_vectors=written >= min(_PANEL, m),
-            in_runs=written == m and _run(rows, SECOND if second else FIRST) == m,
+            in_runs=written == m and run_along(rows, SECOND if second else FIRST) == m,
         )
 
     second = bool(of_y) and (not of_x or _fastest(of_y) < _fastest(of_x))
@@ -322,19 +322,9 @@ def _block_of(inner: Group) -> tuple[Group, Group]:
 
 def _packing(across: Group, width: int, inner: Group, depth: int, role: int) -> str:
     """How csrc/contraction/simd/pack.c packs an operand, mostly; width and depth are the extents of the groups."""
-    if _run(across, role) >= min(_PANEL, width):
+    if run_along(across, role) >= min(_PANEL, width):
         return "rows"
-    return "steps" if _run(inner, role) == depth else "scattered"
-
-
-def _run(axes: Group, role: int) -> int:
-    """How many elements lie next to each other along the innermost of these axes."""
-    run = 1
-    for axis in reversed(axes):
-        if axis.strides[role] != run:
-            break
-        run *= axis.extent
-    return run
+    return "steps" if run_along(inner, role) == depth else "scattered"
 
 
 def _fastest(axes: Group) -> int:

@@ -61,16 +61,20 @@ def runs_of_sums(kept: Group, contracted: Group, dtype: str) -> Runs:
     1
     """
     lacking = [role for role in (FIRST, SECOND) if all(axis.strides[role] is None for axis in kept)]
-    run, depth, packed = min(_run_of(contracted, FIRST), _run_of(contracted, SECOND)), extent_of(contracted), 0
+    run, depth, packed = min(run_along(contracted, FIRST), run_along(contracted, SECOND)), extent_of(contracted), 0
     fits = run < depth <= _PACKED_BYTES // ITEMSIZE[dtype] and extent_of(kept) >= _FEWEST_PACKED
     if lacking and fits:
-        longer = _run_of(contracted, SECOND if lacking[0] == FIRST else FIRST)
+        longer = run_along(contracted, SECOND if lacking[0] == FIRST else FIRST)
         run, packed = (longer, depth) if longer >= _SHORTEST_RUN else (run, 0)
     return Runs(run if AVAILABLE and run >= _SHORTEST_RUN else 1, bool(lacking), packed)
 
 
-def _run_of(axes: Group, role: int) -> int:
-    """How many of the last elements along these axes follow one another."""
+def run_along(axes: Group, role: int) -> int:
+    """How many elements lie next to each other along the innermost of these axes.
+
+    >>> run_along((Axis((0,), 3, (40, 1, None)), Axis((1,), 4, (5, 3, None)), Axis((2,), 5, (1, 12, None))), FIRST)
+    20
+    """
     run = 1
     for axis in reversed(axes):
         if axis.strides[role] != run:

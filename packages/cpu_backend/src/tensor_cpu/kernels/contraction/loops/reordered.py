@@ -175,7 +175,7 @@ def bind_reordered(plan: ReorderedProduct, kernel: Kernel, result: Operand) -> K
     >>> import numpy as np
     >>> rows, columns = Axis((0,), 2, (1, None, 1)), Axis((1,), 3, (None, 1, 2))
     >>> result = row_major((1, 0), (3, 2), "float64")
-    >>> one = LIBRARY.bind_pair("F64", (3,), ((3, 0, 1, 1),), ()) if LIBRARY else None
+    >>> one = LIBRARY.bind_pair("F64", (3,), ((3, 0, 1, 1),), ())
     >>> pairs = PairProduct((rows,), (), 0.0)
     >>> plan = ReorderedProduct((rows,), (columns,), result, result, result, pairs, 0.0)
     >>> kernel = bind_reordered(plan, one, result)
