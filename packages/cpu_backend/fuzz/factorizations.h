@@ -90,6 +90,39 @@ static void NAME(check_band)(Index n, double bound) {
         }
 }
 
+/* Half of a Hermitian band, whose diagonal dominates. The imaginary parts of the diagonal are not to be read. */
+static void NAME(check_positive_band)(Index n, double bound) {
+    const Index width = draw(0, 5), given = width + 1, right = draw(0, 3);
+    const bool is_above = one_in(2);
+    NUMBER *band = NAME(drawn)(given * n, 0);
+    for (Index j = 0; j < n; j++) band[(is_above ? width : 0) + j * given].part[0] = (REAL)(40 * given);
+    const NUMBER *a = NAME(copied)(band, given * n);
+    NUMBER *x = NAME(drawn)(n * right, 0);
+    const NUMBER *sides = NAME(copied)(x, n * right);
+    NAME(keep_lower_band)(band, n, width, is_above);
+    CHECK(NAME(solve_positive_band)(band, n, width, x, right));
+    for (Index c = 0; c < right; c++)
+        for (Index i = 0; i < n; i++) {
+            NUMBER left = sides[i + c * n];
+            for (Index j = i > width ? i - width : 0; j <= smaller(i + width, n - 1); j++) {
+                NUMBER element = NAME(real_number)((REAL)(40 * given));
+                if (i != j) {
+                    const bool is_given = (i < j) == is_above;
+                    const Index row = is_given ? i : j, column = is_given ? j : i;
+                    element = a[(is_above ? width : 0) + row - column + column * given];
+                    if (!is_given) element = NAME(conjugate)(element);
+                }
+                left = NAME(subtract_product)(left, element, x[j + c * n]);
+            }
+            CHECK((double)NAME(rough_size)(left) <= bound);
+        }
+    const Index changed = draw(0, n - 1);
+    band = NAME(copied)(a, given * n);
+    band[(is_above ? width : 0) + changed * given].part[0] = -1;
+    NAME(keep_lower_band)(band, n, width, is_above);
+    CHECK(!NAME(solve_positive_band)(band, n, width, x, right));
+}
+
 static void NAME(example)(void) {
     const Index m = draw(1, 12), n = draw(1, 12), k = smaller(m, n);
     const int most = sizeof(REAL) == 4 ? 90 : 880, power = one_in(2) ? 0 : (int)draw(-most, most);
@@ -115,6 +148,7 @@ static void NAME(example)(void) {
     NAME(scale_upper_back)(packed, m, n, 1);
     NAME(check_hermitian)(n, power, ldexp(20 * bound, power));
     NAME(check_band)(n, bound);
+    NAME(check_positive_band)(n, bound);
 }
 
 #undef NUMBER
