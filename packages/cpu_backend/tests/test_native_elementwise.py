@@ -119,6 +119,35 @@ def test_random_layouts_give_what_numpy_gives(block: int, instruction_set: str) 
         check(seed)
 
 
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("block", range(2))
+def test_random_layouts_past_the_cache_do_too(block: int, instruction_set: str) -> None:
+    LIBRARY.set_streamed_bytes(0)
+    for seed in range(1000 + 100 * block, 1100 + 100 * block):
+        check(seed)
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("columns", [1, 3, 27, 81, 129, 257])
+@pytest.mark.parametrize("dtype", [F32, F64, C64, Bool])
+def test_rows_that_are_no_whole_lines_go_past_the_cache(
+    columns: int, dtype: DType, instruction_set: str, threads: int
+) -> None:
+    """Each line of the cache that two blocks have a part of is written whole, or by two threads, a part each."""
+    LIBRARY.set_streamed_bytes(0)
+    rng, rows, planes = np.random.default_rng(columns), 1 + 2000 // columns, 37
+    name, numpy_operation = ("logical_and", np.logical_and) if dtype is Bool else ("add", np.add)
+    result = form_of(dtype, (columns, rows, planes), CPU)
+    x, y = elements(rng, dtype, planes * columns), elements(rng, dtype, planes * rows)
+    forms = (
+        form_of(dtype, result.shape, CPU, (1, 0, columns)),
+        form_of(dtype, result.shape, CPU, (0, 1, rows)),
+    )
+    found = bound(name, forms, result)(*[restride(memory, form) for memory, form in zip((x, y), forms, strict=True)])
+    expected = numpy_operation(x.reshape(planes, 1, columns), y.reshape(planes, rows, 1))
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_any_number_of_threads_gives_the_same(threads: int) -> None:
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((300, 700)), rng.standard_normal((700, 300))

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from contraction_cases import whole_numbers
 from tensor_cpu.kernels.contraction import choice
-from tensor_cpu.kernels.contraction.choice import bind_contract, plan_contraction
+from tensor_cpu.kernels.contraction.choice import bind_contract
+from tensor_cpu.kernels.contraction.loops.reordered import plan_without_copies
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, bind_turned, plan_turned
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
@@ -99,10 +100,11 @@ def test_what_is_planned_is_the_product(
     np.testing.assert_array_equal(bind_turned(plan, result)(a, b), expected)
 
 
-def test_large_products_in_two_orders_are_turned_and_small_ones_and_sums_are_not() -> None:
+def test_large_products_in_two_orders_are_turned_where_nothing_is_copied_and_small_ones_and_sums_are_not() -> None:
     def planned(side: int, kept: tuple[int, ...]) -> Any:
         x, y = row_major((0, 1), (side, side), "float64"), row_major((1, 0), (side, side), "float64")
-        return plan_contraction(x, y, row_major(kept, (side,) * len(kept), "float64"))
+        result = row_major(kept, (side,) * len(kept), "float64")
+        return plan_without_copies(join(x, y, result), x, y, result)
 
     assert isinstance(planned(3000, (0, 1)), TurnedProduct)
     assert not isinstance(planned(300, (0, 1)), TurnedProduct)

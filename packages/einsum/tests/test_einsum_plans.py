@@ -16,6 +16,7 @@ import tensor_runtime
 from tensor_core import C32, C64, F32, F64, I32, I64, Bool
 from tensor_core.errors import ArgumentError, DTypeError, FormatError
 from tensor_einsum import ExtentError, Plan, plan, plan_cache
+from tensor_einsum.slices.needs import copying_within
 from tensor_runtime.algebras import Semiring
 
 
@@ -183,6 +184,7 @@ PLANS = [
     plan("ij->", (0, 3), dtype=Bool),
     plan("i,i,i->i", (1,), (3,), (3,)),
     plan("ij,jk,kl->il", (2, 9), (9, 4), (4, 5)).with_slices({"j": 2, "l": 1}),
+    copying_within(plan("ij,jk", (2, 3), (3, 4)), 100),
 ]
 
 
@@ -200,24 +202,28 @@ def test_a_stored_plan_says_its_version_and_one_of_another_version_is_refused() 
     restore, state = PLANS[0].__reduce__()[:2]
     version, *content = state
 
-    assert version == json.loads(PLANS[0].to_json())["format"] == "tensor_einsum.plan/3"
+    assert version == json.loads(PLANS[0].to_json())["format"] == "tensor_einsum.plan/4"
     assert restore(*state) == PLANS[0]
-    for other in ("tensor_einsum.plan/4", ("ij,jk,kl->il", ((0, 1),))):
-        with pytest.raises(FormatError, match=r"a pickled plan has .*, and 'tensor_einsum.plan/3' is accepted; plan"):
+    for other in ("tensor_einsum.plan/5", ("ij,jk,kl->il", ((0, 1),))):
+        with pytest.raises(FormatError, match=r"a pickled plan has .*, and 'tensor_einsum.plan/4' is accepted; plan"):
             restore(other, *content)
-    with pytest.raises(FormatError, match=r"no plan of format 'tensor_einsum.plan/3'"):
-        Plan.from_json(PLANS[0].to_json().replace("plan/3", "plan/4"))
+    with pytest.raises(FormatError, match=r"no plan of format 'tensor_einsum.plan/4'"):
+        Plan.from_json(PLANS[0].to_json().replace("plan/4", "plan/5"))
 
 
-def test_a_plan_stored_before_there_were_slices_is_still_read() -> None:
+@pytest.mark.parametrize(("version", "last"), [(3, "copies_within"), (2, "shared_bytes"), (1, "sliced")])
+def test_a_plan_of_a_former_version_is_still_read(version: int, last: str) -> None:
     content = json.loads(PLANS[0].to_json())
-    del content["sliced"], content["shared_bytes"]
-    content["format"] = "tensor_einsum.plan/1"
+    names = ["copies_within", "shared_bytes", "sliced"]
+    left_out = names[: names.index(last) + 1]
+    for name in left_out:
+        del content[name]
+    content["format"] = f"tensor_einsum.plan/{version}"
     restore, state = PLANS[0].__reduce__()[:2]
-    _, *stored, _, _ = state
+    _, *stored = state[: -len(left_out)]
 
     assert Plan.from_json(json.dumps(content)) == PLANS[0]
-    assert restore("tensor_einsum.plan/1", *stored) == PLANS[0]
+    assert restore(content["format"], *stored) == PLANS[0]
 
 
 @pytest.mark.parametrize("found", PLANS, ids=str)

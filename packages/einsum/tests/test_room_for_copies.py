@@ -58,6 +58,30 @@ def test_a_large_operand_is_not_copied_where_that_would_be_the_peak() -> None:
 
 @NATIVE
 @pytest.mark.usefixtures("copying")
+def test_some_mebibytes_are_copied_unless_a_limit_forbids_them() -> None:
+    subscripts = "abcdghjl,abcfjl->abcdghf"
+    shapes = (3, 6, 3, 7, 4, 4, 9, 5), (3, 6, 3, 2, 9, 5)
+    x, y = drawn(shapes[0], 1), drawn(shapes[1], 2)
+    operands, expected = (tr.asarray(x), tr.asarray(y)), np.einsum(subscripts, x, y, optimize=True)
+    free = te.plan(subscripts, *operands)
+    assert free.copies_within is None
+    assert free.peak_bytes > x.nbytes > free.intermediate_bytes  # a copy of it
+
+    least = free.intermediate_bytes + (1 << 16)
+    limited = te.plan(subscripts, *operands, memory_limit=least)
+    assert (limited.copies_within, limited.slices.count) == (least, 1)
+    assert limited.intermediate_bytes <= limited.peak_bytes <= least
+    assert te.plan(subscripts, *operands, memory_limit=free.peak_bytes) == free != limited
+    for plan in (free, limited, te.Plan.from_json(limited.to_json()), limited.reuse(*shapes)):
+        pool.clear()
+        before = pool.stats().used_bytes
+        found = plan(*operands)
+        assert pool.stats().peak_bytes - before <= plan.peak_bytes_on(*operands) * 5 // 4 + (1 << 20)  # and panels
+        assert np.array_equal(found.to_numpy(), expected)
+
+
+@NATIVE
+@pytest.mark.usefixtures("copying")
 def test_an_exponent_is_taken_off_without_such_copies_too() -> None:
     subscripts, *shapes = LARGE
     plan = te.plan(subscripts, *shapes)

@@ -66,10 +66,20 @@ Index blocks_extent(const BlockPlan *plan, const BlockWalk *walk, int axis);
 typedef void (*CopyPlane)(void *target, const void *source, Index rows, Index columns, Index row_stride,
                           Index column_stride);
 
+enum { STREAM_LINE = 64 };
+
+/* What goes past the caches and is not a whole line yet: the next block begins where it ends, as a rule. A line that is
+ * written in parts takes many times as long. */
 typedef struct {
-    CopyPlane copy[5];                                             /* by log2 of the bytes of an element */
-    void (*stream)(void *target, const void *source, Index bytes); /* past the caches; source aligned to 64 bytes */
-    void (*finish_stream)(void); /* makes what was written past the caches visible to other threads */
+    _Alignas(STREAM_LINE) char line[STREAM_LINE];
+    char *place; /* of the line */
+    Index held;  /* bytes of it; zero at first */
+} Stream;
+
+typedef struct {
+    CopyPlane copy[5]; /* by log2 of the bytes of an element */
+    void (*stream)(Stream *stream, void *target, const void *source, Index bytes); /* past the caches */
+    void (*finish_stream)(Stream *stream); /* writes the rest, and makes all visible to other threads; NULL: no rest */
 } BlockKernels;
 
 /* Copies an operand's elements of the walk's block into target, side by side in the result's order. */

@@ -33,6 +33,7 @@ typedef struct {
     Index row_steps[MOST_REGISTERS];       /* bytes from row to row of a tile */
     Index copied_from[MOST_OPERANDS];      /* offset of what a copied operand's register holds */
     Index rows, columns;                   /* and of which extents */
+    Stream stream;                         /* of what is written past the caches */
 } State;
 
 static void fill(const BlockKernels *kernels, char *space, const void *element, int bytes, Index count) {
@@ -43,6 +44,7 @@ HOT static void prepare(State *state, const Run *run, char *workspace) {
     const ElementwisePlan *plan = run->plan;
     const BlockPlan *blocks = &plan->blocks;
     state->run = run;
+    state->stream.held = 0;
     state->rows = state->columns = -1;
     for (int k = 0; k < plan->register_count; k++) {
         state->registers[k] = state->spaces[k] = workspace + plan->space_of[k];
@@ -102,7 +104,7 @@ HOT static void run_program(State *state, Index n, char *result, Index row) {
         instruction->loop(n, target, operands[0], operands[1], third);
     }
     if (plan->streamed)
-        plan->block_kernels->stream(result, state->spaces[plan->instructions[last].target],
+        plan->block_kernels->stream(&state->stream, result, state->spaces[plan->instructions[last].target],
                                     n * ELEMENT_BYTES[plan->result.type]);
 }
 
@@ -210,7 +212,7 @@ static void run_rows(const Run *run, Index begin, Index end) {
         else compute_rows(run, &walk);
         if (block + 1 < end) blocks_advance(blocks, &walk);
     }
-    if (run->plan->tiles_past_cache) run->plan->block_kernels->finish_stream();
+    if (run->plan->tiles_past_cache) run->plan->block_kernels->finish_stream(NULL);
 }
 
 HOT static void run_blocks(void *context, Index begin, Index end) {
@@ -229,7 +231,7 @@ HOT static void run_blocks(void *context, Index begin, Index end) {
     prepare(&state, run, workspace);
     if (run->plan->flat) run_flat(&state, begin, end);
     else run_walk(&state, begin, end);
-    if (run->plan->streamed) run->plan->block_kernels->finish_stream();
+    if (run->plan->streamed) run->plan->block_kernels->finish_stream(&state.stream);
     workspace_release(workspace, run->plan->workspace_bytes);
 }
 

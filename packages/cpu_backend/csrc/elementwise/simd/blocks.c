@@ -88,22 +88,46 @@ static void transpose_eight_8(Eight *restrict target, const Eight *restrict sour
 #define SUFFIX 16
 #include "elementwise/simd/blocks_body.h"
 
-static void stream(void *target, const void *source, Index bytes) {
-    char *to = target;
-    const char *from = source;
-#if defined(__AVX2__)
-    Index head = (Index)(-(uintptr_t)to & 31);
-    if (head < bytes) {
-        memcpy(to, from, (size_t)head);
-        to += head, from += head, bytes -= head;
-        for (; bytes >= 32; to += 32, from += 32, bytes -= 32)
-            _mm256_stream_si256((__m256i *)(void *)to, _mm256_loadu_si256((const __m256i *)(const void *)from));
-    }
-#endif
-    memcpy(to, from, (size_t)bytes);
+static void write_rest(Stream *stream) {
+    memcpy(stream->place, stream->line, (size_t)stream->held);
+    stream->held = 0;
 }
 
-static void finish_stream(void) {
+#if defined(__AVX2__)
+static void write_line(char *to, const char *from) {
+    for (Index half = 0; half < STREAM_LINE; half += 32)
+        _mm256_stream_si256((__m256i *)(void *)(to + half),
+                            _mm256_loadu_si256((const __m256i *)(const void *)(from + half)));
+}
+
+static void stream(Stream *stream, void *target, const void *source, Index bytes) {
+    char *to = target;
+    const char *from = source;
+    Index first = smaller((Index)(-(uintptr_t)to & (STREAM_LINE - 1)), bytes); /* up to the next line */
+    if (stream->held > 0 && to != stream->place + stream->held) write_rest(stream);
+    if (stream->held > 0) {
+        memcpy(stream->line + stream->held, from, (size_t)first);
+        stream->held += first;
+        if (stream->held < STREAM_LINE) return;
+        write_line(stream->place, stream->line);
+        stream->held = 0;
+    } else memcpy(to, from, (size_t)first);
+    to += first, from += first, bytes -= first;
+    for (; bytes >= STREAM_LINE; to += STREAM_LINE, from += STREAM_LINE, bytes -= STREAM_LINE) write_line(to, from);
+    if (bytes == 0) return;
+    memcpy(stream->line, from, (size_t)bytes);
+    stream->place = to;
+    stream->held = bytes;
+}
+#else
+static void stream(Stream *stream, void *target, const void *source, Index bytes) {
+    (void)stream;
+    memcpy(target, source, (size_t)bytes);
+}
+#endif
+
+static void finish_stream(Stream *stream) {
+    if (stream != NULL && stream->held > 0) write_rest(stream);
 #if defined(__AVX2__)
     _mm_sfence();
 #endif

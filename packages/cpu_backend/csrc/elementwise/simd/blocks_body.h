@@ -23,13 +23,50 @@ static void NAME(transpose)(T *restrict target, const T *restrict source, Index 
             target[rest * columns + column] = source[rest + column * column_stride];
 }
 
+/* Rows of a few elements, as many as the compiler knows: a call for each row would take longer than its elements. */
+static inline void NAME(copy_rows)(T *restrict target, const T *restrict source, Index rows, Index columns,
+                                   Index row_stride, Index column_stride) {
+    for (Index row = 0; row < rows; row++)
+        for (Index column = 0; column < columns; column++)
+            target[row * columns + column] = source[row * row_stride + column * column_stride];
+}
+
+static inline void NAME(copy_short_rows)(T *target, const T *source, Index rows, Index columns, Index row_stride,
+                                         Index column_stride) {
+    if (column_stride == 1) NAME(copy_rows)(target, source, rows, columns, row_stride, 1);
+    else if (column_stride == 0) NAME(copy_rows)(target, source, rows, columns, row_stride, 0);
+    else NAME(copy_rows)(target, source, rows, columns, row_stride, column_stride);
+}
+
+/* The first of these rows, and then as often as it takes what is there already. */
+static void NAME(repeat_row)(T *target, const T *source, Index rows, Index columns, Index column_stride) {
+    NAME(copy_strided)(target, source, columns, column_stride);
+    const Index count = rows * columns;
+    for (Index made = columns; made < count; made *= 2)
+        memcpy(target + made, target, (size_t)smaller(made, count - made) * sizeof(T));
+}
+
 static void NAME(copy_plane)(void *target, const void *source, Index rows, Index columns, Index row_stride,
                              Index column_stride) {
     T *to = target;
     const T *from = source;
-    if (row_stride == 1 && rows >= 8 && column_stride != 1) {
+    if (row_stride == 0 && rows > 1 && columns > 0) {
+        NAME(repeat_row)(to, from, rows, columns, column_stride);
+        return;
+    }
+    if (row_stride == 1 && rows >= 8 && column_stride != 1 && (columns > 4 || column_stride == 0)) {
         NAME(transpose)(to, from, rows, columns, column_stride);
         return;
+    }
+    switch (columns) {
+    case 2: NAME(copy_short_rows)(to, from, rows, 2, row_stride, column_stride); return;
+    case 3: NAME(copy_short_rows)(to, from, rows, 3, row_stride, column_stride); return;
+    case 4: NAME(copy_short_rows)(to, from, rows, 4, row_stride, column_stride); return;
+    case 5: NAME(copy_short_rows)(to, from, rows, 5, row_stride, column_stride); return;
+    case 6: NAME(copy_short_rows)(to, from, rows, 6, row_stride, column_stride); return;
+    case 7: NAME(copy_short_rows)(to, from, rows, 7, row_stride, column_stride); return;
+    case 8: NAME(copy_short_rows)(to, from, rows, 8, row_stride, column_stride); return;
+    default: break;
     }
     for (Index row = 0; row < rows; row++)
         NAME(copy_strided)(to + row * columns, from + row * row_stride, columns, column_stride);

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tensor_cpu.kernels.memory_costs import CACHED_BYTES, ITEMSIZE
+from tensor_cpu.kernels.memory_costs import CACHED_BYTES, ITEMSIZE, PARTS_OF_CACHES
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import FIRST, SECOND, Axis, extent_of
 
@@ -31,19 +31,20 @@ _BYTE: Final = 0.0234  # of the result
 _FAR_BYTE: Final = 0.0121  # moved, where arrays leave the second-level cache,
 _VERY_FAR_BYTE: Final = 0.0347  # and more where they leave all of them
 _GROUP: Final = 17.5  # of short rows: those along one more axis
-_RUN: Final = 0.154  # of an operand, in short rows
-_FAR_RUN: Final = 0.0941
-_APART: Final = 0.144  # an element that is no neighbour of the last one
-_APART_IN_SHORT_ROW: Final = 0.391
+_RUN: Final = 0.346  # of an operand, in short rows
+_FAR_RUN: Final = 0.212  # where arrays leave the second-level cache,
+_VERY_FAR_RUN: Final = 1.0  # and more where they leave all of them
+_APART: Final = 0.216  # an element that is no neighbour of the last one
+_APART_IN_SHORT_ROW: Final = 0.587
 _COMPLEX_PRODUCT: Final = 0.132
 _LONG_INTEGER: Final = 0.144  # I64, of which AVX2 has no products
-_AGAIN: Final = 0.28  # an element whose line of the cache is fetched once more
+_AGAIN: Final = 0.42  # an element whose line of the cache is fetched once more
 
 _PAIR_CALL: Final = 175.0
 _RECTANGLE: Final = 12.1
 _PAIR_ROW: Final = 6.81
 _PAIR_VECTOR: Final = 0.98
-_PAIR_FAR_BYTE: Final = 0.0114
+_PAIR_FAR_BYTE: Final = 0.0171
 _PAIR_VERY_FAR_BYTE: Final = 0.0137
 _PAIR_AGAIN: Final = 3.23
 _TABLE_CALL: Final = 93.0
@@ -56,10 +57,11 @@ _TABLE_AGAIN: Final = 0.085
 
 _COPY: Final = 64.0
 _COPY_FOR_THE_MACHINE: Final = 188.0  # with the array that is made for it
-_COPIED_BYTE: Final = 0.0118
-_COPIED_FAR_BYTE: Final = 0.0448
-_COPIED_ROW: Final = 0.5
-_COPIED_RUN: Final = 0.311  # of neighbours
+_COPIED_BYTE: Final = 0.00787
+_COPIED_FAR_BYTE: Final = 0.0448  # where the copy and what is copied leave the second-level cache,
+_COPIED_VERY_FAR_BYTE: Final = 0.2  # and more where a copy takes a good part of all of them
+_COPIED_ROW: Final = 0.222
+_COPIED_RUN: Final = 0.207  # of neighbours
 LEAST_COPY: Final = 500.0
 """A product that takes no more than this is not worth a copy."""
 
@@ -72,7 +74,11 @@ def far(moved: int, near: float, very: float) -> float:
     """
     if moved <= CACHED_BYTES:
         return 0.0
-    return moved * (near + very if AVAILABLE and moved > LIBRARY.far_bytes() else near)
+    return moved * (near + very if _is_very_far(moved) else near)
+
+
+def _is_very_far(moved: int) -> bool:
+    return AVAILABLE and moved > LIBRARY.far_bytes()
 
 
 def machine(axes: Sequence[Axis], size: int, dtype: str, *, moved: int, again: float, copies: int = 0) -> float:
@@ -100,7 +106,7 @@ def machine(axes: Sequence[Axis], size: int, dtype: str, *, moved: int, again: f
     time = _CALL + size * element + again * _AGAIN + far(moved, _FAR_BYTE, _VERY_FAR_BYTE)
     runs = size / run_of(axes, FIRST) + size / run_of(axes, SECOND)
     if moved > CACHED_BYTES:
-        time += runs * _FAR_RUN
+        time += runs * (_FAR_RUN + (_VERY_FAR_RUN if _is_very_far(moved) else 0.0))
     if row < _LONG_ROW:
         time += size / extent_of(axes[-2:]) * _GROUP + runs * _RUN
     return time + (_COPY_FOR_THE_MACHINE if copies else 0.0)
@@ -154,4 +160,5 @@ def copy(size: int, row: int, step: int, dtype: str) -> float:
     """
     copied = size * ITEMSIZE[dtype]
     time = _COPY + copied * _COPIED_BYTE + size / row * _COPIED_ROW + (size / row if step == 1 else size) * _COPIED_RUN
-    return time + (copied * _COPIED_FAR_BYTE if 2 * copied > CACHED_BYTES else 0.0)
+    time += copied * _COPIED_FAR_BYTE if 2 * copied > CACHED_BYTES else 0.0
+    return time + (copied * _COPIED_VERY_FAR_BYTE if _is_very_far(PARTS_OF_CACHES * copied) else 0.0)

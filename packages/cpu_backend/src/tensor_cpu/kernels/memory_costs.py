@@ -38,6 +38,13 @@ _HALF_A_PAGE: Final = 1 << 11  # bytes
 _COLUMN_APART: Final = 0.45
 _TURNED_CALL: Final = 500.0
 _TURNED: Final = 0.2  # an element of a product whose operands are turned block by block; other estimates are as low
+_NEXT_BLOCK: Final = 150.0  # of a product in another order than the result's, which is copied block by block
+_SCATTERED_BYTE: Final = 0.00625
+_SCATTERED_RUN: Final = 0.2  # of neighbours
+_SCATTERED_FAR_BYTE: Final = 0.0312  # more, where the result leaves the second-level cache,
+_SCATTERED_VERY_FAR_BYTE: Final = 0.3  # and where it takes a good part of all of them
+PARTS_OF_CACHES: Final = 4
+"""What of all caches is a good part, of which an array leaves nothing else there."""
 _LARGE_RESULT: Final = 1 << 25  # bytes that do not stay in any cache
 
 
@@ -103,6 +110,19 @@ def turned(size: int, moved: int) -> float:
     True
     """
     return max(least_turned(size), moved * rates().turned_byte)
+
+
+def scattered(blocks: int, size: int, run: int, dtype: str) -> float:
+    """So many blocks, of ``size`` elements in all, copied from the cache to their places, ``run`` of them neighbours.
+
+    >>> scattered(10, 9000, 100, "float64") < scattered(10, 9000, 2, "float64") < scattered(99, 9000, 2, "float64")
+    True
+    """
+    moved = size * ITEMSIZE[dtype]
+    byte = _SCATTERED_BYTE + (_SCATTERED_FAR_BYTE if moved > CACHED_BYTES else 0.0)
+    if AVAILABLE and moved > LIBRARY.far_bytes() // PARTS_OF_CACHES:
+        byte += _SCATTERED_VERY_FAR_BYTE
+    return blocks * _NEXT_BLOCK + moved * byte + size / run * _SCATTERED_RUN
 
 
 def least_turned(size: int, dtype: str = "") -> float:

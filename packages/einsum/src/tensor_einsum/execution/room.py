@@ -1,8 +1,9 @@
-"""Room for copies: which steps of a plan, or of a slice, may take a workspace, so that copies never make its peak.
+"""Room for copies: which steps of a plan, or of a slice, may take a workspace, so that copies hardly raise its peak.
 
 A kernel may copy an operand because that is faster. Where such a copy would need more than the plan's intermediates and
-result do at their peak, the step goes by a kernel without copies instead, if the backend has one (``lean_contract``).
-That takes sums of products, and those of no other algebra.
+result do at their peak, and some room besides, the step goes by a kernel without copies instead, if the backend has one
+(``lean_contract``). That takes sums of products, and those of no other algebra. The room besides is a share of the
+peak, or some MiB where those are more; what a limit leaves, where it is kept only so; and in slices hardly any.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
 UNSEEN: Final = 1 << 16
-"""Bytes of copies that nobody misses."""
-_PART: Final = 32
+"""Bytes of copies that nobody misses, under a limit either."""
+_PART_OF_SLICE: Final = 32
 """Of a slice, for which a limit may be less than that: the part of its peak that is not missed."""
+_UNLIMITED: Final = 1 << 22
+_PART_UNLIMITED: Final = 8
+"""Without a limit: bytes that nobody misses, and the part of the peak that may be more than those."""
 
 state("lean_contract")  # pure
 
@@ -56,7 +60,12 @@ def within_room(
         return {}
     operands, own = len(plan.inputs), plan.steps if steps is None else steps
     peak = peak_bytes(own, operands)
-    room = peak + (UNSEEN if steps is None else min(UNSEEN, peak // _PART))
+    if steps is not None:
+        room = peak + min(UNSEEN, peak // _PART_OF_SLICE)
+    elif plan.copies_within is None:
+        room = peak + max(_UNLIMITED, peak // _PART_UNLIMITED)
+    else:
+        room = max(peak, plan.copies_within)
     found: dict[int, Kernel] = {}
     for number, alive in enumerate(_alive(own, operands)):
         step = own[number]

@@ -1,9 +1,8 @@
 """Plans: everything about a contraction that shapes decide, before any data is touched.
 
-A plan is data: labels, shapes, dtypes and a path, and the steps and costs that follow from them. It holds no kernel,
-so it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.execution.executor`` takes it
-and the forms of actual operands, binds it and runs it. Where it was made for tensors that lie otherwise than usual it
-remembers their forms, for the one question that they answer: what memory it takes.
+A plan is data: labels, shapes, dtypes and a path, and the steps and costs that follow from them. It holds no kernel, so
+it can be hashed, pickled, written as JSON, and used on any backend; ``tensor_einsum.execution.executor`` binds it to
+the forms of operands. Where it was made for tensors that lie otherwise than usual, it remembers theirs to tell memory.
 """
 
 from __future__ import annotations
@@ -56,18 +55,17 @@ class Plan(PlanMethods, SliceMethods):
         notation: as the user wrote it.
         inputs, output: labels as numbers; ``names`` shows them.
         shapes, dtypes: of the operands.
-        algebra: what is added and multiplied with (``tensor_runtime.algebras``).
-        conj: positions of complex operands that are taken conjugated.
+        algebra, conj: what is added and multiplied with (``tensor_runtime.algebras``), which operands are conjugated.
         output_shape, output_dtype: of the result.
         path: pairs of positions, as opt_einsum writes them; accepted by ``optimize=``. As it was given or found:
             ``steps`` take factors that only scale where they cost least (``tensor_einsum.steps.scalings``).
         sliced: labels that are cut, as numbers, each with the extent of its parts; () for a plan without slices.
         shared_bytes: the most that is kept of what slices share; None for all of it, as without slices.
+        copies_within: the limit that an unsliced plan keeps only if kernels copy less than they would; else None.
         steps: what is executed, in order (:class:`Step`); of a sliced plan, for one full slice.
         flops: additions and multiplications of all steps of all slices, one each: 2 per product that is summed, 1 per
             product that is not.
-        opt_einsum_flops: the path as opt_einsum counts it.
-        largest_intermediate: elements of the largest step's result.
+        opt_einsum_flops, largest_intermediate: the path as opt_einsum counts it; elements of the largest step's result.
         intermediate_bytes: the most bytes of intermediates and result alive at once, which shapes alone decide: neither
             operands nor workspaces of kernels are counted. ``peak_bytes`` tells with those.
         search: what our own search tried, how long it took, how flops and size fell, and whether it would pay to search
@@ -80,9 +78,10 @@ class Plan(PlanMethods, SliceMethods):
     """
 
     __slots__ = (
-        "_executed", "_forms", "_hash", "_ids", "_network", "_searched", "algebra", "conj", "dtypes", "extents",
-        "flops", "inputs", "intermediate_bytes", "largest_intermediate", "names", "notation", "opt_einsum_flops",
-        "output", "output_dtype", "output_shape", "path", "search", "shapes", "shared_bytes", "sliced", "steps",
+        "_executed", "_forms", "_hash", "_ids", "_network", "_searched", "algebra", "conj", "copies_within", "dtypes",
+        "extents", "flops", "inputs", "intermediate_bytes", "largest_intermediate", "names", "notation", "output",
+        "opt_einsum_flops", "output_dtype", "output_shape", "path", "search", "shapes", "shared_bytes", "sliced",
+        "steps",
     )  # fmt: skip
 
     notation: str
@@ -99,6 +98,7 @@ class Plan(PlanMethods, SliceMethods):
     path: Path
     sliced: tuple[tuple[int, int], ...]
     shared_bytes: int | None
+    copies_within: int | None
     steps: tuple[Step, ...]
     flops: int
     opt_einsum_flops: int
@@ -122,6 +122,7 @@ class Plan(PlanMethods, SliceMethods):
         _FILL["algebra"](self, arithmetic.algebra)
         _FILL["conj"](self, arithmetic.conj)
         _FILL["shared_bytes"](self, None)
+        _FILL["copies_within"](self, order.copies_within)
         _FILL["sliced"](self, ())
         if order.sliced:
             self._fill_sliced(order)
@@ -299,7 +300,7 @@ class Plan(PlanMethods, SliceMethods):
     def _content(self) -> tuple[object, ...]:
         """All that a plan is; the rest follows from it."""
         described = self.notation, self.names, self.inputs, self.output
-        sliced = self.sliced, self.shared_bytes
+        sliced = self.sliced, self.shared_bytes, self.copies_within
         return *described, self.shapes, self.dtypes, self.path, self.algebra, self.conj, sliced
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -343,7 +344,7 @@ def cached_plan(
     arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
     forms: Sequence[Form] = (),
 ) -> Plan:
-    """The plan of a contraction, from the cache if it is there and the options let it be kept.
+    """The plan of a contraction, from the cache if it is there and may be kept.
 
     Under a memory limit it depends on the forms of the operands and on the threads that are set: kernels for them say
     what they take. Without one, forms decide but what the plan tells of its memory; () for compact ones on ``cpu``.
@@ -384,8 +385,7 @@ def make_plan(
 ) -> Plan:
     """Plan a contraction; nothing is cached here.
 
-    >>> from tensor_core import F64
-    >>> make_plan("plan", "ij,jk", ((2, 3), (3, 4)), [F64, F64], DEFAULT).output_shape
+    >>> make_plan("plan", "ij,jk", ((2, 3), (3, 4)), [promote("F64")] * 2, DEFAULT).output_shape
     (2, 4)
     """
     network, order = read_network(operation, source, shapes)

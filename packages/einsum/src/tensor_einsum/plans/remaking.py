@@ -73,7 +73,7 @@ def remade(
     """
     network = resolve_expanded(operation, text, inputs, output, names, shapes)
     arithmetic = arithmetic_of(operation, plan.algebra, plan.conj, dtypes)
-    order = Order(to_ids(plan.path, len(inputs)), None, tuple(cuts))
+    order = Order(to_ids(plan.path, len(inputs)), None, tuple(cuts), None, plan.copies_within)
     made = type(plan)(network, dtypes, order, arithmetic)
     if plan.shared_bytes is None or not made.sliced:
         return made

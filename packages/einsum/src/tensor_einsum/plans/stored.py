@@ -19,10 +19,11 @@ from tensor_runtime.algebras import PLUS_TIMES
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
-FORMAT: Final = "tensor_einsum.plan/3"
+FORMAT: Final = "tensor_einsum.plan/4"
 """The version of what is stored, as JSON and as a pickle."""
-FORMER: Final = ("tensor_einsum.plan/2", "tensor_einsum.plan/1")
-"""Versions that are still read: without ``shared_bytes``; of plans that are not sliced, without ``sliced``."""
+FORMER: Final = ("tensor_einsum.plan/3", "tensor_einsum.plan/2", "tensor_einsum.plan/1")
+"""Versions that are still read: without ``copies_within``; without ``shared_bytes`` too; of plans that are not sliced,
+without ``sliced``."""
 
 _LISTS: Final[dict[str, tuple[int, type, str]]] = {
     "inputs": (2, object, "a list of lists of labels"),
@@ -44,7 +45,7 @@ def to_json(plan: Plan) -> str:
 
     >>> from tensor_einsum import plan
     >>> to_json(plan("ij,j", (2, 3), (3,)))[:34]
-    '{"format": "tensor_einsum.plan/3",'
+    '{"format": "tensor_einsum.plan/4",'
     """
     import json
 
@@ -62,6 +63,7 @@ def to_json(plan: Plan) -> str:
             "conj": plan.conj,
             "sliced": plan.sliced,
             "shared_bytes": plan.shared_bytes,
+            "copies_within": plan.copies_within,
         }
     )
 
@@ -112,10 +114,13 @@ def parts_of_json(text: str | bytes) -> Parts:
         arithmetic = arithmetic_of("Plan.from_json", algebra, content.get("conj", ()), dtypes)
         path = in_pairs(to_ids(content["path"], len(inputs)), len(inputs))
         sliced = _cuts(content["sliced"] if content["format"] != FORMER[-1] else (), len(names))
-        kept = content["shared_bytes"] if content["format"] == FORMAT else None
-        if kept is not None and (type(kept) is not int or kept < 0 or not sliced):
-            raise FormatError(f"Plan.from_json: shared_bytes is {shortened(kept)}; accepted: null, or an int from 0 on")
-        return network, dtypes, Order(path, None, sliced, kept), arithmetic
+        kept = content["shared_bytes"] if content["format"] not in FORMER[1:] else None
+        within = content["copies_within"] if content["format"] == FORMAT else None
+        for name, found, fits in (("shared_bytes", kept, sliced), ("copies_within", within, not sliced)):
+            if found is not None and (type(found) is not int or found < 0 or not fits):
+                accepted = "null, or an int from 0 on"
+                raise FormatError(f"Plan.from_json: {name} is {shortened(found)}; accepted: {accepted}")
+        return network, dtypes, Order(path, None, sliced, kept, within), arithmetic
     except FormatError:
         raise
     except (ValueError, TypeError, KeyError, RecursionError, TensorError) as error:
@@ -132,7 +137,7 @@ def pickled(plan: Plan) -> tuple[Any, ...]:
     dtypes = tuple(dtype.name for dtype in plan.dtypes)
     described = FORMAT, plan.notation, plan.names, plan.inputs, plan.output
     arithmetic = Arithmetic(plan.algebra, plan.conj)
-    return *described, plan.shapes, dtypes, plan.path, arithmetic, plan.sliced, plan.shared_bytes
+    return *described, plan.shapes, dtypes, plan.path, arithmetic, plan.sliced, plan.shared_bytes, plan.copies_within
 
 
 def parts_of_pickle(
@@ -147,6 +152,7 @@ def parts_of_pickle(
     arithmetic: Arithmetic = SUMS_OF_PRODUCTS,
     sliced: tuple[tuple[int, int], ...] = (),
     shared_bytes: int | None = None,
+    copies_within: int | None = None,
 ) -> Parts:
     """What a pickled plan is made of.
 
@@ -161,7 +167,7 @@ def parts_of_pickle(
         found = stored if isinstance(stored, str) else "no version"
         raise FormatError(f"a pickled plan has {shortened(found)}, and {FORMAT!r} is accepted; plan again")
     network = resolve_expanded("plan", notation, inputs, output, names, shapes)
-    order = Order(to_ids(path, len(inputs)), None, sliced, shared_bytes)
+    order = Order(to_ids(path, len(inputs)), None, sliced, shared_bytes, copies_within)
     return network, [as_dtype(name) for name in dtypes], order, arithmetic
 
 

@@ -37,6 +37,7 @@ class Order(NamedTuple):
     search: Searched | None = None  # None where nothing was searched, or somebody else did
     sliced: tuple[tuple[int, int], ...] = ()  # labels that are cut, each with the extent of its parts
     shared_bytes: int | None = None  # the most that is kept of what slices share; None for all of it
+    copies_within: int | None = None  # bytes of intermediates, result and copies; None where no limit needs them few
 
 
 def find_order(

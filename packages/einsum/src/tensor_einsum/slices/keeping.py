@@ -10,7 +10,7 @@ from tensor_core.errors import OutOfMemoryError, SizeLimitError
 from tensor_einsum.search.deadline import Deadline
 from tensor_einsum.slices.finder import find_cuts
 from tensor_einsum.slices.model import Model
-from tensor_einsum.slices.needs import measured, needed_bytes, replaced
+from tensor_einsum.slices.needs import copying_within, measured, needed_bytes, replaced
 from tensor_einsum.steps.steps import build_steps
 from tensor_runtime.form import Form
 
@@ -91,6 +91,9 @@ def choose(plan: Plan, limit: int, forms: Sequence[Form], model: Model, deadline
         if tried.intermediate_bytes <= limit:
             needed, taken = measured(tried, forms)
             model.looked += _BOUND * len(model.steps)
+            if needed > limit and not tried.sliced:
+                tried = copying_within(tried, limit)
+                needed, taken = measured(tried, forms)
             if needed <= limit:
                 return tried if model.shared else _sharing(tried, limit, limit - needed, forms)
             learnt = False

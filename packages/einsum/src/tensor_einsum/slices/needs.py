@@ -126,13 +126,23 @@ def measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
     return bound.needed_bytes, shares
 
 
-def replaced(plan: Plan, cuts: Cuts, shared_bytes: int | None = None) -> Plan:
+def copying_within(plan: Plan, limit: int) -> Plan:
+    """The same plan, an unsliced one, whose kernels copy as far as the limit lets them.
+
+    >>> from tensor_einsum import plan
+    >>> copying_within(plan("ij->", (4, 6)), 1000).copies_within
+    1000
+    """
+    return plan if plan.sliced else replaced(plan, (), copies_within=limit)
+
+
+def replaced(plan: Plan, cuts: Cuts, shared_bytes: int | None = None, copies_within: int | None = None) -> Plan:
     """The same contraction along the same path, with other labels cut.
 
     >>> from tensor_einsum import plan
     >>> replaced(plan("ij->", (4, 6)), ((1, 2),)).slices.count
     3
     """
-    order = Order(plan._ids, plan._searched, cuts, shared_bytes)
+    order = Order(plan._ids, plan._searched, cuts, shared_bytes, copies_within)
     made = type(plan)(plan._network, plan.dtypes, order, Arithmetic(plan.algebra, plan.conj))
     return made._made_for(plan._forms)

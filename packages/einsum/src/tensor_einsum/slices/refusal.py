@@ -12,7 +12,7 @@ from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.search.deadline import Deadline
 from tensor_einsum.slices.finder import MOST_WORK
 from tensor_einsum.slices.keeping import keeping
-from tensor_einsum.slices.needs import needed_bytes
+from tensor_einsum.slices.needs import copying_within, needed_bytes
 from tensor_einsum.slices.smallest import Least, find_smallest, lesser
 from tensor_runtime.form import Form
 
@@ -44,7 +44,9 @@ def kept_or_least(plan: Plan, limit: int, forms: Sequence[Form], deadline: Deadl
     if kept is not None:
         return kept
     least = find_smallest(plan, forms, deadline)
-    return least.plan._made_for(forms) if least.fits and least.bytes <= limit else least
+    if least.fits and least.bytes <= limit:
+        return copying_within(least.plan, limit)._made_for(forms)
+    return least
 
 
 def lowered(

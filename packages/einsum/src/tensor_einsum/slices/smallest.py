@@ -15,7 +15,7 @@ from tensor_einsum.search.deadline import Deadline
 from tensor_einsum.slices.finder import find_least, is_worth
 from tensor_einsum.slices.keeping import TOO_LARGE, choose, model_of
 from tensor_einsum.slices.model import Model
-from tensor_einsum.slices.needs import needed_bytes, replaced
+from tensor_einsum.slices.needs import copying_within, needed_bytes, replaced
 from tensor_runtime.form import Form
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def find_smallest(plan: Plan, forms: Sequence[Form], deadline: Deadline | None =
 
 
 def _least(plan: Plan, forms: Sequence[Form]) -> Least:
+    plan = copying_within(plan, 0)
     try:
         return Least(needed_bytes(plan, forms), plan, False, True)
     except TOO_LARGE:

@@ -16,6 +16,7 @@ from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.contraction.cuts.lanes import in_vectors, tabled
 from tensor_cpu.kernels.contraction.cuts.nearness import again
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES, PairProduct, bind_pair, large_roles, plan_pair
+from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import RESULT, Axis, Operand, join, row_major
 
@@ -90,12 +91,13 @@ def _multiplied(
     taken = [memory.taken(operand) for operand in multiplied]
     moved = (sum(taken) + result.size) * memory.ITEMSIZE[result.dtype]
     large = large_roles((taken[0], taken[1], result.size), result.dtype)
-    fetched = again(axes[::-1], large, *arrays) if large else 0.0
+    fetched = again(axes[::-1], large, *arrays, crowded=rates().crowded) if large else 0.0
     copies = sum([one != other for one, other in zip(given, multiplied, strict=True)])
     time = cost.machine(axes, result.size, result.dtype, moved=moved, again=fetched, copies=copies)
     pairs = plan_pair(axes, result.dtype, large) if by_pairs else None
     if pairs is not None:
-        pairs_time = _of_pairs(pairs, result, moved, again(pairs.kept[::-1], large, *arrays) if large else 0.0)
+        fetched = again(pairs.kept[::-1], large, *arrays, crowded=rates().crowded) if large else 0.0
+        pairs_time = _of_pairs(pairs, result, moved, fetched)
         pairs, time = (pairs, pairs_time) if pairs_time <= time else (None, time)
     return BroadcastProduct(given, multiplied, pairs, copying + time)
 

@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from tensor_cpu.kernels import blas_costs
+from tensor_cpu.kernels import memory_costs as memory
 from tensor_cpu.kernels.contraction.gemm import BLAS_TYPES, plan_product
 from tensor_cpu.kernels.contraction.loops.broadcast import BroadcastProduct, plan_broadcast
 from tensor_cpu.kernels.contraction.loops.stack import StackProduct, plan_stack
 from tensor_cpu.kernels.contraction.loops.turned import TurnedProduct, plan_turned
 from tensor_cpu.kernels.contraction.native import TYPE_NAMES, PairProduct, ScatterProduct, groups_of, plan_native
-from tensor_cpu.kernels.memory_costs import ITEMSIZE
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.backends.shared.axes import (
     FIRST,
@@ -38,11 +37,10 @@ Whole = PairProduct | ScatterProduct | StackProduct | TurnedProduct | BroadcastP
 
 _LEAST_TERMS: Final = 1 << 13
 """Multiply-adds from which another order is worth a look, which takes as long as the first one."""
-_SURELY: Final = (0.5, 0.8)  # of the time by the result's own order, below which another is taken; without sums, with
+_SURELY: Final = 0.9  # of the time by the result's own order, below which another is taken
 _BLOCK: Final = 1 << 15  # bytes
 _MOST_TRIED: Final = 256  # numbers of parts of an axis
 _LEAST_BLOCK: Final = 512  # elements of one of several
-_NEXT: Final = 150.0  # nanoseconds from a block to the next one
 
 
 class ReorderedProduct(NamedTuple):
@@ -106,13 +104,13 @@ def plan_reordered(
     if own == as_it_lies:
         return None
     others = [axis for axis in kept if axis.strides[role] is None]
-    outer, within = _blocks((*others, *as_it_lies), kept, _BLOCK // ITEMSIZE[result.dtype])
+    outer, within = _blocks((*others, *as_it_lies), kept, _BLOCK // memory.ITEMSIZE[result.dtype])
     count, size = extent_of(outer), extent_of(within)
     if outer and size < _LEAST_BLOCK:
         return None
     run = within[-1].extent if within and within[-1].strides[RESULT] == 1 else 1
-    surely = direct * _SURELY[not sums_nothing(axes)]
-    copying = count * (_NEXT + blas_costs.copy(size, run, result.dtype) - blas_costs.copy(0, 1, result.dtype))
+    surely = direct * _SURELY
+    copying = memory.scattered(count, result.size, run, result.dtype)
     if copying >= surely:
         return None
     inside = (*within, *[axis for axis in axes if axis.strides[RESULT] is None])
