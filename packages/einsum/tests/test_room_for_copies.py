@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 
 import tensor_einsum as te
 import tensor_runtime as tr
-from tensor_core import F64, UnsupportedOperationError
+from tensor_core import F64, FormatError, UnsupportedOperationError
 from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE
 from tensor_cpu.system.memory import pool
 from tensor_einsum.execution.executor import bind_plan
+from tensor_einsum.slices.needs import copying_within
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
@@ -197,3 +199,70 @@ def test_products_that_need_a_copy_are_refused_by_name() -> None:
     read = form_of(F64, (3,), CPU), form_of(tr.F32, (3,), CPU)
     with pytest.raises(UnsupportedOperationError, match="lean_contract: no kernel multiplies these operands without"):
         registry.bind("lean_contract", read, form_of(F64, (), CPU), ContractParams((0,), (0,), ()))
+
+
+@NATIVE
+@pytest.mark.usefixtures("copying")
+def test_no_copy_is_made_beyond_what_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    subscripts, shapes = "abcdghjl,abcfjl->abcdghf", ((3, 6, 3, 7, 4, 4, 9, 5), (3, 6, 3, 2, 9, 5))
+    monkeypatch.setattr("tensor_einsum.execution.memory._UNCHECKED", 0)
+    monkeypatch.setattr("tensor_einsum.execution.memory._UNCHECKED_ON_DEVICES", 0)
+    x, y = drawn(shapes[0], 1), drawn(shapes[1], 2)
+    operands, expected = (tr.asarray(x), tr.asarray(y)), np.einsum(subscripts, x, y, optimize=True)
+    plan = te.plan(subscripts, *shapes)
+    usable = [plan.peak_bytes]
+    monkeypatch.setattr("tensor_einsum.execution.memory.recently_usable_bytes", lambda: usable[0])
+    assert plan.peak_bytes == usable[0] > x.nbytes
+    usable[0] = plan.intermediate_bytes + (1 << 16)
+    assert plan.intermediate_bytes <= plan.peak_bytes <= usable[0]
+    assert np.array_equal(plan(*operands).to_numpy(), expected)
+
+
+@NATIVE
+@pytest.mark.usefixtures("copying")
+def test_a_batch_goes_at_once_where_it_keeps_its_limit_without_copies() -> None:
+    subscripts, shapes = "abcdghjl,abcfjl->abcdghf", ((3, 6, 3, 7, 4, 4, 9, 5), (3, 6, 3, 2, 9, 5))
+    x, ys = drawn(shapes[0], 1), drawn((*shapes[1], 3), 2)
+    plan = te.plan(subscripts, *shapes)
+    steps: list[tuple[int, int]] = []
+    result = plan.map(
+        [tr.asarray(x), tr.asarray(ys)],
+        memory_limit=3 * plan.intermediate_bytes + (1 << 16),
+        progress=lambda now: steps.append((now.done, now.total)),
+    )
+    assert steps == [(1, 1)]
+    assert np.array_equal(result.to_numpy(), np.einsum("abcdghjl,abcfjlz->abcdghfz", x, ys, optimize=True))
+
+
+@NATIVE
+def test_what_ran_before_with_other_threads_decides_no_bit() -> None:
+    rng = np.random.default_rng(1)
+    shapes = (13, 12, 10, 9, 5, 8), (10, 13, 5, 8, 9)
+    x, y = (tr.asarray(np.asfortranarray(rng.standard_normal(shape))) for shape in shapes)
+    found = []
+    for order in ((1, 2), (2, 1)):
+        tr.binding_cache.clear()
+        te.plan_cache.clear()
+        made = {}
+        for threads in order:
+            with tr.set_threads(threads):
+                made[threads] = te.einsum("cefbad,fcadb->ecd", x, y).to_numpy().tobytes()
+        found.append(made)
+    assert found[0] == found[1]
+
+
+def test_limits_that_slices_keep_and_those_of_other_algebras_say_nothing_of_copies() -> None:
+    whole = te.plan("ij,jk->ik", (6, 6), (6, 6))
+    assert copying_within(whole, 100).with_slices(()) == copying_within(whole, 100) != whole
+    assert copying_within(whole.with_slices("j"), 100) == whole.with_slices("j")
+    other = te.plan("ij,jk->ik", (6, 6), (6, 6), algebra=tr.algebras.MAX_PLUS)
+    assert copying_within(other, 100) is other
+
+
+@pytest.mark.parametrize("found", [-1, 1.5, True, "5"])
+def test_a_stored_limit_of_copies_is_an_int_of_a_plan_without_slices(found: Any) -> None:
+    content = json.loads(copying_within(te.plan("ij,jk->ik", (6, 6), (6, 6)), 100).to_json())
+    assert te.Plan.from_json(json.dumps(content)).copies_within == 100
+    for broken in ({"copies_within": found}, {"sliced": [[1, 2]]}):
+        with pytest.raises(FormatError, match=r"copies_within is .*; accepted: null, or an int from 0 on of a plan wi"):
+            te.Plan.from_json(json.dumps({**content, **broken}))

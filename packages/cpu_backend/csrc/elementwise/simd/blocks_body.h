@@ -59,6 +59,7 @@ static void NAME(copy_plane)(void *target, const void *source, Index rows, Index
         return;
     }
     switch (columns) {
+    case 1: NAME(copy_short_rows)(to, from, rows, 1, row_stride, column_stride); return;
     case 2: NAME(copy_short_rows)(to, from, rows, 2, row_stride, column_stride); return;
     case 3: NAME(copy_short_rows)(to, from, rows, 3, row_stride, column_stride); return;
     case 4: NAME(copy_short_rows)(to, from, rows, 4, row_stride, column_stride); return;

@@ -69,7 +69,7 @@ class Executable:
     15
     """
 
-    __slots__ = ("_sequence", "home", "instructions", "needed_bytes", "plan")
+    __slots__ = ("_sequence", "follows_threads", "home", "instructions", "needed_bytes", "plan")
 
     def __init__(self, plan: Plan, instructions: tuple[Instruction, ...], home: Placement | None = None) -> None:
         self.plan = plan
@@ -77,9 +77,12 @@ class Executable:
         self.home = home
         self._sequence: Kernel | None = None
         self.needed_bytes = plan.intermediate_bytes  # beside the operands
+        self.follows_threads = False  # whether with others set kernels may take what decides among them
         for instruction in instructions:
             if getattr(instruction.kernel, "workspace_bytes", 0):
-                self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), self.workspaces())
+                workspaces = self.workspaces()
+                self.needed_bytes = peak_bytes(plan.steps, len(plan.inputs), workspaces)
+                self.follows_threads = max(workspaces) > UNSEEN
                 break
 
     def __sizeof__(self) -> int:
@@ -178,7 +181,7 @@ than the look-up."""
 def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     """One callable for all of a plan, behind a check where memory may not suffice, and the form of its result.
 
-    Where workspaces make the peak it binds anew as soon as other threads are set than now, of which they depend.
+    Where kernels may take much besides it binds anew as soon as other threads are set than now, on which that depends.
 
     Raises:
         PlacementError, UnsupportedOperationError: as for :func:`bind_plan`.
@@ -195,7 +198,7 @@ def bind_call(plan: Plan, forms: Sequence[Form], /) -> Binding:
     kernel, needed = executable.shortest(), executable.needed_bytes
     if needs_check(needed, result.placement):
         kernel = CheckedKernel(kernel, plan, needed, result.placement)
-    if needed > plan.intermediate_bytes + UNSEEN:
+    if executable.follows_threads:
         kernel = ThreadedKernel(kernel, threads, partial(_bind_again, plan, tuple(forms)))
     return kernel, result
 
@@ -226,7 +229,7 @@ def bind_plan(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, Form]:
 
 
 def bind_in_room(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Form]]:
-    """The same with the forms of every slot, for operands in one place: no copy makes the peak.
+    """The same with the forms of every slot, for operands in one place: copies have the room that the plan gives them.
 
     >>> from tensor_core import F64
     >>> from tensor_einsum import plan
@@ -241,6 +244,7 @@ def bind_in_room(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Fo
         if instead:
             chosen = [one._replace(kernel=instead.get(number, one.kernel)) for number, one in enumerate(instructions)]
             executable = Executable(plan, tuple(chosen), slots[-1].placement)
+            executable.follows_threads = True
     return executable, slots
 
 

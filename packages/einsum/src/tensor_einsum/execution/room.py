@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tensor_core.errors import UnsupportedOperationError
+from tensor_einsum.execution.memory import needs_check, usable_bytes
 from tensor_einsum.steps.steps import Step, numbered, peak_bytes
 from tensor_runtime.algebras import PLUS_TIMES
 from tensor_runtime.backends.kernel_facts import state
@@ -19,6 +20,7 @@ from tensor_runtime.backends.registry import registry
 from tensor_runtime.backends.workspaces import workspace_of
 from tensor_runtime.contracts.contraction import ContractParams
 from tensor_runtime.form import Form
+from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ state("lean_contract")  # pure
 def within_room(
     plan: Plan, kernels: Sequence[Kernel], slots: Sequence[Form], steps: Sequence[Step] | None = None
 ) -> dict[int, Kernel]:
-    """Kernels in place of those whose copies would make the peak, by the number of their step; none in other algebras.
+    """Kernels in place of those whose copies have no room, by the number of their step; none in other algebras.
 
     Args:
         plan: what is bound.
@@ -63,7 +65,7 @@ def within_room(
     if steps is not None:
         room = peak + min(UNSEEN, peak // _PART_OF_SLICE)
     elif plan.copies_within is None:
-        room = peak + max(_UNLIMITED, peak // _PART_UNLIMITED)
+        room = _within_process(peak, peak + max(_UNLIMITED, peak // _PART_UNLIMITED), slots[0].placement)
     else:
         room = max(peak, plan.copies_within)
     found: dict[int, Kernel] = {}
@@ -76,6 +78,12 @@ def within_room(
             if lean is not None and workspace_of(lean) < workspaces[number]:
                 found[number] = lean
     return found
+
+
+def _within_process(peak: int, room: int, home: Placement) -> int:
+    """The room, unless what there may be in all is less: nothing is refused for a copy that is not needed."""
+    usable = usable_bytes(home) if needs_check(room, home) else None
+    return room if usable is None else max(peak, min(room, usable))
 
 
 def _alive(steps: Sequence[Step], operands: int) -> Iterator[int]:

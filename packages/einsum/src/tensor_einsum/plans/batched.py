@@ -24,7 +24,7 @@ from tensor_einsum.notation.label_names import written
 from tensor_einsum.plans.remaking import remade
 from tensor_einsum.search.options import bytes_of
 from tensor_einsum.slices.cutting import parted_steps
-from tensor_einsum.slices.needs import needed_bytes
+from tensor_einsum.slices.needs import copying_within, needed_bytes
 from tensor_einsum.steps.steps import Step, build_steps
 from tensor_runtime.backends.bindings import binding_cache
 from tensor_runtime.backends.bounded_cache import CacheTable
@@ -180,6 +180,9 @@ def run_map(plan: Plan, operands: Sequence[Tensor], axis: Any, memory_limit: Any
     if limit is None and needs_check(at_once.intermediate_bytes, forms[0].placement):
         limit = usable_bytes(forms[0].placement)
     needed = 0 if limit is None else needed_bytes(at_once, forms)
+    if limit is not None and needed > limit:
+        at_once = copying_within(at_once, limit)
+        needed = needed_bytes(at_once, forms)
     if limit is None or needed <= limit:
         return at_once(*operands) if progress is None or progress is False else at_once(*operands, progress=progress)
     parts = _Parts(plan, batch, operands, limit, needed, of_process)

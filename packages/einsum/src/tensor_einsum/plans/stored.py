@@ -116,10 +116,8 @@ def parts_of_json(text: str | bytes) -> Parts:
         sliced = _cuts(content["sliced"] if content["format"] != FORMER[-1] else (), len(names))
         kept = content["shared_bytes"] if content["format"] not in FORMER[1:] else None
         within = content["copies_within"] if content["format"] == FORMAT else None
-        for name, found, fits in (("shared_bytes", kept, sliced), ("copies_within", within, not sliced)):
-            if found is not None and (type(found) is not int or found < 0 or not fits):
-                accepted = "null, or an int from 0 on"
-                raise FormatError(f"Plan.from_json: {name} is {shortened(found)}; accepted: {accepted}")
+        _check_bytes("shared_bytes", kept, "in slices", fits=bool(sliced))
+        _check_bytes("copies_within", within, "without slices", fits=not sliced)
         return network, dtypes, Order(path, None, sliced, kept, within), arithmetic
     except FormatError:
         raise
@@ -179,6 +177,13 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise FormatError(f"Plan.from_json: {shortened(twice)} stands twice in one object")
     return found
+
+
+def _check_bytes(name: str, found: Any, of_plans: str, *, fits: bool) -> None:
+    """Refuse what is neither nothing nor a number of bytes, and that of a plan which has none."""
+    if found is not None and (type(found) is not int or found < 0 or not fits):
+        accepted = f"null, or an int from 0 on of a plan {of_plans}"
+        raise FormatError(f"Plan.from_json: {name} is {shortened(found)}; accepted: {accepted}")
 
 
 def _check_lists(content: dict[str, Any]) -> None:

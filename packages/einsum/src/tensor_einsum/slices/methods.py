@@ -53,7 +53,8 @@ class SliceMethods:
         from tensor_einsum.slices.needs import replaced
 
         plan = cast("Plan", self)
-        return replaced(plan, named_cuts(labels, plan.names))
+        cuts = named_cuts(labels, plan.names)
+        return replaced(plan, cuts, copies_within=None if cuts else plan.copies_within)
 
     @property
     def peak_bytes(self) -> int:

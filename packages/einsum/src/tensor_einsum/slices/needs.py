@@ -21,6 +21,7 @@ from tensor_einsum.search.optimizers import Order
 from tensor_einsum.slices.cutting import Cuts, slice_network
 from tensor_einsum.slices.executable import SlicedExecutable
 from tensor_einsum.steps.arithmetic import Arithmetic
+from tensor_runtime.algebras import PLUS_TIMES
 from tensor_runtime.backends.meta import META
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.form import Form, form_of
@@ -127,13 +128,13 @@ def measured(plan: Plan, forms: Sequence[Form]) -> tuple[int, list[float]]:
 
 
 def copying_within(plan: Plan, limit: int) -> Plan:
-    """The same plan, an unsliced one, whose kernels copy as far as the limit lets them.
+    """The same plan, whose kernels copy as far as the limit lets them; in slices and other algebras it is as it was.
 
     >>> from tensor_einsum import plan
     >>> copying_within(plan("ij->", (4, 6)), 1000).copies_within
     1000
     """
-    return plan if plan.sliced else replaced(plan, (), copies_within=limit)
+    return plan if plan.sliced or plan.algebra is not PLUS_TIMES else replaced(plan, (), copies_within=limit)
 
 
 def replaced(plan: Plan, cuts: Cuts, shared_bytes: int | None = None, copies_within: int | None = None) -> Plan:
