@@ -77,7 +77,7 @@ class Executable:
         self.home = home
         self._sequence: Kernel | None = None
         self.needed_bytes = plan.intermediate_bytes  # beside the operands
-        self.follows_threads = False  # whether with others set kernels may take what decides among them
+        self.follows_threads = False  # whether kernels take so much that with others set others may be right
         for instruction in instructions:
             if getattr(instruction.kernel, "workspace_bytes", 0):
                 workspaces = self.workspaces()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
 
 UNSEEN: Final = 1 << 16
-"""Bytes of copies that nobody misses, under a limit either."""
+"""Bytes of copies that nobody misses in a slice, and that are too few to ask again with other threads set."""
 _PART_OF_SLICE: Final = 32
 """Of a slice, for which a limit may be less than that: the part of its peak that is not missed."""
 _UNLIMITED: Final = 1 << 22
