@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from tensor_core.errors import FormatError
 from tensor_einsum import Plan, plan
 
-STORED = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+STORED: Any = plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
 
 
 def test_a_stored_plan_says_its_version_and_one_of_another_version_is_refused() -> None:
