@@ -69,8 +69,9 @@ def test_a_first_product_that_is_left_to_blas_takes_few_calls_too() -> None:
     way = product(64, 65, 66)
 
     # Our own product, with its rows from either operand, sums of broadcast products, and BLAS, which may be one of
-    # narrower vectors, may take about as long, so all are estimated; and a cut of long tables stands apart, as do the
-    # rates of processors, what BLAS costs, and which axes are near.
-    most_calls, most_files = (218, 24) if NATIVE else (219, 25)
+    # narrower vectors, may take about as long, so all are estimated, and our own is planned whole where it seems the
+    # cheaper one until BLAS is looked at; and a cut of long tables stands apart, as do the rates of processors, what
+    # BLAS costs, and which axes are near.
+    most_calls, most_files = (231, 25) if NATIVE else (232, 26)
     assert way.calls <= most_calls, as_markdown({"einsum": way})
     assert len(way.files) <= most_files, sorted(way.files)

@@ -74,6 +74,18 @@ def test_integers_that_lie_along_their_sums_go_to_the_pair_kernel(subscripts: st
     assert isinstance(planned(subscripts, dtype, i=300, j=1000), PairProduct)
 
 
+@pytest.mark.usefixtures("with_avx2")
+@pytest.mark.parametrize("subscripts", ["ij,jk->ki", "ij,kj->ki", "ji,jk->ki", "ji,kj->ki"])
+def test_matrices_by_few_columns_are_not_packed_for_blas_where_vectors_are_narrow(subscripts: str) -> None:
+    plans = [planned(subscripts, i=i, j=j, k=k) for i, j, k in ((300, 250, 21), (480, 404, 21), (1000, 1000, 24))]
+    assert [type(plan) for plan in plans] == [ScatterProduct] * 3
+
+
+@pytest.mark.usefixtures("with_avx2")
+def test_a_matrix_times_a_vector_is_no_product_of_packed_matrices() -> None:
+    assert not isinstance(planned("ij,j->i", "int64", i=1000, j=300), ScatterProduct)
+
+
 @calibrated
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
 def test_a_stack_of_dot_products_along_memory_goes_to_the_pair_kernel(dtype: str) -> None:

@@ -178,7 +178,7 @@ def scatter(
     # A tile of one vector waits for its sums less when it has many columns; a lone vector still costs half again.
     slowness = 1.0 if high % vectors == 0 or high > 2 * vectors else 1.15
     each = packed.product + multiply_adds * packed.term * slowness + packing_rows + packing_columns + writing
-    each += tiles * packed.tile_as_it_lies
+    each = (each + tiles * packed.tile_as_it_lies) * (packed.lone_column if columns == 1 else 1.0)
     return packed.call + stack * each
 
 

@@ -86,6 +86,7 @@ class PackedRates(NamedTuple):
     tile_as_it_lies: float  # of an operand that is not packed: addresses are looked up
     write_vector: float  # an element
     write_scattered: float
+    lone_column: float  # how many times as long a matrix times a vector takes, whose every vector is read for itself
 
 
 class StackRates(NamedTuple):
@@ -106,6 +107,7 @@ class StackRates(NamedTuple):
     part: float  # an element of a product in less than a vector of neighbouring ones, or in one that is staged
     column: float  # a line of rows that comes from beyond the first-level cache,
     crowded: float  # and one whose place there others take
+    traffic_byte: float  # more, a byte of the operands and the result, which loops by elements foresee badly
     in_strips: bool  # whether `again` is of lines that strips of rows or of products fetch, or of what elements would
 
 
@@ -190,6 +192,7 @@ _AVX512: Final = Rates(
         tile_as_it_lies=13.5,
         write_vector=0.18,
         write_scattered=2.0,
+        lone_column=1.0,
     ),
     stack=StackRates(
         call=225.0,
@@ -207,6 +210,7 @@ _AVX512: Final = Rates(
         part=8.0,
         column=0.0,
         crowded=0.0,
+        traffic_byte=0.0,
         in_strips=False,
     ),
 )
@@ -224,7 +228,7 @@ _AVX2: Final = Rates(
         stack=331.0,
         product=157.0,
         dot=21.4,
-        flop={"float64": 0.0165, "float32": 0.0105, "complex128": 0.0677, "complex64": 0.039},
+        flop={"float64": 0.0231, "float32": 0.0094, "complex128": 0.0387, "complex64": 0.039},
         vector_flop={"float64": 0.0, "float32": 0.0, "complex128": 0.0, "complex64": 0.0},
         packed_flop={},
         tile_bytes=32,
@@ -232,12 +236,12 @@ _AVX2: Final = Rates(
         along_flop=0.0,
         traffic=0.0,
         packed_traffic=0.0,
-        traffic_byte=0.0465,
+        traffic_byte=0.0651,
         vector_traffic=0.0,
-        vector_byte=0.00884,
+        vector_byte=0.0173,
         large_vector_byte=0.0355,
         loop_flop=0.362,
-        ufunc={"complex64": 4.0, "complex128": 8.0},
+        ufunc={"int64": 1.6, "float32": 1.6, "float64": 1.6, "complex64": 4.0, "complex128": 8.0},
         apart=0.571,
         copy=200.0,
         copied=0.0306,
@@ -252,43 +256,45 @@ _AVX2: Final = Rates(
         rectangle=20.1,
         strip=7.57,
         shared=0.511,
-        scaled=1.15,
-        both=0.906,
+        scaled=0.733,
+        both=0.462,
         latency=1.42,
         uncached=1.07,
         gathered=0.607,
         run=2.86,
-        run_term=0.598,
+        run_term=0.478,
         piece=1.5,
     ),
     packed=PackedRates(
         call=263.0,
         product=52.7,
-        term=0.359,
+        term=0.183,
         rows=1.69,
-        steps=0.832,
-        scattered=1.56,
+        steps=1.3,
+        scattered=2.18,
         filled=0,
-        tile_as_it_lies=8.45,
-        write_vector=0.252,
-        write_scattered=1.6,
+        tile_as_it_lies=20.7,
+        write_vector=0.394,
+        write_scattered=1.14,
+        lone_column=2.0,
     ),
     stack=StackRates(
         call=236.0,
         walk=29.4,
         block=3.76,
         lone=7.99,
-        rows=0.162,
-        lanes=0.613,
+        rows=0.203,
+        lanes=0.349,
         latency=1.19,
-        write=1.14,
+        write=0.465,
         masked=1.58,
         pack=0.507,
         far_line=0.652,
         far_bytes=2048,
         part=8.29,
-        column=1.22,
+        column=1.91,
         crowded=2.04,
+        traffic_byte=0.0064,
         in_strips=True,
     ),
 )

@@ -152,6 +152,7 @@ def _estimate(plan: StackProduct, size: int, dtype: str) -> float | None:
         if n > _MANY_COLUMNS and count * m * n * itemsize > memory.CACHED_BYTES:
             time = max(time, memory.columns_apart(count * m * n, plan.columns[0].strides[RESULT] or 0, dtype))
     moved = size * itemsize
+    time += moved * rates().stack.traffic_byte
     return time if moved <= memory.CACHED_BYTES else memory.with_traffic(time, moved)
 
 
