@@ -230,11 +230,13 @@ static Index choose_parts(Call *call) {
     const GemmPlan *plan = call->plan;
     const int threads = terms_of(plan) < 2 * WORTH_A_THREAD ? 1 : threads_for_caller();
     const Index stacked = plan->stack.size * plan->near.size, unit = plan->loop.columns;
+    /* Beside few rows, what is packed of them is much of the work of a block. */
+    const Index wanted = (plan->reads_columns ? 1 : PARTS_OF_A_THREAD) * (Index)threads;
     call->row_blocks = pieces(plan->rows, plan->row_step);
     for (call->column_step = plan->column_step;; call->column_step = rounded_up(call->column_step / 2, unit)) {
         call->column_blocks = pieces(plan->columns, call->column_step);
         const Index parts = stacked * call->row_blocks * call->column_blocks;
-        if (threads < 2 || parts >= PARTS_OF_A_THREAD * threads || call->column_step < 2 * FEWEST_COLUMNS) return parts;
+        if (threads < 2 || parts >= wanted || call->column_step < 2 * FEWEST_COLUMNS) return parts;
     }
 }
 
