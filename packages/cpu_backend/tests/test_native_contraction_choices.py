@@ -27,10 +27,11 @@ from tensor_cpu.kernels.contraction.native import (
     large_roles,
     plan_native,
     plan_pair,
+    plan_scatter,
 )
 from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.shared.axes import Operand, join, row_major
+from tensor_runtime.backends.shared.axes import RESULT, Operand, join, row_major
 from tensor_runtime.backends.shared.products import MatrixProduct
 
 if not AVAILABLE:
@@ -84,6 +85,16 @@ def test_matrices_by_few_columns_are_not_packed_for_blas_where_vectors_are_narro
 @pytest.mark.usefixtures("with_avx2")
 def test_a_matrix_times_a_vector_is_no_product_of_packed_matrices() -> None:
     assert not isinstance(planned("ij,j->i", "int64", i=1000, j=300), ScatterProduct)
+
+
+@pytest.mark.usefixtures("with_avx2")
+def test_few_rows_that_lie_apart_in_a_large_result_cost_more() -> None:
+    def cost_of(subscripts: str, large: tuple[int, ...]) -> float:
+        x, y, result = named_case(subscripts, "float64", a=3, b=3, n=4000, k=27, c=27).operands
+        return plan_scatter(join(x, y, result), x, y, large).cost
+
+    assert cost_of("abk,nkc->anbc", (RESULT,)) > 1.5 * cost_of("abk,nkc->anbc", ())
+    assert cost_of("abk,nkc->ncab", (RESULT,)) == cost_of("abk,nkc->ncab", ())
 
 
 @calibrated

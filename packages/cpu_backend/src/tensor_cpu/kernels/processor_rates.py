@@ -86,6 +86,7 @@ class PackedRates(NamedTuple):
     tile_as_it_lies: float  # of an operand that is not packed: addresses are looked up
     write_vector: float  # an element
     write_scattered: float
+    written_apart: float  # more, of few rows that are no neighbours, beyond the caches
     lone_column: float  # how many times as long a matrix times a vector takes, whose every vector is read for itself
 
 
@@ -192,6 +193,7 @@ _AVX512: Final = Rates(
         tile_as_it_lies=13.5,
         write_vector=0.18,
         write_scattered=2.0,
+        written_apart=0.0,
         lone_column=1.0,
     ),
     stack=StackRates(
@@ -276,6 +278,7 @@ _AVX2: Final = Rates(
         tile_as_it_lies=20.7,
         write_vector=0.394,
         write_scattered=1.14,
+        written_apart=3.0,
         lone_column=2.0,
     ),
     stack=StackRates(

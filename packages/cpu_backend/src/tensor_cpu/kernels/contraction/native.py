@@ -284,6 +284,9 @@ def _cheap_scatter(
         other = estimate(not second)
         second, time = (not second, other) if other < time else (second, time)
     rows, columns = (of_y, of_x) if second else (of_x, of_y)
+    m = own[SECOND if second else FIRST]
+    if RESULT in large and cost.may_read_columns(m, x.dtype) and run_along(rows, RESULT) < min(_PANEL, m):
+        time += cost.written_apart(m * own[FIRST if second else SECOND] * stacked)
     if time >= below:
         return None
     if k > cost.LONG_SUM and large:
