@@ -8,7 +8,11 @@ Those of AVX2: fitted on one core of a processor of AMD (family 25, 512 KiB of s
 quantum circuits, batches innermost, in the middle and outermost, attention, long and thin matrices, vectors, strided,
 reversed and repeated operands, integers), each by every kernel that takes it, in the time of the processor. First rates
 went up and down in turns while that lowered the mean deviation of each kernel's estimates, then while it lowered what
-the choice loses. What is 0 or 1 with AVX-512 and not here was not measured there:
+the choice loses. Operands had been used just before; but many come from memory, as those of a network do that is larger
+than the caches. So 18 rates were fitted once more to what the choice loses in both cases, on 15,000 products, each by
+every kernel with operands in the caches and out of them, and 600 of up to 2^25 elements: BLAS and small products take
+more of what is far than a packed product does. Factors of `ufunc` are ratios measured beside BLAS. What is 0 or 1 with
+AVX-512 and not here was not measured there:
 
 - OpenBLAS packs every product by its kernels for AVX2, and fills rows and columns up to a vector; those for AVX-512
   pack none of up to 100 by 100 by 100.
