@@ -29,6 +29,7 @@ from tensor_cpu.kernels.contraction.native import (
     plan_pair,
     plan_scatter,
 )
+from tensor_cpu.kernels.costs import scatter as scatter_cost
 from tensor_cpu.kernels.processor_rates import rates
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.backends.shared.axes import RESULT, Operand, join, row_major
@@ -83,8 +84,12 @@ def test_matrices_by_few_columns_are_not_packed_for_blas_where_vectors_are_narro
 
 
 @pytest.mark.usefixtures("with_avx2")
-def test_a_matrix_times_a_vector_is_no_product_of_packed_matrices() -> None:
-    assert not isinstance(planned("ij,j->i", "int64", i=1000, j=300), ScatterProduct)
+def test_packed_a_vector_costs_more_than_the_columns_that_fill_its_panel() -> None:
+    def cost_of(columns: int) -> float:
+        shape = {"rows": 1000, "columns": columns, "depth": 300, "stack": 1}
+        return scatter_cost(**shape, dtype="float64", packing=("steps", "steps"), in_vectors=True)
+
+    assert cost_of(1) > 1.5 * cost_of(2)
 
 
 @pytest.mark.usefixtures("with_avx2")
