@@ -98,8 +98,10 @@ INLINE Mask cholesky_side_by_side(const LaneProblem *problem, const char *from, 
     const bool whole = __builtin_constant_p(n) && n <= LARGEST_PAIRED_SIDE;
     const Index bytes = matrix_bytes(problem, n, n), stride = whole ? n : n | 1;
     Mask bad = no_lane();
-    for (int g = 0; g < many; g++)
+    for (int g = 0; g < many; g++) {
         bad |= load_padded(problem, from + g * LANES * bytes, bytes, a + g * n * stride, stride, n, n);
+        if (whole) prefetch_group(from + g * LANES * bytes, bytes, many);
+    }
     bad |= whole ? cholesky_whole(a, n, many) : cholesky_tiled(a, stride, n, many);
     for (int g = 0; g < many; g++)
         store_padded(problem, to + g * LANES * bytes, bytes, a + g * n * stride, stride, n, n);
@@ -120,6 +122,7 @@ INLINE bool cholesky_groups(const LaneProblem *problem, const char *const *opera
         if (n > LARGEST_CONSTANT_SIDE) bad |= cholesky_side_by_side(problem, from, to, room, n, 1);
         else {
             bad |= load_numbers(problem, from, bytes, room, n * n);
+            prefetch_group(from, bytes, 1);
             bad |= cholesky_group(room, n);
             store_numbers(problem, to, bytes, room, n * n);
         }

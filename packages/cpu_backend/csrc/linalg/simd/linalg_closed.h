@@ -112,6 +112,7 @@ INLINE bool closed_groups(const LaneProblem *problem, const char *const *operand
     for (Index group = 0; group < groups; group++) {
         const char *const from = operands[0] + group * LANES * bytes;
         Number a[LARGEST_CLOSED_SIDE * LARGEST_CLOSED_SIDE];
+        prefetch_group(from, bytes, 4);
         if (n * n * PARTS == 4) load_fours((Lane *)a, from, narrow);
         else load_as((Lane *)a, from, bytes, n * n * PARTS, narrow);
         Determinant found = closed_determinant(a, n, narrow);

@@ -15,6 +15,22 @@ INLINE Mask load_numbers(const LaneProblem *problem, const char *from, Index byt
     return not_finite((Lane *)numbers, count * PARTS);
 }
 
+enum { LARGEST_PREFETCHED = 8192 }; /* bytes of a group; more would drive from the nearest cache what is computed */
+
+/* Asks for the operands of the group so many groups later. A core that computes between its loads finds out too late
+ * what comes next: systems of 8 rows that come from memory take 0.6 to 0.8 of the time. */
+INLINE void prefetch_group(const char *group, Index matrix, Index ahead) {
+    if (LANES * matrix > LARGEST_PREFETCHED) return;
+    const char *const later = group + ahead * LANES * matrix;
+    for (Index at = 0; at < LANES * matrix; at += 64) __builtin_prefetch(later + at);
+}
+
+/* Asks for the lines that results of this group go to, unless they go past the caches. */
+INLINE void prefetch_results(const LaneProblem *problem, char *group, Index matrix) {
+    if (LANES * matrix > LARGEST_PREFETCHED || problem->streams) return;
+    for (Index at = 0; at < LANES * matrix; at += 64) __builtin_prefetch(group + at, 1);
+}
+
 INLINE void store_numbers(const LaneProblem *problem, char *to, Index bytes, const Number *numbers, int count) {
     const bool streams = problem->streams && has_whole_lines(to, bytes, count * PARTS, problem->narrow);
     if (streams) stream_lanes(to, (const Lane *)numbers, bytes, count * PARTS, problem->narrow);

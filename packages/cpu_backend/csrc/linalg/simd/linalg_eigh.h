@@ -299,6 +299,10 @@ INLINE bool eigh_each(const LaneProblem *problem, const char *const *operands, c
         Lane *const values = (Lane *)(v + n * n);
         Lane back;
         bad |= eigh_load_group(problem, operands[0] + group * step * bytes, apart, a, n, &back);
+        if (!alone) {
+            prefetch_results(problem, results[1] + group * LANES * bytes, bytes);
+            prefetch_group(operands[0] + group * LANES * bytes, bytes, 1);
+        }
         set_identity(v, n);
         bad |= alone ? eigh_iterate_one(a, values, v, n, problem->narrow)
                      : eigh_iterate_group(a, values, v, n, problem->narrow, (Number *)(values + n));

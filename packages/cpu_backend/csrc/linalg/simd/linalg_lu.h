@@ -199,6 +199,7 @@ INLINE void lu_solve_group(const Number *a, const Lane *swaps, int n, Number *x,
 INLINE Mask lu_load_group(const LaneProblem *problem, const char *from, Index bytes, Number *a, Lane *swaps, int n,
                           Lane *infinite) {
     (void)load_numbers(problem, from, bytes, a, n * n);
+    prefetch_group(from, bytes, 1);
     const Mask singular = lu_group(a, swaps, n);
     *infinite += zeros_of_pivots(a, n, n);
     return singular;
@@ -216,6 +217,7 @@ INLINE bool solve_groups(const LaneProblem *problem, const char *const *operands
         Number *const a = room, *const x = a + n * n;
         Lane *const swaps = (Lane *)(x + n * at_once);
         singular |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n, &infinite);
+        prefetch_group(operands[1] + group * LANES * right_bytes, right_bytes, 1);
         if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
         for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
             const int columns = (int)(problem->right - first < RIGHT_AT_ONCE ? problem->right - first : RIGHT_AT_ONCE);
@@ -240,6 +242,7 @@ INLINE bool inv_groups(const LaneProblem *problem, const char *const *operands, 
         Lane *const swaps = (Lane *)(x + n * n);
         singular |= lu_load_group(problem, operands[0] + group * LANES * bytes, bytes, a, swaps, n, &infinite);
         if (are_minute(problem, operands[0] + group * LANES * bytes, bytes, a[0], n * n)) return false;
+        prefetch_results(problem, results[0] + group * LANES * bytes, bytes);
         set_identity(x, n);
         lu_solve_group(a, swaps, n, x, n);
         store_numbers(problem, results[0] + group * LANES * bytes, bytes, x, n * n);

@@ -121,6 +121,9 @@ INLINE Mask qr_some(const LaneProblem *problem, const char *const *operands, cha
     for (int g = 0; g < many; g++) {
         at[g] = qr_places(room + g * QR_ROOM(m > n ? m : n), area, k, n);
         bad |= load_padded(problem, operands[0] + (group + g) * LANES * bytes, bytes, at[g].a, stride, m, n);
+        prefetch_results(problem, results[0] + (group + g) * LANES * q_bytes, q_bytes);
+        prefetch_results(problem, results[1] + (group + g) * LANES * r_bytes, r_bytes);
+        prefetch_group(operands[0] + (group + g) * LANES * bytes, bytes, many);
         for (int c = 0; c < n; c++) at[g].scales[c] = qr_scale_column(at[g].a + c * stride, m);
     }
     if (few_rows) qr_side_by_side(at, m, n, many);

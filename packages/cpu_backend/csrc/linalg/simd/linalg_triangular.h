@@ -95,6 +95,8 @@ INLINE bool substitute_some(const LaneProblem *problem, const char *const *opera
             load_triangle_lanes((Lane *)(all + g * n * n), from, bytes, n, PARTS, forward != transposed,
                                 problem->narrow);
         else (void)load_numbers(problem, from, bytes, all + g * n * n, n * n);
+        prefetch_group(from, bytes, many);
+        prefetch_group(operands[1] + (group + g) * LANES * right_bytes, right_bytes, many);
         bad |= bad_on_diagonal(all + g * n * n, n, n);
     }
     for (Index first = 0; first < problem->right; first += RIGHT_AT_ONCE) {
