@@ -100,7 +100,7 @@ INLINE Mask cholesky_side_by_side(const LaneProblem *problem, const char *from, 
     Mask bad = no_lane();
     for (int g = 0; g < many; g++) {
         bad |= load_padded(problem, from + g * LANES * bytes, bytes, a + g * n * stride, stride, n, n);
-        if (whole) prefetch_group(from + g * LANES * bytes, bytes, many);
+        prefetch_group(from + g * LANES * bytes, bytes, many);
     }
     bad |= whole ? cholesky_whole(a, n, many) : cholesky_tiled(a, stride, n, many);
     for (int g = 0; g < many; g++)
