@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tensor_runtime as tr
-from tensor_core import F32, F64, I64
+from tensor_core import C64, F32, F64, I64
 from tensor_core.errors import OutOfMemoryError
 from tensor_core.formatting import readable_bytes
 from tensor_cpu.system.extension import AVAILABLE
@@ -190,7 +190,6 @@ def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.Mo
     assert found(x, x, x).shape == (1500, 1500)  # operands that are read as they lie
 
 
-@pytest.mark.usefixtures("by_blas")
 @pytest.mark.skipif(not AVAILABLE, reason="NumPy's kernels take their arrays elsewhere")
 @pytest.mark.parametrize(
     ("subscripts", "shapes", "dtypes", "algebra"),
@@ -200,6 +199,10 @@ def test_a_plan_needs_the_copies_of_its_steps_and_no_more(monkeypatch: pytest.Mo
         ("ij,jk->ik", [(500, 510), (510, 500)], (I64, I64), PLUS_TIMES),
         ("ij,jk->ik", [(1000, 300), (300, 1000)], (F64, F64), MIN_PLUS),
         ("ij,jk->ik", [(1000, 300), (300, 1000)], (F64, F32), MAX_PLUS),
+        ("ij,jk->ik", [(150, 130), (130, 160)], (F64, F64), PLUS_TIMES),
+        ("aib,bjc,cka->kij", [(24, 9, 25), (25, 10, 26), (26, 11, 24)], (F64,) * 3, PLUS_TIMES),
+        ("aib,bjc,cka->kij", [(24, 9, 25), (25, 10, 26), (26, 11, 24)], (C64,) * 3, PLUS_TIMES),
+        ("aib,bjc,cka->kij", [(24, 9, 25), (25, 10, 26), (26, 11, 24)], (F32,) * 3, MIN_PLUS),
     ],
 )
 def test_the_peak_is_what_is_taken(subscripts: str, shapes: list[Any], dtypes: Any, algebra: Semiring) -> None:

@@ -95,6 +95,20 @@ def test_damped_least_squares_of_a_tiny_operator_are_looked_at_with_their_dampin
     assert not huge.converged and float(huge.residuals) > 0
 
 
+@pytest.mark.parametrize(
+    ("dtype", "scale", "damp"),
+    [("F32", 1e-22, 1.0), ("F32", 1e-20, 1e3), ("F32", 1.0, 1e25), ("F64", 1e-170, 1.0), ("F64", 1.0, 1e162)],
+)
+def test_a_solution_that_damping_makes_subnormal_on_the_way_has_not_converged(
+    dtype: str, scale: float, damp: float
+) -> None:
+    a = tr.tensor([[scale, 0.0], [0.0, 2 * scale]], dtype=dtype)
+    found = tl.lsmr(a, tr.tensor([3.0, 4.0], dtype=dtype), damp=damp)
+    assert not found.converged
+    assert 0 < float(found.residuals) <= 10 * scale
+    assert tl.lsmr(a, tr.tensor([0.0, 0.0], dtype=dtype), damp=damp).converged
+
+
 @pytest.mark.parametrize("width", [0, 2])
 @pytest.mark.parametrize(("dtype", "power"), [("F64", -1040), ("C64", -1040), ("F32", -136), ("C32", -136)])
 def test_vectors_of_a_subnormal_map_are_as_orthonormal_as_any(dtype: str, power: int, width: int) -> None:

@@ -77,6 +77,7 @@ def test_a_wrong_gauge_is_answered_with_every_gauge_that_there_is(name: str) -> 
     [
         lambda: tl.qr(_A, mode=_ARRAY),
         lambda: tl.svd(_A, driver=_ARRAY),
+        lambda: tl.pinv(_A, driver=_ARRAY),
         lambda: tl.svd(_A, gauge=_ARRAY),
         lambda: tl.eigh(_A, gauge=_ARRAY),
         lambda: tl.matrix_norm(_A, _ARRAY),
@@ -86,6 +87,7 @@ def test_a_wrong_gauge_is_answered_with_every_gauge_that_there_is(name: str) -> 
         lambda: tl.svd_truncated(_A, norm=_ARRAY),
         lambda: tl.minres(_A, _B, shift=_ARRAY),
         lambda: tl.minres(_A, _B, shift=float("nan")),
+        lambda: tl.eigsh(_A, sigma=0.5, which="LA"),
     ],
 )
 def test_an_array_or_a_nan_as_an_option_is_refused(call: Callable[[], Any]) -> None:

@@ -180,14 +180,12 @@ static void multiply(const Call *call, const Index *offset, Index first_row, Ind
     }
 }
 
-static size_t bytes_of_thread(const GemmPlan *plan) { return plan->x_bytes + plan->y_bytes + plan->staged_bytes; }
-
 static void compute(void *context, Index begin, Index end) {
     Call *call = context;
     const GemmPlan *plan = call->plan;
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    const size_t needed = bytes_of_thread(plan);
-    char *packed = workspace_acquire(little, needed);
+    const size_t needed = plan->x_bytes + plan->y_bytes + plan->staged_bytes;
+    char *packed = block_acquire(little, needed);
     if (packed == NULL) {
         atomic_store(&call->failed, true);
         return;
@@ -219,7 +217,7 @@ static void compute(void *context, Index begin, Index end) {
         group_walk_step(&far, &plan->stack);
     }
     if (plan->staged_columns > 0) SIMD_CHOICE(copy_kernels)->finish_stream();
-    workspace_release(packed, needed);
+    block_release(packed, needed);
 }
 
 static double terms_of(const GemmPlan *plan) { return (double)plan->result.size * (double)plan->depth; }
@@ -243,12 +241,6 @@ static Index choose_parts(Call *call) {
 /* The fewest parts, of so many, that are worth a thread. */
 static Index grain_of(const GemmPlan *plan, Index parts) {
     return 1 + (Index)(WORTH_A_THREAD * (double)parts / terms_of(plan));
-}
-
-/* What a call takes in as many threads as there are now. */
-static size_t bytes_of_call(const GemmPlan *plan) {
-    const Index parts = choose_parts(&(Call){.plan = plan});
-    return workspace_bytes(parallel_most(parts, grain_of(plan, parts)), bytes_of_thread(plan));
 }
 
 static bool compute_gemm(const void *gemm, const char *const *operands, char *result) {
@@ -385,11 +377,9 @@ static PyObject *bind_gemm(PyObject *module, PyObject *const *arguments, Py_ssiz
         plan->leaves_cache[role] = (reach.high - reach.low) * ELEMENT_BYTES[type] > CACHED_BYTES;
     }
     const double nanoseconds = WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan);
-    const size_t bytes = type <= C64 ? 0 : bytes_of_call(plan); /* nobody knows what BLAS takes for the others */
     PyObject *kernel = kernel_new("contract_scatter", kernel_call, plan, release);
     kernel = kernel_computes(kernel, compute_gemm, &plan->result, nanoseconds);
     kernel = kernel_shared_from(kernel, 2.0 * WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * WORTH_A_THREAD);
-    kernel = kernel_with_workspace(kernel, bytes);
     return kernel_with_groups(kernel, type, groups, 5, FIRST, entries);
 }
 

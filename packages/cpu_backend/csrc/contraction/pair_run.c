@@ -111,9 +111,9 @@ static Index look_ahead(const PairPlan *plan, Ahead *ahead, const Place *here, I
 static void compute(void *context, Index begin, Index end) {
     const Call *call = context;
     const PairPlan *plan = call->plan;
-    Staged staged = {.buffer = plan->staged_bytes > 0 ? scratch_acquire((size_t)plan->staged_bytes) : NULL};
-    char *const aligned = plan->aligned_bytes > 0 ? scratch_acquire((size_t)plan->aligned_bytes) : NULL;
-    char *const packed = plan->packed_bytes > 0 ? scratch_acquire((size_t)plan->packed_bytes) : NULL;
+    Staged staged = {.buffer = plan->staged_bytes > 0 ? block_scratch_acquire((size_t)plan->staged_bytes) : NULL};
+    char *const aligned = plan->aligned_bytes > 0 ? block_scratch_acquire((size_t)plan->aligned_bytes) : NULL;
+    char *const packed = plan->packed_bytes > 0 ? block_scratch_acquire((size_t)plan->packed_bytes) : NULL;
     const Index bytes = ELEMENT_BYTES[plan->result.type];
     Place place;
     start(plan, &place, begin);
@@ -144,9 +144,9 @@ static void compute(void *context, Index begin, Index end) {
     }
     if (staged.buffer != NULL) flush(&staged);
     if (plan->tile.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
-    if (staged.buffer != NULL) scratch_release(staged.buffer, (size_t)plan->staged_bytes);
-    if (aligned != NULL) scratch_release(aligned, (size_t)plan->aligned_bytes);
-    if (packed != NULL) scratch_release(packed, (size_t)plan->packed_bytes);
+    if (staged.buffer != NULL) block_scratch_release(staged.buffer, (size_t)plan->staged_bytes);
+    if (aligned != NULL) block_scratch_release(aligned, (size_t)plan->aligned_bytes);
+    if (packed != NULL) block_scratch_release(packed, (size_t)plan->packed_bytes);
 }
 
 bool pair_run(const void *pair, const char *const *operands, char *result) {

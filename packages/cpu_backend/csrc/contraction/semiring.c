@@ -82,7 +82,7 @@ static void multiply_parts(void *context, Index begin, Index end) {
     const SemiringPlan *plan = product->plan;
     const size_t bytes = bytes_of_part(product);
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    char *panels = workspace_acquire(little, bytes);
+    char *panels = block_acquire(little, bytes);
     if (panels == NULL) {
         atomic_store(product->out_of_memory, true);
         return;
@@ -114,7 +114,7 @@ static void multiply_parts(void *context, Index begin, Index end) {
             .continues = product->first_inner > 0,
         });
     }
-    workspace_release(panels, bytes);
+    block_release(panels, bytes);
 }
 
 /* How many rows and columns one part has, so that there are enough parts for all threads. */
@@ -146,7 +146,7 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
     int64_t vector[DEPTH]; /* of elements of any type that has loops */
     _Static_assert(sizeof *vector >= sizeof(double), "room for the widest elements");
     const size_t bytes = bytes_of(product->column_step);
-    Index *across = scratch_acquire(2 * bytes), *columns = across + product->column_step;
+    Index *across = block_scratch_acquire(2 * bytes), *columns = across + product->column_step;
     if (across == NULL) {
         atomic_store(product->out_of_memory, true);
         return;
@@ -173,7 +173,7 @@ static void multiply_line_parts(void *context, Index begin, Index end) {
                                               .continues = k > 0});
         }
     }
-    scratch_release(across, 2 * bytes);
+    block_scratch_release(across, 2 * bytes);
 }
 
 /* How many columns one part has. */
@@ -206,7 +206,7 @@ static void multiply_matrices(Product *product) {
     const Group *column = &plan->groups[COLUMN], *inner = &plan->groups[INNER];
     const Index width = plan->loops.right_width;
     const size_t table_bytes = bytes_of(smaller(column->size, COLUMNS)), bytes = bytes_of_product(plan);
-    char *workspace = scratch_acquire(bytes), *panels = workspace + 2 * table_bytes;
+    char *workspace = block_scratch_acquire(bytes), *panels = workspace + 2 * table_bytes;
     if (workspace == NULL) {
         atomic_store(product->out_of_memory, true);
         return;
@@ -233,7 +233,7 @@ static void multiply_matrices(Product *product) {
             parallel_for(parts_of_block(product), grain_of_block(product), multiply_parts, product);
         }
     }
-    scratch_release(workspace, bytes);
+    block_scratch_release(workspace, bytes);
 }
 
 static void multiply_batch(void *context, Index begin, Index end) {
@@ -273,24 +273,6 @@ static bool compute_product(const void *semiring, const char *const *operands, c
     if (terms_of(plan) * (double)count < WORTH_RELEASING_THE_GIL) multiply_batch(&product, 0, count);
     else parallel_for(count, batch_grain(plan), multiply_batch, &product);
     return !atomic_load(&out_of_memory);
-}
-
-/* What a call takes in as many threads as there are now: they share the batch, or one product after the other. */
-static size_t bytes_of_call(const SemiringPlan *plan) {
-    const Group *groups = plan->groups;
-    const int products = parallel_most(groups[BATCH].size, batch_grain(plan));
-    if (plan->is_line) {
-        const Index step = line_step(plan);
-        const int parts = parallel_most(pieces(groups[COLUMN].size, step), line_grain(plan, step));
-        return (size_t)(products > 1 ? products : parts) * 2 * bytes_of(step);
-    }
-    Product product = {.plan = plan,
-                       .column_count = smaller(groups[COLUMN].size, COLUMNS),
-                       .depth = smaller(groups[INNER].size, DEPTH)};
-    cut(&product);
-    const int parts = parallel_most(parts_of_block(&product), grain_of_block(&product));
-    const size_t of_parts = workspace_bytes(products > 1 ? products : parts, bytes_of_part(&product));
-    return (size_t)products * bytes_of_product(plan) + of_parts;
 }
 
 static int semiring_read(PyObject *name) {
@@ -338,10 +320,8 @@ static PyObject *bind_semiring(PyObject *module, PyObject *const *arguments, Py_
     const ElementType type = plan->result.type;
     const double nanoseconds =
         WORTH_NO_GIL / WORTH_RELEASING_THE_GIL * terms_of(plan) * (double)plan->groups[BATCH].size;
-    const size_t bytes = bytes_of_call(plan);
     PyObject *kernel = kernel_new("semiring_contract", kernel_call, plan, free);
     kernel = kernel_computes(kernel, compute_product, &plan->result, nanoseconds);
-    kernel = kernel_with_workspace(kernel, bytes);
     return kernel_with_groups(kernel, type, all, GROUPS, swapped ? SECOND : FIRST, 0);
 }
 

@@ -141,7 +141,7 @@ static void compute(void *context, Index begin, Index end) {
                          : plan->lanes > 0 ? plan->problem.rows * plan->problem.columns * plan->lanes * bytes
                                            : STAGED_BYTES;
     const size_t needed = (size_t)((plan->panel[OF_X] + plan->panel[OF_Y]) * bytes + staged);
-    char *packed = workspace_acquire(little, needed);
+    char *packed = block_acquire(little, needed);
     if (packed == NULL) {
         atomic_store(&call->failed, true);
         return;
@@ -166,7 +166,7 @@ static void compute(void *context, Index begin, Index end) {
         group_walk_step(&walk, &plan->stack);
     }
     if (plan->stages || plan->problem.streams) SIMD_CHOICE(copy_kernels)->finish_stream();
-    workspace_release(packed, needed);
+    block_release(packed, needed);
 }
 
 bool stack_run(const StackPlan *plan, const char *x, const char *y, char *result) {

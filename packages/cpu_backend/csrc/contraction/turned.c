@@ -122,7 +122,7 @@ static void compute(void *context, Index begin, Index end) {
     const TurnedPlan *plan = call->plan;
     const Index bytes = ELEMENT_BYTES[plan->result.type], block_bytes = rounded_up(plan->block * bytes, CACHE_LINE);
     const size_t needed = (size_t)(OPERANDS * block_bytes + plan->tile.rows * plan->lanes * bytes);
-    char *work = scratch_acquire(needed);
+    char *work = block_scratch_acquire(needed);
     if (work == NULL) {
         atomic_store(&call->failed, true);
         return;
@@ -150,7 +150,7 @@ static void compute(void *context, Index begin, Index end) {
         for (Index group = 0; group < plan->groups; group++) multiply(plan, &tile, &block, group, staged);
     }
     if (plan->stages) SIMD_CHOICE(copy_kernels)->finish_stream();
-    scratch_release(work, needed);
+    block_scratch_release(work, needed);
 }
 
 static bool compute_turned(const void *turned, const char *const *operands, char *result) {

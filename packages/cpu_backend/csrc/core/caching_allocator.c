@@ -21,6 +21,9 @@ enum { CACHED_SCRATCH = 1 << 14 };
  * in use at one time, a 32nd of that and ALLOCATOR_SPARE. */
 enum { FIRST_LIMIT = 1 << 28, SMALL_KEPT = 1 << 25 };
 
+/* What a buffer is for: results and copies of operands, or work of threads on a part of them. */
+typedef enum { DATA, WORK } Use;
+
 typedef struct Kept Kept;
 struct Kept {
     Kept *newer, *older; /* of all classes */
@@ -36,7 +39,8 @@ static struct {
     Kept *top[CLASSES];
     Kept *newest, *oldest;
     AllocatorStats stats;
-    int64_t small_bytes; /* of what is kept, in size classes; the rest is spans */
+    int64_t small_bytes;               /* of what is kept, in size classes; the rest is spans */
+    int64_t thread_bytes, most_in_use; /* of work of threads, now; with that, at one time */
     atomic_bool poisoning;
 } allocator = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -122,12 +126,14 @@ static Dropped evict(void) {
     return dropped;
 }
 
+static int64_t in_use(void) { return allocator.stats.used_bytes + allocator.thread_bytes; }
+
 /* Unlinks spans to make room for a buffer that none of them holds, so that there is never much more than the buffers in
  * use at one time need. */
 static Dropped make_room(int64_t bytes, int64_t spare) {
     Dropped dropped = {NULL, NULL};
-    const int64_t used = allocator.stats.used_bytes + bytes;
-    const int64_t peak = used > allocator.stats.peak_bytes ? used : allocator.stats.peak_bytes;
+    const int64_t used = in_use() + bytes;
+    const int64_t peak = used > allocator.most_in_use ? used : allocator.most_in_use;
     const int64_t most = peak + peak / ALLOCATOR_SPARE_SHARE + spare;
     drop_spans(&dropped, used + allocator.stats.kept_bytes - allocator.small_bytes - most);
     return dropped;
@@ -152,16 +158,26 @@ static void require_poison(const void *buffer, size_t described, size_t size) {
         }
 }
 
+static void keep_most(int64_t *most, int64_t now) {
+    if (now > *most) *most = now;
+}
+
 /* Once a buffer has been had: what was only asked for does not count. */
-static void note_use(int64_t bytes) {
-    allocator.stats.used_bytes += bytes;
-    allocator.stats.used_buffers++;
-    if (allocator.stats.used_bytes > allocator.stats.peak_bytes)
-        allocator.stats.peak_bytes = allocator.stats.used_bytes;
+static void note_use(int64_t bytes, Use use) {
+    AllocatorStats *stats = &allocator.stats;
+    stats->used_buffers++;
+    if (use == WORK) keep_most(&stats->thread_peak_bytes, allocator.thread_bytes += bytes);
+    else keep_most(&stats->peak_bytes, stats->used_bytes += bytes);
+    keep_most(&allocator.most_in_use, in_use());
+}
+
+static void note_return(int64_t bytes, Use use) {
+    *(use == WORK ? &allocator.thread_bytes : &allocator.stats.used_bytes) -= bytes;
+    allocator.stats.used_buffers--;
 }
 
 /* At an address, if there is one and it is free; else outside of a range, if there is one. */
-static void *acquire_large(void *place, const void *range, size_t range_bytes, size_t bytes) {
+static void *acquire_large(void *place, const void *range, size_t range_bytes, size_t bytes, Use use) {
     const size_t rounded = spans_rounded(bytes);
     lock();
     const int64_t before = spans_count();
@@ -172,7 +188,7 @@ static void *acquire_large(void *place, const void *range, size_t range_bytes, s
         allocator.stats.hits++;
         allocator.stats.kept_bytes -= (int64_t)rounded;
         allocator.stats.kept_buffers -= before - spans_count();
-        note_use((int64_t)rounded);
+        note_use((int64_t)rounded, use);
     } else {
         allocator.stats.misses++;
         dropped = make_room((int64_t)rounded, ALLOCATOR_SPARE);
@@ -190,15 +206,15 @@ static void *acquire_large(void *place, const void *range, size_t range_bytes, s
     }
     if (buffer == NULL) return NULL;
     lock();
-    note_use((int64_t)rounded);
+    note_use((int64_t)rounded, use);
     unlock();
     return buffer;
 }
 
-void *allocator_acquire_at(void *place, size_t bytes) { return acquire_large(place, NULL, 0, bytes); }
+void *allocator_acquire_at(void *place, size_t bytes) { return acquire_large(place, NULL, 0, bytes, DATA); }
 
 void *allocator_acquire_outside(const void *range, size_t range_bytes, size_t bytes) {
-    return bytes < ALLOCATOR_LARGE ? allocator_acquire(bytes) : acquire_large(NULL, range, range_bytes, bytes);
+    return bytes < ALLOCATOR_LARGE ? allocator_acquire(bytes) : acquire_large(NULL, range, range_bytes, bytes, DATA);
 }
 
 void *allocator_reserve(size_t bytes, size_t largest) {
@@ -226,15 +242,13 @@ void *allocator_reserve(size_t bytes, size_t largest) {
     return mapped;
 }
 
-void allocator_release_at(void *buffer, size_t bytes) {
-    if (buffer == NULL) return;
+static void release_large(void *buffer, size_t bytes, Use use) {
     const size_t rounded = spans_rounded(bytes);
     const bool poisoned = atomic_load_explicit(&allocator.poisoning, memory_order_relaxed);
     if (poisoned) memset(buffer, POISON, rounded);
     lock();
     const int64_t before = spans_count();
-    allocator.stats.used_bytes -= (int64_t)rounded;
-    allocator.stats.used_buffers--;
+    note_return((int64_t)rounded, use);
     spans_keep(buffer, rounded, poisoned, POISON);
     allocator.stats.kept_bytes += (int64_t)rounded;
     allocator.stats.kept_buffers += spans_count() - before;
@@ -243,16 +257,21 @@ void allocator_release_at(void *buffer, size_t bytes) {
     free_all(dropped);
 }
 
-void *allocator_acquire(size_t bytes) {
+void allocator_release_at(void *buffer, size_t bytes) {
+    if (buffer != NULL) release_large(buffer, bytes, DATA);
+}
+
+/* Of a size class, of which what was asked for counts as used: nobody touches the rest. */
+static void *acquire(size_t bytes, Use use) {
     size_t rounded;
     if (bytes > SIZE_MAX / 4) return NULL;
-    if (bytes >= ALLOCATOR_LARGE) return acquire_large(NULL, NULL, 0, bytes);
+    if (bytes >= ALLOCATOR_LARGE) return acquire_large(NULL, NULL, 0, bytes, use);
     int class_index = class_of(bytes, &rounded);
     lock();
     Kept *kept = allocator.top[class_index];
     if (kept) unlink_kept(kept), allocator.stats.hits++;
     else allocator.stats.misses++;
-    if (kept) note_use((int64_t)rounded);
+    if (kept) note_use((int64_t)bytes, use);
     unlock();
     if (kept) {
         if (kept->poisoned) require_poison(kept, sizeof(Kept), kept->bytes);
@@ -265,15 +284,15 @@ void *allocator_acquire(size_t bytes) {
     }
     if (buffer == NULL) return NULL;
     lock();
-    note_use((int64_t)rounded);
+    note_use((int64_t)bytes, use);
     unlock();
     return buffer;
 }
 
-void allocator_release(void *buffer, size_t bytes) {
+static void release(void *buffer, size_t bytes, Use use) {
     if (buffer == NULL) return;
     if (bytes >= ALLOCATOR_LARGE) {
-        allocator_release_at(buffer, bytes);
+        release_large(buffer, bytes, use);
         return;
     }
     size_t rounded;
@@ -285,16 +304,18 @@ void allocator_release(void *buffer, size_t bytes) {
     kept->bytes = rounded;
     kept->class_index = class_index;
     lock();
-    allocator.stats.used_bytes -= (int64_t)rounded;
-    allocator.stats.used_buffers--;
+    note_return((int64_t)bytes, use);
     link_kept(kept);
     Dropped dropped = evict();
     unlock();
     free_all(dropped);
 }
 
-void *scratch_acquire(size_t bytes) {
-    if (bytes >= CACHED_SCRATCH) return allocator_acquire(bytes);
+void *allocator_acquire(size_t bytes) { return acquire(bytes, DATA); }
+void allocator_release(void *buffer, size_t bytes) { release(buffer, bytes, DATA); }
+
+static void *acquire_any(size_t bytes, Use use) {
+    if (bytes >= CACHED_SCRATCH) return acquire(bytes, use);
     char *block = malloc(bytes + ALIGNMENT); /* aligned_alloc() takes a slower path */
     if (block == NULL) return NULL;
     char *scratch = block + ALIGNMENT - (uintptr_t)block % ALIGNMENT;
@@ -302,10 +323,15 @@ void *scratch_acquire(size_t bytes) {
     return scratch;
 }
 
-void scratch_release(void *scratch, size_t bytes) {
-    if (bytes >= CACHED_SCRATCH) allocator_release(scratch, bytes);
+static void release_any(void *scratch, size_t bytes, Use use) {
+    if (bytes >= CACHED_SCRATCH) release(scratch, bytes, use);
     else if (scratch != NULL) free(((void **)scratch)[-1]);
 }
+
+void *scratch_acquire(size_t bytes) { return acquire_any(bytes, DATA); }
+void scratch_release(void *scratch, size_t bytes) { release_any(scratch, bytes, DATA); }
+void *block_scratch_acquire(size_t bytes) { return acquire_any(bytes, WORK); }
+void block_scratch_release(void *scratch, size_t bytes) { release_any(scratch, bytes, WORK); }
 
 AllocatorStats allocator_stats(void) {
     lock();
@@ -330,6 +356,8 @@ void allocator_clear(void) {
     allocator.stats.limit_bytes = limit;
     allocator.stats.evictions = evictions; /* asked for, not forced */
     allocator.stats.peak_bytes = allocator.stats.used_bytes;
+    allocator.stats.thread_peak_bytes = allocator.thread_bytes;
+    allocator.most_in_use = in_use();
     unlock();
     free_all(dropped);
 }

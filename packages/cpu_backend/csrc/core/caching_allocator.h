@@ -14,11 +14,12 @@
 #include "core/common.h"
 
 typedef struct {
-    int64_t used_bytes, used_buffers; /* taken and not given back */
+    int64_t used_bytes, used_buffers; /* taken and not given back; blocks' bytes apart */
     int64_t kept_bytes, kept_buffers; /* waiting for the next use */
     int64_t limit_bytes;              /* of what is kept */
     int64_t hits, misses, evictions;  /* since the process started */
-    int64_t peak_bytes;               /* most that was in use at one time, since allocator_clear() */
+    /* Most that was in use at one time, since allocator_clear(): by results and copies, and by threads for their work. */
+    int64_t peak_bytes, thread_peak_bytes;
 } AllocatorStats;
 
 enum {
@@ -58,12 +59,19 @@ enum { LITTLE_WORKSPACE = 1 << 13 };
 static inline void *workspace_acquire(char *little, size_t bytes) {
     return bytes <= LITTLE_WORKSPACE ? little : scratch_acquire(bytes);
 }
-/* What so many threads take of memory for it, beside their stacks. */
-static inline size_t workspace_bytes(int threads, size_t bytes) {
-    return bytes <= LITTLE_WORKSPACE ? 0 : (size_t)threads * bytes;
-}
 static inline void workspace_release(void *workspace, size_t bytes) {
     if (bytes > LITTLE_WORKSPACE) scratch_release(workspace, bytes);
+}
+
+/* As these two, for one block of a large operation, such as the panels of a product: some MiB at most, however large the
+ * operands are, so it counts apart, in `thread_peak_bytes`. */
+void *block_scratch_acquire(size_t bytes);
+void block_scratch_release(void *scratch, size_t bytes);
+static inline void *block_acquire(char *little, size_t bytes) {
+    return bytes <= LITTLE_WORKSPACE ? little : block_scratch_acquire(bytes);
+}
+static inline void block_release(void *block, size_t bytes) {
+    if (bytes > LITTLE_WORKSPACE) block_scratch_release(block, bytes);
 }
 
 AllocatorStats allocator_stats(void);

@@ -12,11 +12,12 @@
 static PyObject *stats(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
     AllocatorStats now = allocator_stats();
-    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "used_bytes", (long long)now.used_bytes,
+    return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L}", "used_bytes", (long long)now.used_bytes,
                          "used_buffers", (long long)now.used_buffers, "kept_bytes", (long long)now.kept_bytes,
                          "kept_buffers", (long long)now.kept_buffers, "limit_bytes", (long long)now.limit_bytes, "hits",
                          (long long)now.hits, "misses", (long long)now.misses, "evictions", (long long)now.evictions,
-                         "peak_bytes", (long long)now.peak_bytes);
+                         "peak_bytes", (long long)now.peak_bytes, "thread_peak_bytes",
+                         (long long)now.thread_peak_bytes);
 }
 
 static PyObject *clear(PyObject *module, PyObject *unused) {

@@ -252,15 +252,11 @@ static void close_door(void) {
     pthread_mutex_unlock(&pool.lock);
 }
 
-int parallel_most(Index parts, Index grain) {
-    const Index grains = parts / (grain < 1 ? 1 : grain);
-    return grains < 2 ? 1 : (int)smaller(grains, threads_for_caller());
-}
-
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context) {
     if (parts <= 0) return;
     if (grain < 1) grain = 1;
-    const int count = parallel_most(parts, grain);
+    const Index grains = parts / grain;
+    const int count = grains < 2 ? 1 : (int)smaller(grains, threads_for_caller());
     if (count < 2 || pthread_mutex_trylock(&pool.caller) != 0) {
         body(context, 0, parts);
         return;

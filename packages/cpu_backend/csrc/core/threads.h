@@ -22,9 +22,6 @@ typedef void (*ParallelBody)(void *context, Index begin, Index end);
  * products, what is WORTH_A_THREAD, and from where on the GIL is let go: WORTH_RELEASING_THE_GIL. */
 void parallel_for(Index parts, Index grain, ParallelBody body, void *context);
 
-/* The most threads that would share such a job: so many workspaces of a thread it takes at once. */
-int parallel_most(Index parts, Index grain);
-
 enum { MOST_THREADS = 1024 }; /* more is a mistake of units; as in tensor_cpu.system.threads */
 
 /* Threads that share the work, the caller included; 1 to MOST_THREADS. A count that nobody chose is only a bound: then

@@ -222,7 +222,7 @@ HOT static void run_blocks(void *context, Index begin, Index end) {
         return;
     }
     _Alignas(64) char little[LITTLE_WORKSPACE];
-    char *workspace = workspace_acquire(little, run->plan->workspace_bytes);
+    char *workspace = block_acquire(little, run->plan->workspace_bytes);
     if (workspace == NULL) {
         atomic_store(run->out_of_memory, true);
         return;
@@ -232,7 +232,7 @@ HOT static void run_blocks(void *context, Index begin, Index end) {
     if (run->plan->flat) run_flat(&state, begin, end);
     else run_walk(&state, begin, end);
     if (run->plan->streamed) run->plan->block_kernels->finish_stream(&state.stream);
-    workspace_release(workspace, run->plan->workspace_bytes);
+    block_release(workspace, run->plan->workspace_bytes);
 }
 
 /* Where the operands are; 1, or 0 for numbers that are left to the fallback, or -1 with an exception set. */

@@ -168,7 +168,7 @@ static void fold_units(void *context, Index begin, Index end) {
     const Index per_step = plan->column_blocks * plan->chunks;
     _Alignas(64) char little[LITTLE_WORKSPACE];
     double room[MOST_CENTRES];
-    char *levels = workspace_acquire(little, plan->workspace_bytes);
+    char *levels = block_acquire(little, plan->workspace_bytes);
     if (levels == NULL) {
         atomic_store(run->out_of_memory, true);
         return;
@@ -189,7 +189,7 @@ static void fold_units(void *context, Index begin, Index end) {
         if (finishes) finish_wide(plan, target, plan->in_place ? target : levels, columns, plan->column_place);
         else if (!plan->in_place) put(plan, target, levels, columns);
     }
-    workspace_release(levels, plan->workspace_bytes);
+    block_release(levels, plan->workspace_bytes);
 }
 
 static void fold_everything(const ReductionPlan *plan, Run *run) {
@@ -200,6 +200,11 @@ static void fold_everything(const ReductionPlan *plan, Run *run) {
     for (Index step = 1; step < plan->chunks; step *= 2) /* pairwise again */
         for (Index chunk = 0; chunk + step < plan->chunks; chunk += 2 * step)
             plan->loops.join(plan->results, run->partial + chunk * bytes, run->partial + (chunk + step) * bytes);
+}
+
+/* What chunks are folded to, before they are joined; with one it is the result. */
+static size_t partial_bytes(const ReductionPlan *plan) {
+    return (size_t)(plan->results * plan->fold_bytes * plan->chunks);
 }
 
 HOT static PyObject *call(PyObject *self, PyObject *const *arguments, size_t flagged_count, PyObject *names) {
@@ -214,7 +219,7 @@ HOT static PyObject *call(PyObject *self, PyObject *const *arguments, size_t fla
                .partial = array_data(result),
                .out_of_memory = &out_of_memory};
     if (plan->centred) run.centres = (const double *)array_data(arguments[1]);
-    size_t bytes = (size_t)(plan->results * plan->fold_bytes * plan->chunks);
+    const size_t bytes = partial_bytes(plan);
     if (plan->chunks > 1 && (run.partial = scratch_acquire(bytes)) == NULL) {
         Py_DECREF(result);
         return PyErr_NoMemory();
@@ -382,6 +387,7 @@ static PyObject *bind_reduce(PyObject *module, PyObject *arguments) {
         operands[1].reach = compact_reach(plan->results); /* of the centres */
         operands[0].type = (ElementType)element_type_read(type);
         PyObject *kernel = kernel_makes(kernel_new("reduce", call, plan, free), &plan->result, false);
+        if (plan->chunks > 1) kernel = kernel_with_workspace(kernel, partial_bytes(plan));
         return kernel_with_operands(kernel, operands, plan->centred ? 2 : 1);
     }
     free(plan);

@@ -120,8 +120,10 @@ static bool cholesky_single(const LaneProblem *problem, const char *const *opera
                     for (int part = 0; part < PARTS; part++)
                         ((Lane *)&factor)[part][lane] = ((const Lane *)(v + b * LANES + lane))[part][0];
                 factor = conjugate(factor);
+                const Mask coming = greater(columns_of(b), broadcast(j));
                 Number *const block = a + b * n;
-                for (int i = j + 1; i < n; i++) block[i] = subtract_product(block[i], v[i], factor);
+                for (int i = j + 1; i < n; i++) /* -0 is another number less 0 */
+                    block[i] = choose(coming, subtract_product(block[i], v[i], factor), block[i]);
             }
             place_column(a + own * n, j % LANES, v, n);
         }

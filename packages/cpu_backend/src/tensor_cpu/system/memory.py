@@ -27,7 +27,7 @@ class PoolStats(NamedTuple):
     """What the pool holds, and what it has done since the process started."""
 
     used_bytes: int
-    """In buffers that somebody uses."""
+    """In results and copies that somebody uses."""
     used_buffers: int
     kept_bytes: int
     """In buffers that wait for their next use."""
@@ -41,8 +41,13 @@ class PoolStats(NamedTuple):
     evictions: int
     """Buffers, or ends of them, that left because of a limit, or to make room for one that they could not hold."""
     peak_bytes: int
-    """Most that was in use at one time since :meth:`Pool.clear`. What is used and what is kept of buffers of a mebibyte
-    and more is together at most that, a 32nd of it and 16 MiB; of smaller buffers at most 32 MiB are kept."""
+    """Most that results and copies took at one time since :meth:`Pool.clear`."""
+    thread_peak_bytes: int
+    """Most that threads took at one time besides, since then, for the part of an operation that they were at: panels of
+    a product, the lines of a reduction; some MiB a thread at most, whatever the size of the operands.
+
+    What is used and what is kept of buffers of a mebibyte and more is together at most what was in use at one time, a
+    32nd of that and 16 MiB; of smaller buffers at most 32 MiB are kept."""
 
 
 class Pool:
@@ -54,7 +59,7 @@ class Pool:
         >>> pool.stats().used_bytes >= 0
         True
         """
-        return PoolStats(**LIBRARY.allocator_stats()) if AVAILABLE else PoolStats(*[0] * 9)
+        return PoolStats(**LIBRARY.allocator_stats()) if AVAILABLE else PoolStats(*[0] * len(PoolStats._fields))
 
     def clear(self) -> None:
         """Give every buffer that nobody uses back to the operating system.

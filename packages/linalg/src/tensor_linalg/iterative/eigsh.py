@@ -125,6 +125,11 @@ def eigsh(
         raise ArgumentError("eigsh: solve= without sigma; accepted: both, or neither", operation="eigsh")
     if sigma is None:
         return hermitian_pairs("eigsh", a, start, k, which, room, multiplets, seed, stop)
+    if which == "LA":
+        raise ArgumentError(
+            "eigsh: which='LA' beside sigma; accepted: no which, as the eigenvalues nearest to sigma are found",
+            operation="eigsh",
+        )
     sigma = number("eigsh", "sigma", sigma, "a finite real number, or None", -inf)
     inverse, name = _inverse(a, solve, sigma, start.core), OPERATOR if solve is None else "solve"
     return hermitian_pairs("eigsh", inverse, start, k, "LM", room, multiplets, seed, stop, sigma, name)

@@ -103,7 +103,7 @@ def lsmr(
         while True:
             active = unsolved("lsmr", tr.abs(zeta_bar), bound, batch)
             if active is None:
-                done = _returned(x, length, lift, drop)
+                done = _returned(x, first, length, lift, drop)
                 converged = not tr.any(done.lost)
                 if not converged and apply.products < stop.maxiter:
                     kept = done.iterated(length, lift, drop)
@@ -141,8 +141,8 @@ def lsmr(
             h = tr.subtract(v, tr.multiply(tr.divide(theta, divisor), h))
     except KeyboardInterrupt:
         converged, interrupted = False, taken(apply.products)
-    done = _returned(x, length, lift, drop)
-    zeta_bar = tr.where(done.beyond, first, tr.abs(zeta_bar))
+    done = _returned(x, first, length, lift, drop)
+    zeta_bar = tr.where(done.beyond | ~tr.isfinite(zeta_bar), first, tr.abs(zeta_bar))
     residuals = owned(tr.multiply(tr.multiply(zeta_bar, scale), drop).reshape(batch))
     return SolverResult(owned(done.x.reshape((*domain, *batch))), converged, apply.products, residuals, interrupted)
 
@@ -164,7 +164,8 @@ class _Returned(NamedTuple):
     beyond: tr.Tensor
     """Which those are."""
     lost: tr.Tensor
-    """Which columns are not those that were iterated, to rounding: the former, and those of subnormal elements."""
+    """Which columns are not those that were iterated, to rounding: the former, and those of elements that are
+    subnormal, there or on the way, as a damping far beyond the operator makes them."""
 
     def iterated(self, length: tr.Tensor, lift: tr.Tensor | None, drop: tr.Tensor) -> tr.Tensor:
         """In the size in which it was iterated."""
@@ -172,12 +173,13 @@ class _Returned(NamedTuple):
         return x if lift is None else tr.multiply(x, tr.divide(1.0, lift))
 
 
-def _returned(x: tr.Tensor, length: tr.Tensor, lift: tr.Tensor | None, drop: tr.Tensor) -> _Returned:
+def _returned(x: tr.Tensor, first: tr.Tensor, length: tr.Tensor, lift: tr.Tensor | None, drop: tr.Tensor) -> _Returned:
     found = tr.multiply(unlevelled(x, length, lift), drop)
     beyond = ~tr.all(tr.isfinite(found), axis=0)
     found = tr.where(beyond, 0.0, found)
     normal = (2.0**-1022 if x.dtype.component is tr.F64 else 2.0**-126) * x.shape[0] ** 0.5
-    return _Returned(found, beyond, beyond | ((tr.norm(found, axis=0) < normal) & (tr.norm(x, axis=0) > 0.0)))
+    subnormal = tr.minimum(tr.norm(found, axis=0), tr.norm(x, axis=0)) < normal
+    return _Returned(found, beyond, beyond | (subnormal & (first > 0.0)))
 
 
 def _first_image(a: Operator, back: Operator, u: tr.Tensor, core: Shape, batch: Shape) -> tuple[Shape, tr.Tensor]:

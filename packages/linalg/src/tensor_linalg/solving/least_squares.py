@@ -143,8 +143,7 @@ def pinv(
         return masked_result("pinv", unchecked, a, beside=tolerances("pinv", a, rtol), out=out)
     operation = "pinv"
     hermitian, check = flag(operation, "hermitian", hermitian), check is True or checks(operation, check)
-    if driver != "auto":
-        driver = choice(operation, "driver", driver, HERMITIAN_DRIVERS if hermitian else DRIVERS)
+    driver = choice(operation, "driver", driver, HERMITIAN_DRIVERS if hermitian else DRIVERS)
     floating(operation, a)
     rows, columns, batch = matrix_axes(operation, a.shape)
     if hermitian:

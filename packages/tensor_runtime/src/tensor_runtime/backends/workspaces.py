@@ -3,8 +3,9 @@
 A kernel says it in an attribute, ``workspace_bytes``: the most bytes that are taken at once for the length of a call.
 It follows from the forms and from the threads that are set, so it is known when the kernel is bound, and whoever runs
 several kernels in a row can refuse before the first what cannot fit. With other threads set the same kernel may take
-more than it says: who promises what calls take binds anew then, which :data:`threads_in_force` tells. What a kernel
-keeps between calls is another matter (``bounded_cache``).
+more than it says: who promises what calls take binds anew then, which :data:`threads_in_force` tells. What does
+not grow with the operands, as the panels of a block of a product, is not said; and what a kernel keeps between calls is
+another matter (``bounded_cache``).
 """
 
 from __future__ import annotations
@@ -49,6 +50,22 @@ def with_workspace(kernel: Kernel, workspace_bytes: int, /) -> Kernel:
         told: Any = kernel
         told.workspace_bytes = workspace_bytes
     return kernel
+
+
+def one_after_another(first: Kernel, second: Kernel, between_bytes: int, result_bytes: int, /) -> Kernel:
+    """``second(first(x))``, which says what it takes.
+
+    Args:
+        first, second: of one array each.
+        between_bytes: what ``first`` returns.
+        result_bytes: what ``second`` returns; there is nothing of it while ``first`` runs.
+
+    >>> kernel = one_after_another(with_workspace(lambda x: 2 * x, 100), with_workspace(lambda x: x + 1, 60), 16, 8)
+    >>> kernel(5), workspace_of(kernel)
+    (11, 108)
+    """
+    workspace = between_bytes + max(workspace_of(second), workspace_of(first) - result_bytes)
+    return with_workspace(lambda x: second(first(x)), workspace)
 
 
 Threads = tuple[tuple[str, Hashable], ...]

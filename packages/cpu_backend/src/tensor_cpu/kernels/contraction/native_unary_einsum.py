@@ -12,7 +12,7 @@ from tensor_cpu.kernel_table import NativeBinder
 from tensor_cpu.kernels.reduction.native import bind_reduction
 from tensor_cpu.system.extension import LIBRARY
 from tensor_runtime.backends.shared.axes import Labels, native
-from tensor_runtime.backends.workspaces import with_workspace, workspace_of
+from tensor_runtime.backends.workspaces import one_after_another, with_workspace, workspace_of
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
@@ -81,7 +81,7 @@ def _sum(form: Form, labels_in: Labels, result: Form, labels_out: Labels) -> Ker
         return total
     order = tuple(kept.index(label) for label in reversed(labels_out))
     copy = LIBRARY.bind_copy(result.shape[::-1], tuple(summed.strides[axis] for axis in order), result.dtype.name)
-    return with_workspace(lambda x: copy(total(x)), workspace_of(total) + summed.size * summed.dtype.itemsize)
+    return one_after_another(total, copy, summed.nbytes, result.nbytes)
 
 
 def _total(form: Form, result: Form, axes: tuple[int, ...]) -> Kernel | None:
@@ -99,7 +99,8 @@ def _total(form: Form, result: Form, axes: tuple[int, ...]) -> Kernel | None:
         return bind_reduction("any", form, result, (axes, False))
     total = bind_reduction("sum", form, result, (axes, False))
     first, *others = sorted(axes, key=lambda axis: abs(form.strides[axis]))
-    if total is None or not others or not workspace_of(total):
+    copied = form.size * form.dtype.itemsize
+    if total is None or not others or workspace_of(total) < copied:
         return total
     shape = form.shape[:first] + form.shape[first + 1 :]
     rest = form_of(result.dtype, shape, result.placement)
@@ -107,8 +108,8 @@ def _total(form: Form, result: Form, axes: tuple[int, ...]) -> Kernel | None:
     far = _total(rest, result, tuple([axis - (axis > first) for axis in others]))
     if near is None or far is None:
         return total
-    workspace = max(workspace_of(near), workspace_of(far)) + rest.size * rest.dtype.itemsize
-    return with_workspace(lambda x: far(near(x)), workspace) if workspace * _LESS < workspace_of(total) else total
+    both = one_after_another(near, far, rest.nbytes, result.nbytes)
+    return both if workspace_of(both) * _LESS < workspace_of(total) else total
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

@@ -1,33 +1,41 @@
 """Native linear algebra: loops over LAPACK, in place on the column-major blocks of the results (csrc/linalg).
 
-NumPy's kernel of the same operation stands behind each: whatever LAPACK refuses is given to it, and it raises. F32 and
+NumPy's kernel of the same operation stands behind each: a matrix that LAPACK refuses is given to it, and it raises, or
+finds what rounding hid from LAPACK. F32 and
 C32 are computed in floats, and in doubles where floats do not do, or where batches of such matrices are computed in
 lanes of doubles: a matrix has one precision, however many there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
+
+import numpy as np
 
 from tensor_core.dtypes import C64, F64, FLOATING
 from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import NativeBinder
+from tensor_cpu.kernel_table import bind as bind_kernel
 from tensor_cpu.kernels.linalg import drivers
 from tensor_cpu.kernels.linalg import numpy as linalg
-from tensor_cpu.kernels.linalg.checks import nothing_behind
+from tensor_cpu.kernels.linalg.checks import not_positive_definite
 from tensor_cpu.kernels.linalg.limits.powers import reaches_the_limit
 from tensor_cpu.kernels.params import taking_fields
+from tensor_cpu.storage import empty
 from tensor_cpu.system.blas import open_blas
+from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import LIBRARY
-from tensor_runtime.form import Form
+from tensor_runtime.errors import NotPositiveDefiniteError, SingularMatrixError
+from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel, Operand, Result
 
 _Strides = tuple[int, ...]
 
 
 TAKES: Final = "matrices with elements, of one floating dtype"
+_REFUSING: Final = frozenset(["cholesky", "inv", "solve"])
 LARGEST_IN_LANES: Final = 64
 """Rows or columns of the largest matrices of which batches are computed in lanes."""
 
@@ -78,6 +86,8 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         b_strides = (0, b.strides[0]) if b.rank == 1 else stack_strides(b, batch)
     shared = a.rank == 2 and bool(batch)
     behind = drivers.bind(name, operands, result, check, driver)
+    if batch and not shared and name in _REFUSING:
+        behind = _each_alone(name, forms, results[0], behind)
     is_large = max(a.shape[:2]) > LARGEST_IN_LANES
     kernel = LIBRARY.bind_lapack(
         name,
@@ -94,6 +104,30 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
         in_floats=is_large,
     )
     return _scaling(kernel, behind) if name == "qr" and is_large and dtype in (F64, C64) else kernel
+
+
+def _each_alone(name: str, forms: list[Form], result: Form, behind: Kernel) -> Kernel:
+    """What stands behind LAPACK that refuses a matrix of a batch: each alone, so that none depends on the others."""
+    wanted = [form_of(form.dtype, form.shape[:2], form.placement) for form in (*forms, result)]
+
+    def kernel(*arrays: Any) -> Any:
+        if not all(np.isfinite(array).all() for array in arrays):
+            return behind(*arrays)
+        one = bind_kernel(name, tuple(wanted[:-1]), wanted[-1], (False,))
+        found = empty(result)
+        batch = found.shape[:-2]
+        stacks = [np.broadcast_to(array, (*batch, *array.shape[-2:])) for array in arrays]
+        for place in np.ndindex(batch):
+            try:
+                found[place] = one(*(np.ascontiguousarray(stack[place]) for stack in stacks))
+            except NotPositiveDefiniteError as error:
+                told: Any = error
+                raise not_positive_definite(told.element_index[0] + 1, place[::-1]) from None
+            except SingularMatrixError:
+                raise linalg.exactly_singular(name, place[::-1]) from None
+        return found
+
+    return ignoring_fp_errors(kernel)
 
 
 def _scaling(kernel: Kernel, behind: Kernel) -> Kernel:
@@ -120,34 +154,6 @@ def stack_strides(form: Form, batch: Shape, core: int = 2) -> _Strides:
     own = [stride if extent > 1 else 0 for extent, stride in zip(form.shape[core:], form.strides[core:], strict=True)]
     missing = len(batch) - len(own)
     return (*reversed(own), *[0] * missing, *reversed(form.strides[:core]))
-
-
-def refusing(name: str, form: Form) -> Callable[[Any], bool]:
-    """Whether LAPACK refuses one compact matrix (N, N): "cholesky" or "inv".
-
-    >>> import numpy as np
-    >>> from tensor_core import F64
-    >>> from tensor_runtime.form import form_of
-    >>> from tensor_runtime.placement import CPU
-    >>> refusing("cholesky", form_of(F64, (1, 1), CPU))(np.array([[-1.0]]))
-    True
-    """
-    side = form.shape[0]
-    open_blas()
-    kernel = LIBRARY.bind_lapack(
-        name,
-        form.dtype.name,
-        rows=side,
-        columns=side,
-        right=0,
-        batch=(),
-        a_strides=(side, 1),
-        b_strides=(0, 0),
-        results=(((side, side), form.dtype.name),),
-        check=False,
-        fallback=nothing_behind,
-    )
-    return lambda matrix: kernel(matrix) is None
 
 
 BINDERS: Final[Mapping[str, NativeBinder]] = {

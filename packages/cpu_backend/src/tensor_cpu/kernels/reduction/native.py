@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder, bind
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.workspaces import with_workspace
+from tensor_runtime.backends.workspaces import one_after_another
 from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form, form_of
@@ -188,7 +188,7 @@ def bind_reduction(name: str, form: Form, result: Form, params: Reduction, /) ->
         order, copied = as_they_lie, closed
     copy = LIBRARY.bind_copy(tuple(shape[k] for k in order), tuple(strides[k] for k in order), dtype.name)
     reduce = _fold(fold, dtype, result, 0, copied)
-    return with_workspace(lambda x: reduce(copy(x)), form.size * form.dtype.itemsize)
+    return one_after_another(copy, reduce, form.size * form.dtype.itemsize, result.nbytes)
 
 
 def _truths(name: str, form: Form, result: Form, reduced: tuple[int, ...], /) -> Kernel | None:
@@ -211,7 +211,7 @@ def _of_truths(name: str, form: Form, result: Form, params: Reduction, /) -> Ker
     """The kernel of what is true of each element first, a copy in Bool."""
     truths = form_of(Bool, form.shape, form.placement)
     compare, kernel = bind("not_equal", (form, int), truths, None), bind(name, (truths,), result, params)
-    return with_workspace(lambda x: kernel(compare(x, 0)), truths.nbytes)
+    return one_after_another(lambda x: compare(x, 0), kernel, truths.nbytes, result.nbytes)
 
 
 def short_lines(
@@ -247,7 +247,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
             fold, dtype.name, (within,), between.name, loops_of(start, [axes[0], Axis(within, 1, 1)])
         )
         lines = _fold(fold, between, result, 0, axes[1:])
-        return with_workspace(lambda x: lines(rows(x)), within * between.itemsize)
+        return one_after_another(rows, lines, within * between.itemsize, result.nbytes)
     size = prod(axis.extent for axis in axes) // axes[inner].extent * between.itemsize
     if not _jumps(axes, inner) or size > MOST_COPIED:
         shape, name = result.shape[::-1], result.dtype.name
@@ -261,7 +261,7 @@ def _fold(fold: str, dtype: DType, result: Form, start: int, axes: list[Axis]) -
     first_axes.insert(inner, axes[inner])
     first = LIBRARY.bind_reduce(fold, dtype.name, (place,), between.name, loops_of(start, first_axes))
     second = _fold(fold, between, result, 0, [Axis(axis.extent, step, axis.place) for axis, step in left])
-    return with_workspace(lambda x: second(first(x)), place * between.itemsize)
+    return one_after_another(first, second, place * between.itemsize, result.nbytes)
 
 
 def _has_rows_of_short_lines(axes: list[Axis], inner: int) -> bool:

@@ -1,7 +1,7 @@
 """Which matrices of a batch ``cholesky``, ``inv`` and ``solve`` refuse, without an error for each.
 
-The kernels that compute are asked: those in lanes for some matrices together, and for each alone where one of them is
-refused; else LAPACK, and NumPy's routine where the extension is not in use. So that what is told here is what they do.
+The kernels that compute are asked: those in lanes for some matrices together, and where one of them is refused, the
+operation itself for each alone, with all that stands behind its kernel. So that what is told here is what it does.
 """
 
 from __future__ import annotations
@@ -16,15 +16,19 @@ import numpy as np
 from tensor_core.promotion import promote
 from tensor_core.shapes import Shape
 from tensor_cpu.kernel_table import Binder
+from tensor_cpu.kernel_table import bind as bind_kernel
 from tensor_cpu.kernels.linalg import numpy as linalg
 from tensor_cpu.kernels.linalg.limits.powers import are_spread, powers_for_lanes, scaled
 from tensor_cpu.kernels.linalg.refusals import refused, refusing, singular
 from tensor_cpu.storage import NUMPY_DTYPES, Array
 from tensor_cpu.system.errstate import ignoring_fp_errors
 from tensor_cpu.system.extension import AVAILABLE
+from tensor_runtime.errors import LinalgError
 from tensor_runtime.form import Form, form_of
 from tensor_runtime.protocols import Kernel
 
+_UNCHECKED: Final = (False,)
+"""Parameters of the operations asked: what is not finite was looked for before."""
 Refuses = Callable[[Array], bool]
 """Whether one of the matrices of a compact stack has no result."""
 
@@ -51,14 +55,13 @@ def bind(name: str, operands: tuple[Form, ...], result: Form, params: object) ->
         stack = np.array(arrays[0], dtype, order="C").reshape(count, side, side)
         stack[~finite[0].reshape(count)] = np.eye(side)
         status = np.zeros(count, np.int32)
-        if side and name == "cholesky":
-            status[refused(stack, refuses)] = 2
-        elif side:
+        if side and name != "cholesky" and in_lanes:
             powers = powers_for_lanes(stack)
-            raised = stack if powers is None else scaled(stack, -powers)
-            status[singular(raised) if in_lanes else refused(raised, refuses)] = 2
+            status[singular(stack if powers is None else scaled(stack, -powers))] = 2
             for index in np.flatnonzero(are_spread(stack, powers)):
                 status[index] = 2 * _numpy_refuses(name, stack[index])
+        elif side:
+            status[refused(stack, refuses)] = 2
         found = _spread(status.reshape(batch[::-1]), result.shape)
         good = _spread(finite[0], result.shape)
         for other in finite[1:]:
@@ -87,20 +90,26 @@ def _in_lanes(name: str, operands: tuple[Form, ...], a: Form, result: Form) -> b
 
 
 def _refusing(name: str, a: Form, in_lanes: bool, count: int) -> Refuses:
-    if not AVAILABLE:
-        return partial(_numpy_refuses, name)
-    from tensor_cpu.kernels.linalg import lapack
+    if count > 1:
+        routine = "cholesky" if name == "cholesky" else "inv"
+        return refusing(routine, a, count) if in_lanes else lambda stack: bool(a.size)  # each is asked about
+    matrix = form_of(a.dtype, a.shape[:2], a.placement)
+    if name == "solve":
+        column = form_of(a.dtype, (a.shape[0], 1), a.placement)
+        solve, right = (
+            bind_kernel(name, (matrix, column), column, _UNCHECKED),
+            np.ones((1, a.shape[0]), NUMPY_DTYPES[a.dtype]),
+        )
+        return partial(_raises, lambda matrix: solve(matrix, right))
+    return partial(_raises, bind_kernel(name, (matrix,), matrix, _UNCHECKED))
 
-    routine = "cholesky" if name == "cholesky" else "inv"
-    if in_lanes and count > 1:
-        return refusing(routine, a, count)
-    if count > 1 or not a.size:
-        return lambda stack: bool(a.size)  # LAPACK is asked about each
-    by_lapack = lapack.refusing(routine, a)
-    if not in_lanes:
-        return by_lapack
-    lanes = refusing(routine, a, 1)
-    return lambda matrix: lanes(matrix) and by_lapack(matrix)  # it looks at what lanes refuse
+
+def _raises(kernel: Kernel, matrix: Array) -> bool:
+    try:
+        kernel(matrix)
+    except LinalgError:
+        return True
+    return False
 
 
 def _numpy_refuses(name: str, stack: Array) -> bool:
