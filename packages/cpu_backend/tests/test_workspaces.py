@@ -209,7 +209,9 @@ def test_panels_of_products_count_apart_and_are_few_bytes(
     converted = sum(one.size * 8 for one in (x, y) if one.dtype is not tr.promote(*dtypes))
     assert converted <= told <= converted + threads * UNSEEN
     assert converted <= seen < told + 3 * UNSEEN  # of large buffers whole grains are taken
-    assert 0 < pool.stats().thread_peak_bytes <= threads * PANELS
+    panels = pool.stats().thread_peak_bytes
+    assert panels <= threads * PANELS
+    assert panels > 0 or told > converted  # where each thread has a block of the result, its panels fit its stack
 
 
 @pytest.mark.parametrize("dtypes", [(C64, C64), (Bool, C64), (Bool, F64), (I32, F64), (I32, I32)])

@@ -45,6 +45,12 @@ def test_what_stops_a_run_is_raised_though_its_sum_cannot_be_saved(
     assert note.startswith(f"einsum: checkpoint {str(folder / 'sum')!r} cannot be written: No such file or directory")
 
 
+def test_what_a_killed_process_left_of_a_checkpoint_goes_with_it(tmp_path: Path) -> None:
+    (tmp_path / ".sum.tmp").write_bytes(b"of a process that was killed while it saved")
+    SLICED(*operands_of(SLICED), checkpoint=tmp_path / "sum")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_sum_that_cannot_be_saved_tells_who_wanted_it(tmp_path: Path) -> None:
     folder, operands = tmp_path / "folder", operands_of(SLICED)
     folder.mkdir()

@@ -22,6 +22,14 @@ from tensor_runtime.algebras import MAX_PLUS, MAX_TIMES
 A = tr.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
+@pytest.mark.parametrize(("dtype", "least"), [("F32", 2.0**-149), ("F64", 2.0**-1074)])
+@pytest.mark.parametrize("beside", [math.nan, math.inf])
+def test_the_least_number_is_kept_beside_one_that_is_not_finite(dtype: str, least: float, beside: float) -> None:
+    x = tr.tensor([beside, least], dtype=dtype)
+    mantissa, exponent = einsum("i,i->i", x, x, strip_exponent=True)
+    assert math.log10(float(mantissa[1])) + exponent == pytest.approx(2 * math.log10(least), rel=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("scale", [-1, 1])
 def test_a_chain_of_matrices_beyond_the_range_keeps_mantissa_and_exponent(dtype: str, scale: int) -> None:

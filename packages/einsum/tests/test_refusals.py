@@ -15,9 +15,11 @@ from tensor_einsum.plans.plan import make_plan
 from tensor_einsum.search.deadline import Deadline
 from tensor_einsum.search.options import SearchOptions
 from tensor_einsum.search.problem import Problem
+from tensor_einsum.slices import smallest
 from tensor_einsum.slices.finder import find_cuts, find_least, is_worth
 from tensor_einsum.slices.keeping import model_of
 from tensor_einsum.slices.limit import plan_within
+from tensor_einsum.slices.model import Model
 from tensor_einsum.slices.needs import usual_forms
 from tensor_einsum.slices.smallest import find_smallest
 from tensor_einsum.testing.networks import lattice, regular_graph
@@ -146,3 +148,27 @@ def test_slices_beyond_every_address_are_refused_with_the_rule() -> None:
     ) as caught:
         plan(*network, memory_limit=4096, optimize="greedy")
     assert isinstance(caught.value, MemoryLimitError) and caught.value.__dict__["smallest"] > 4096
+
+
+def test_the_smallest_limit_of_several_paths_is_said_to_be_that_of_slices_that_were_found() -> None:
+    told = r"in the smallest slices that were found 'ij,jk,kl->il' still needs"
+    with pytest.raises(MemoryLimitError, match=told):
+        plan("ij,jk,kl->il", (9, 9), (9, 9), (9, 9), memory_limit=600)
+    for options in ({"optimize": "greedy"}, {"optimize": [(0, 1), (0, 1)]}):
+        with pytest.raises(MemoryLimitError, match=r"in the smallest slices 'ij,jk,kl->il' still needs"):
+            plan("ij,jk,kl->il", (9, 9), (9, 9), (9, 9), memory_limit=600, **options)
+
+
+def test_a_long_chain_is_refused_with_work_that_follows_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    models: list[Model] = []
+
+    def noting(*given: Any, **named: Any) -> Model:
+        models.append(model_of(*given, **named))
+        return models[-1]
+
+    monkeypatch.setattr(smallest, "model_of", noting)
+    for length in (1000, 2000):
+        terms = ",".join(chr(0x4E00 + k) + chr(0x4E01 + k) for k in range(length))
+        found = plan(terms, *[(2, 2)] * length, optimize="greedy")
+        find_smallest(found, usual_forms(found))
+    assert models[1].looked < 3 * models[0].looked

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensor_runtime as tr
-from tensor_einsum import plan
+from tensor_einsum import SubscriptsError, einsum, plan
 from tensor_einsum.notation.label_names import as_python
 
 PROGRAM = """
@@ -68,3 +68,11 @@ def test_classes_that_print_otherwise_keep_their_names(kind: type) -> None:
 
     assert as_python(Bond("ab")) == "bond"
     assert as_python(kind()) == repr(kind())
+
+
+def test_a_number_of_more_digits_than_python_prints_is_a_label() -> None:
+    a, long = tr.tensor([[1.0, 2.0], [3.0, 4.0]]), 10**5000
+    assert einsum(a, (long, 0), (long,)).tolist() == [3.0, 7.0]
+    assert einsum(a, ((1, long), 0), ((1, long),)).tolist() == [3.0, 7.0]
+    with pytest.raises(SubscriptsError, match="output label 7 is in no operand"):
+        einsum(a, (long, 0), (long, 7))

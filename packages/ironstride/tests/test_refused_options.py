@@ -26,6 +26,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["plan", *PRODUCT, "--load-plan", "folder"], "--load-plan folder: it is a directory; give the plan itself"),
         (["plan", *PRODUCT, "--load-plan", "huge.json"], "(byte 0); a plan is JSON"),
+        (["plan", *PRODUCT, "--slices", "j=1,j=3"], "--slices j=1,j=3: found 'j' twice; accepted: each label once"),
         (["plan", "folder"], "it is a directory; give the network file itself"),
         (["plan", *PRODUCT, "-o", "y.npy"], "unrecognized arguments: -o y.npy (see ironstride plan --help)"),
         (["svd", "x.npy", "--steps"], "unrecognized arguments: --steps (see ironstride svd --help)"),

@@ -99,8 +99,10 @@ class Scale:
 
     def _near(self, x: Tensor, changed: Callable[[Tensor, Change], Tensor]) -> Tensor:
         largest, halved = largest_magnitude(x), 0
-        if not isfinite(largest):  # of a complex number the parts may be finite all the same
-            largest, halved = max([largest_magnitude(_half_finite(piece)) for piece in _pieces(x)]), 1
+        if not isfinite(largest):
+            largest = max([largest_magnitude(_finite(piece)) for piece in _pieces(x)])
+        if not isfinite(largest):  # of a complex number, whose parts are finite all the same
+            largest, halved = max([largest_magnitude(multiply(_finite(piece), 0.5)) for piece in _pieces(x)]), 1
         if largest == 0.0:
             return x
         exponent = frexp(largest)[1] + halved
@@ -112,8 +114,8 @@ class Scale:
         return changed(x, lambda piece: shifted(piece, -shift))
 
 
-def _half_finite(x: Tensor) -> Tensor:
-    return multiply(where(isfinite_elements(x), x, 0.0), 0.5)
+def _finite(x: Tensor) -> Tensor:
+    return where(isfinite_elements(x), x, 0.0)
 
 
 def shifted(x: Tensor, exponent: int) -> Tensor:

@@ -240,7 +240,12 @@ def as_python(label: object) -> str:
         return f"({inside},)" if len(label) == 1 else f"({inside})"
     if isinstance(label, (frozenset, set)) and label and type(label).__repr__ in _OF_SETS:
         return f"{type(label).__name__}({{{', '.join(sorted(map(as_python, label)))}}})"
-    return repr(label)
+    try:
+        return repr(label)
+    except ValueError:
+        if type(label) is not int:
+            raise
+        return hex(label)  # Python prints no decimal number of so many digits
 
 
 _OF_SETS: Final = (frozenset.__repr__, set.__repr__)

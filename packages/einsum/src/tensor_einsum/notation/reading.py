@@ -24,6 +24,7 @@ from tensor_einsum.notation.label_names import (
     RESERVED,
     Bracket,
     Places,
+    as_python,
     fail,
     is_blank,
     names_of,
@@ -338,7 +339,8 @@ def number_labels(lists: LabelLists, operation: str = "einsum") -> Notation:
                 operation,
                 f"{shown}->{written([extended[label] for label in output], named)}",
                 len(shown) + 2 + len(front),
-                f"output label {unknown[0]!r} is in no operand; labels of the operands: {list(numbers)}",
+                f"output label {as_python(unknown[0])} is in no operand; labels of the operands: "
+                f"[{', '.join(map(as_python, numbers))}]",
             )
         ellipsis = any(ELLIPSIS in term for term in terms)
         result = tuple(

@@ -20,7 +20,7 @@ from warnings import warn
 
 from tensor_core.dtypes import Bool
 from tensor_core.errors import ArgumentError, FormatError, LoadError, SaveError, shortened
-from tensor_core.files.atomic_write import write_atomically
+from tensor_core.files.atomic_write import remove_leftover, write_atomically
 from tensor_core.files.source import open_regular
 from tensor_core.foreign import number_of
 from tensor_core.host.tensor import HostTensor, HostTensorView
@@ -213,8 +213,9 @@ class Checkpoint:
     def remove(self) -> None:
         """Remove the file, when the result is complete; a symbolic link to it stays, as when the file is saved.
 
-        A file that the system keeps is warned of, since the result is there.
+        What a killed process left of it goes, too. A file that the system keeps is warned of: the result is there.
         """
+        remove_leftover(self.path)
         try:
             os.unlink(os.path.realpath(self.path))
         except FileNotFoundError:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tensor_einsum.search.options import SearchOptions
 
 _FEW: Final = 8  # operands with which it takes no time to plan again
+_ONE_ORDER: Final = 2  # operands of which there is no other path
 _LOWER: Final = 8  # limits below the smallest one known; two or three suffice as a rule
 _BETWEEN: Final = 6  # limits that are searched for between the one asked for and the smallest one known
 _NEAR: Final = 1.1  # what is left between the two that is not worth another search
@@ -111,7 +112,9 @@ needs 648 B beside its operands; accepted: 648 bytes or more
         again = least
     if not isinstance(again, Least):
         return again
-    raise _refusal(operation, found, limit, again, exact and (not own or (few and not timed)))
+    sure = exact and (not own or (few and not timed))
+    every = not own or len(forms) <= _ONE_ORDER
+    raise _refusal(operation, found, limit, again, sure, "" if every else " that were found")
 
 
 def _lower(made: Callable[..., Plan], limit: int, forms: Sequence[Form], least: Least) -> Plan | Least:
@@ -160,8 +163,8 @@ def _between(
     return least
 
 
-def _refusal(operation: str, plan: Plan, limit: int, least: Least, sure: bool) -> OutOfMemoryError:
-    """What is raised; ``sure`` says whether no slices at all need less."""
+def _refusal(operation: str, plan: Plan, limit: int, least: Least, sure: bool, of_which: str) -> OutOfMemoryError:
+    """What is raised; ``sure`` says whether no slices need less, along the paths ``of_which`` it can be said."""
     start, network = f"{operation}: memory_limit is {readable_bytes(limit)}, and", shortened(plan.notation)
     if not least.fits and least.bytes <= limit:
         return OutOfMemoryError(f"{start} no memory is enough for slices that keep it; give a smaller one")
@@ -174,8 +177,8 @@ def _refusal(operation: str, plan: Plan, limit: int, least: Least, sure: bool) -
         )
     elif sure:
         told = (
-            f"in the smallest slices {network} still needs {needs} beside its operands; accepted: {least.bytes} bytes "
-            "or more"
+            f"in the smallest slices{of_which} {network} still needs {needs} beside its operands; "
+            f"accepted: {least.bytes} bytes or more"
         )
     else:
         told = (

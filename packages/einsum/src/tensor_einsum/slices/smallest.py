@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TRIED: Final = 8  # limits below the smallest one that is kept
 _STEP: Final = 1.0  # bits between the first two of them, then twice as many, down to the largest that is not kept
 _NEAR: Final = 0.2  # bits between the two that are not worth another one
-_MOST_LOOKED_AT: Final = 8_000_000  # steps of a model: seconds
+_MOST_LOOKED_AT: Final = 4_000_000  # steps of a model: a second
 _MOST_BITS: Final = 62.0  # of limits that are tried
 
 
@@ -116,7 +116,7 @@ class _Counted(Deadline):
         self._model = model
 
     def is_late(self) -> bool:
-        return self._deadline.is_late()
+        return self._deadline.is_late() or self._model.looked > _MOST_LOOKED_AT
 
     def is_over(self) -> bool:
         return self._deadline.is_over() or self._model.looked > _MOST_LOOKED_AT

@@ -189,6 +189,8 @@ def _cuts(text: str) -> dict[str, int]:
         rest, label = (label, bracket.name) if bracket else ("", label)
         if rest or not label or (equals and not re.fullmatch(r"\d{1,18}", extent, re.ASCII)):
             raise OptionError(f"found {text[begin:end]!r}; accepted: labels, such as j,k or j=4 or [left bond]=4")
+        if label in cuts:
+            raise OptionError(f"found {label!r} twice; accepted: each label once")
         cuts[label] = int(extent) if equals else 1
     return cuts
 

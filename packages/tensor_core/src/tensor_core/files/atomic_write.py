@@ -121,7 +121,7 @@ def _new_file_beside(target: str) -> tuple[str, int]:
     that saves under that name. While another process writes the same target, any unused name will do.
     """
     folder, name = os.path.split(target)
-    wanted = os.path.join(folder, f".{name}.tmp")
+    wanted = _temporary_of(target)
     if fcntl is not None and len(os.fsencode(name)) <= _LONGEST_NAME:
         for _ in range(_ATTEMPTS):
             with suppress(FileExistsError):
@@ -133,6 +133,27 @@ def _new_file_beside(target: str) -> tuple[str, int]:
                 break
     other = os.path.join(folder, f".{os.urandom(8).hex()}.tmp")
     return other, os.open(other, _NEW_FILE, 0o666)
+
+
+def _temporary_of(target: str) -> str:
+    folder, name = os.path.split(target)
+    return os.path.join(folder, f".{name}.tmp")
+
+
+def remove_leftover(path: str, /) -> None:
+    """Remove what a killed process left of a file that it was writing under this name, if there is anything.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open(folder + "/.x.tmp", "wb"):
+    ...         remove_leftover(folder + "/x")
+    ...     os.listdir(folder)
+    []
+    """
+    target = os.path.realpath(path)
+    if fcntl is not None and len(os.fsencode(os.path.basename(target))) <= _LONGEST_NAME:
+        with suppress(OSError):
+            _removed_if_left(_temporary_of(target))
 
 
 def _removed_if_left(path: str) -> bool:

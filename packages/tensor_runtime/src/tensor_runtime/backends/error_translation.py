@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
+from types import CodeType
 from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
@@ -51,9 +52,14 @@ def translated(operation: str, error: Exception, result: Any = None, /) -> Tenso
         error: what it raised.
         result: form of its result, or a tuple of forms, if it is known; a lack of memory then says what they take.
 
+    Raises:
+        Exception: the error itself, where no kernel raised it but a handler of signals that ran meanwhile.
+
     >>> translated("demo", MemoryError(), zeros((2, 3))._form)
     OutOfMemoryError('demo: not enough memory for the result of 48 bytes or a workspace')
     """
+    if is_of_a_signal(error):
+        raise error
     if not isinstance(error, MemoryError):
         return BackendError(f"{operation}: the backend failed: {type(error).__name__}: {error}", operation=operation)
     needed = "the result"
@@ -63,6 +69,31 @@ def translated(operation: str, error: Exception, result: Any = None, /) -> Tenso
     fields = getattr(error, "fields", {})  # of a backend that knows what it holds
     message = f"{operation}: not enough memory for {needed} or a workspace{said}"
     return OutOfMemoryError(message, operation=operation, **fields)
+
+
+def is_of_a_signal(error: BaseException, /) -> bool:
+    """Whether a handler of signals raised it, as one of SIGALRM does where somebody bounds the time of a call.
+
+    >>> is_of_a_signal(ValueError())
+    False
+    """
+    import signal
+
+    codes = {_code_of(signal.getsignal(one)) for one in signal.valid_signals()} - {None}
+    trace = error.__traceback__
+    while codes and trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    while isinstance(handler, partial):
+        handler = handler.func
+    handler = getattr(handler, "__func__", handler)
+    found = handler if hasattr(handler, "__code__") or not callable(handler) else type(handler).__call__
+    return getattr(found, "__code__", None)
 
 
 def naming(*others: str, own: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
