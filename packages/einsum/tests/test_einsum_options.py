@@ -117,9 +117,9 @@ def test_what_cannot_receive_the_result_is_refused_before_anything_is_computed()
     ):
         with pytest.raises(error):
             found(A, B, out=out, on_step=on_step)  # type: ignore[type-var]
-    with pytest.raises(LossyConversionError):
+    with pytest.raises(LossyConversionError, match="alpha is 1j, which makes F64 C64, and that to F64 can lose"):
         found(A, B, out=tr.zeros((2, 2)), alpha=1j, on_step=on_step)
-    with pytest.raises(LossyConversionError):
+    with pytest.raises(LossyConversionError, match="beta is 1j, which makes F64 C64, and that to F64 can lose"):
         found(A, B, out=tr.zeros((2, 2)), beta=1j, on_step=on_step)
     with pytest.raises(ArgumentError, match=r"beta is 2\.0, but there is no out"):
         found(A, B, beta=2.0, on_step=on_step)  # type: ignore[call-overload]

@@ -103,8 +103,9 @@ def einsum(notation: Any, /, *operands: Any, **options: Any) -> Any:
         out: a mutable view or an owned tensor of the result's shape, which receives the result and is returned. Its
             dtype can hold the result's; it may be one of the operands, but not overlap a part of one.
         alpha, beta: Python numbers; the result is alpha times the sum, plus beta times what ``out`` held. With a
-            ``beta`` of 0 that is not read. The kind of alpha, not its value, decides whether the dtype gets wider;
-            then, without ``out``, there must be room for the result in both dtypes. Else nothing further is taken.
+            ``beta`` of 0 that is not read. The kind of alpha, and of a beta other than 0, decides whether the dtype
+            gets wider, which ``out`` must hold, and without ``out`` there must be room for the result in both dtypes;
+            else nothing further is taken. ``alpha`` is rounded to the dtype of the contraction, ``beta`` to ``out``'s.
         strip_exponent: return a pair: the result divided by its largest magnitude, and log10 of that magnitude, a
             float. Intermediates are rescaled on the way, by powers of two: nothing overflows, and what underflows is
             more than 2**800 (F32, C32: 2**80) below the product of the largest magnitudes of the tensors of its step.

@@ -16,18 +16,26 @@ from contextlib import nullcontext
 from typing import Any, Final
 
 from tensor_core.dtypes import INTEGER, DType
-from tensor_core.errors import ArgumentError, CastRangeError, DTypeError, OutOfMemoryError, ShapeError, shortened
+from tensor_core.errors import (
+    ArgumentError,
+    CastRangeError,
+    DTypeError,
+    LossyConversionError,
+    OutOfMemoryError,
+    ShapeError,
+    shortened,
+)
 from tensor_core.foreign import refuse_masked
 from tensor_core.formatting import readable_bytes
 from tensor_core.interrupts import InterruptsHeld
-from tensor_core.promotion import promote, promote_scalar
+from tensor_core.promotion import can_convert, promote_scalar
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.memory import lacking, needs_check
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.dispatch.conversion import number_in
 from tensor_runtime.dispatch.out import as_target, check_apart, serves_in_pieces, write_in_pieces, write_result
 from tensor_runtime.dispatch.spec import check_convertible, common_placement
-from tensor_runtime.form import Form, form_of
+from tensor_runtime.form import Form
 from tensor_runtime.fusion.fuse import fuse
 from tensor_runtime.ops.arithmetic import multiply
 from tensor_runtime.tensors.tensor import Number, Tensor, TypedTensorViewMut
@@ -97,13 +105,13 @@ class Accumulation:
             )
         if form.placement is not result.placement:
             common_placement("einsum", (form, *[operand._form for operand in operands]))
-        dtype = promote_scalar(result.dtype, type(alpha))
+        if result.dtype is not form.dtype:
+            check_convertible("einsum", result, form.dtype)
+        _check_kind("alpha", alpha, result.dtype, form.dtype)
         if beta != 0:
             if type(beta) is int:
                 _check_range("beta", beta, form.dtype)
-            dtype = promote(dtype, promote_scalar(form.dtype, type(beta)))
-        if dtype is not form.dtype:
-            check_convertible("einsum", form_of(dtype, form.shape, form.placement), form.dtype)
+            _check_kind("beta", beta, form.dtype, form.dtype)
         check_apart("einsum", target, *operands)
 
     def finish(self, result: Tensor) -> Tensor:
@@ -138,6 +146,18 @@ def _write(target: TypedTensorViewMut[Any], function: Callable[..., Tensor], *op
         write_in_pieces("einsum", target, target._form.nbytes, function, *operands)
     else:
         write_result("einsum", target, function(*operands))
+
+
+def _check_kind(name: str, factor: Number, dtype: DType, target: DType) -> None:
+    """Refuse a number whose multiples of the dtype are of one that ``out`` does not hold."""
+    multiple = promote_scalar(dtype, type(factor))
+    if not can_convert(multiple, target):
+        raise LossyConversionError(
+            f"einsum: {name} is {shortened(factor)}, which makes {dtype.name} {multiple.name}, and that to "
+            f"{target.name} can lose values; accepted: a number of the kind of out, or an out of {multiple.name}",
+            operation="einsum",
+            target=target,
+        )
 
 
 def _check_range(name: str, factor: int, dtype: DType) -> None:

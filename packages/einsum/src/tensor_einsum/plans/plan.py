@@ -49,7 +49,7 @@ Target = TypeVar("Target", bound="Tensor")
 
 
 class Plan(PlanMethods, SliceMethods):
-    """A contraction, decided. Immutable; equal when notation, shapes, dtypes, path and slices are.
+    """A contraction, decided. Immutable; equal when notation, shapes, dtypes, arithmetic, path and slices are.
 
     Attributes:
         notation: as the user wrote it.
