@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import tensor_runtime as tr
 from tensor_core.errors import BackendError
+from tensor_core.files.atomic_write import write_atomically
 from tensor_einsum import einsum, plan
 from tensor_runtime.backends.error_translation import call_translated
 
@@ -75,6 +77,39 @@ def test_it_is_no_failure_of_a_backend(call: str) -> None:
     CALLS[call]()  # which imports and binds what it needs
     ended = [ends_in_time(CALLS[call], 1e-3 + number * 1e-4) for number in range(20)]
     assert sum(ended) > 15
+
+
+@pytest.mark.parametrize("where", ["sweep", "marginals", "map", "slices"])
+def test_what_ends_an_iteration_comes_out_of_progress_as_it_is(where: str) -> None:
+    def ending(_: object) -> None:
+        next(iter(()))
+
+    x, closed = tr.ones((3, 3)), plan("ij,jk,ki->", *[tr.ones((3, 3))] * 3)
+    calls: dict[str, Callable[[], object]] = {
+        "sweep": lambda: closed.with_slices("j").environments(x, x, x, progress=ending),
+        "marginals": lambda: closed.with_slices("j").marginals(x, x, x, progress=ending),
+        "map": lambda: closed.map([x, x, tr.ones((3, 3, 2))], axis={2: -1}, progress=ending),
+        "slices": lambda: closed.with_slices("j")(x, x, x, progress=ending),
+    }
+    with pytest.raises(StopIteration):
+        calls[where]()
+
+
+def test_a_file_is_not_blamed_for_the_error_of_a_handler(tmp_path: Path) -> None:
+    def late(*_: object) -> None:
+        raise TimeoutError("too late")  # an OSError, too
+
+    def pieces() -> Iterator[bytes]:
+        yield b"first"
+        signal.raise_signal(signal.SIGALRM)
+
+    former = signal.signal(signal.SIGALRM, late)
+    try:
+        with pytest.raises(TimeoutError, match="too late"):
+            write_atomically(str(tmp_path / "sum"), pieces())
+    finally:
+        signal.signal(signal.SIGALRM, former)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_error_of_a_kernel_is_one_though_there_are_handlers() -> None:

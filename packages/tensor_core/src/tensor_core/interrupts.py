@@ -1,9 +1,11 @@
-"""Ctrl-C held back for a moment, where it would leave something half done."""
+"""Ctrl-C held back for a moment, where it would leave something half done; and what handlers of signals raise."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from functools import partial
+from types import CodeType
 from typing import Any
 
 
@@ -38,3 +40,26 @@ class InterruptsHeld:
 
     def _note(self, *arguments: Any) -> None:
         self._pending = arguments
+
+
+def is_of_a_signal(error: BaseException, /) -> bool:
+    """Whether a handler of signals raised it, as one of SIGALRM does where somebody bounds the time of a call.
+
+    >>> is_of_a_signal(ValueError())
+    False
+    """
+    codes = {_code_of(signal.getsignal(one)) for one in signal.valid_signals()} - {None}
+    trace = error.__traceback__
+    while codes and trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    while isinstance(handler, partial):
+        handler = handler.func
+    handler = getattr(handler, "__func__", handler)
+    found = handler if hasattr(handler, "__code__") or not callable(handler) else type(handler).__call__
+    return getattr(found, "__code__", None)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from tensor_einsum.derivatives.environments import bound_slices, bound_sweep, check_given, stepping
 from tensor_einsum.derivatives.limits import sweep_error
 from tensor_einsum.derivatives.running import BoundSweep
-from tensor_einsum.derivatives.sliced import Bound, add_part, addition_of, part_of, swept_slices, zeros_for
+from tensor_einsum.derivatives.sliced import Bound, Parts, add_part, addition_of, part_of, sweep_slices, zeros_for
 from tensor_einsum.derivatives.sweep import Goal, result_axes
 from tensor_einsum.errors import MemoryLimitError
 from tensor_einsum.execution.memory import usable_bytes
@@ -158,10 +158,12 @@ def _run_slices(
         read = [*arrays, *[tensor._array for tensor, _ in kept]]
         return _run(sweep, read, [*exponents, *[exponent for _, exponent in kept]], done)
 
-    for parts, found in swept_slices(plan, goal, kinds, near, run):
+    def take(parts: Parts, found: list[Scaled]) -> None:
         for total, (labels, _) in zip(totals, axes, strict=True):
             place = partial(part_of, labels=labels, parts=parts)
             total.take(*found.pop(), place, add)
+
+    sweep_slices(plan, goal, kinds, near, run, take)
     return [(total.tensor, total.exponent or 0) for total in totals]
 
 

@@ -202,29 +202,32 @@ def run_slices(
     def run(sweep: BoundSweep, arrays: list[Any], kept: list[Tensor]) -> list[Tensor]:
         return sweep([*arrays, *[tensor._array for tensor in kept]], done)
 
-    for parts, found in swept_slices(plan, goal, bound, given, run):
+    def take(parts: Parts, found: list[Tensor]) -> None:
         for target, (labels, _) in zip(targets, axes, strict=True):
             add_part(add, part_of(target, labels, parts), found.pop())
+
+    sweep_slices(plan, goal, bound, given, run, take)
     return results
 
 
-def swept_slices(
+def sweep_slices(
     plan: Plan,
     goal: Goal,
     bound: Sequence[Bound],
     given: Sequence[Tensor],
     run: Callable[[BoundSweep, list[Any], list[T]], list[T]],
-) -> Iterator[tuple[Parts, list[T]]]:
-    """What sweeps give of each slice, last results first, so that who adds them up lets go of one after another.
+    take: Callable[[Parts, list[T]], None],
+) -> None:
+    """Sweep one slice after the other.
 
     Args:
         plan, goal, bound, given: as for :func:`run_slices`.
         run: runs a sweep on native arrays, and on what the slices of one kind share, which it gave before.
+        take: what becomes of a slice's results, last ones first, so that it lets go of one after another.
 
     >>> from tensor_einsum import plan
     >>> p = plan("ij->", (2, 3)).with_slices("i")
-    >>> list(swept_slices(p, Goal((0,)), [], [ops.ones((2, 3))], lambda sweep, arrays, kept: []))  # of no slice
-    []
+    >>> sweep_slices(p, Goal((0,)), [], [ops.ones((2, 3))], lambda sweep, arrays, kept: [], print)  # of no slice
     """
     reads = list(zip(given, terms_read(plan, goal), strict=True))
     for kind, _, before, each in bound:
@@ -235,7 +238,7 @@ def swept_slices(
                 kept = run(before, arrays, []) if before else []
             found = run(each, arrays, kept)
             found.reverse()
-            yield parts, found
+            take(parts, found)
             del arrays, found  # so that nothing of this slice is alive beside the next one
 
 

@@ -24,7 +24,7 @@ from tensor_core.files.atomic_write import remove_leftover, write_atomically
 from tensor_core.files.source import open_regular
 from tensor_core.foreign import number_of
 from tensor_core.host.tensor import HostTensor, HostTensorView
-from tensor_core.interrupts import InterruptsHeld
+from tensor_core.interrupts import InterruptsHeld, is_of_a_signal
 from tensor_einsum.slices.gathering import Gathering
 from tensor_runtime.backends.registry import registry
 from tensor_runtime.dispatch.arguments import file_name
@@ -108,6 +108,8 @@ class Checkpoint:
         except FileNotFoundError:
             return
         except OSError as error:
+            if is_of_a_signal(error):
+                raise
             raise LoadError(
                 f"einsum: checkpoint {self.path!r} cannot be read: {error.strerror or error}",
                 path=self.path,
@@ -221,6 +223,8 @@ class Checkpoint:
         except FileNotFoundError:
             return
         except OSError as error:
+            if is_of_a_signal(error):
+                raise
             warn(
                 f"einsum: checkpoint {self.path!r} could not be removed: {error.strerror or error}; the result is "
                 "complete: remove the file, or a later call goes on from it",

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, BinaryIO, Final
 
 from tensor_core.errors import SaveError, TensorError
-from tensor_core.interrupts import InterruptsHeld
+from tensor_core.interrupts import InterruptsHeld, is_of_a_signal
 
 fcntl: Any
 try:
@@ -96,7 +96,7 @@ def new_file(path: str, /) -> Iterator[BinaryIO]:
         if temporary:
             with suppress(OSError):
                 os.unlink(temporary)
-        if isinstance(error, OSError) and not isinstance(error, TensorError):
+        if isinstance(error, OSError) and not (isinstance(error, TensorError) or is_of_a_signal(error)):
             raise _refused(path, error) from error
         raise
     _flush_folder(os.path.dirname(target))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, wraps
-from types import CodeType
+from functools import wraps
 from typing import Any, Final, NoReturn, ParamSpec, TypeVar
 
 from tensor_core.errors import BackendError, OutOfMemoryError, TensorError
+from tensor_core.interrupts import is_of_a_signal
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,31 +69,6 @@ def translated(operation: str, error: Exception, result: Any = None, /) -> Tenso
     fields = getattr(error, "fields", {})  # of a backend that knows what it holds
     message = f"{operation}: not enough memory for {needed} or a workspace{said}"
     return OutOfMemoryError(message, operation=operation, **fields)
-
-
-def is_of_a_signal(error: BaseException, /) -> bool:
-    """Whether a handler of signals raised it, as one of SIGALRM does where somebody bounds the time of a call.
-
-    >>> is_of_a_signal(ValueError())
-    False
-    """
-    import signal
-
-    codes = {_code_of(signal.getsignal(one)) for one in signal.valid_signals()} - {None}
-    trace = error.__traceback__
-    while codes and trace is not None:
-        if trace.tb_frame.f_code in codes:
-            return True
-        trace = trace.tb_next
-    return False
-
-
-def _code_of(handler: Any) -> CodeType | None:
-    while isinstance(handler, partial):
-        handler = handler.func
-    handler = getattr(handler, "__func__", handler)
-    found = handler if hasattr(handler, "__code__") or not callable(handler) else type(handler).__call__
-    return getattr(found, "__code__", None)
 
 
 def naming(*others: str, own: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
