@@ -1,9 +1,8 @@
 """Native linear algebra: loops over LAPACK, in place on the column-major blocks of the results (csrc/linalg).
 
 NumPy's kernel of the same operation stands behind each: a matrix that LAPACK refuses is given to it, and it raises, or
-finds what rounding hid from LAPACK. F32 and
-C32 are computed in floats, and in doubles where floats do not do, or where batches of such matrices are computed in
-lanes of doubles: a matrix has one precision, however many there are.
+finds what rounding hid from LAPACK. F32 and C32 are computed in floats, and in doubles where floats do not do, or where
+batches of such matrices are computed in lanes of doubles: a matrix has one precision, however many there are.
 """
 
 from __future__ import annotations

@@ -96,10 +96,8 @@ def _refusing(name: str, a: Form, in_lanes: bool, count: int) -> Refuses:
     matrix = form_of(a.dtype, a.shape[:2], a.placement)
     if name == "solve":
         column = form_of(a.dtype, (a.shape[0], 1), a.placement)
-        solve, right = (
-            bind_kernel(name, (matrix, column), column, _UNCHECKED),
-            np.ones((1, a.shape[0]), NUMPY_DTYPES[a.dtype]),
-        )
+        solve = bind_kernel(name, (matrix, column), column, _UNCHECKED)
+        right = np.ones((1, a.shape[0]), NUMPY_DTYPES[a.dtype])
         return partial(_raises, lambda matrix: solve(matrix, right))
     return partial(_raises, bind_kernel(name, (matrix,), matrix, _UNCHECKED))
 
