@@ -78,3 +78,25 @@ def test_zeros_of_a_factor_have_the_same_sign_alone_and_in_a_batch(n: int, dtype
     for others in (1, 2, 5):
         batch = tr.asarray(np.stack([a, *[np.eye(n) + 0 * a] * others], axis=-1))
         assert tl.cholesky(batch).to_numpy()[..., 0].tobytes() == alone.tobytes()
+
+
+@pytest.mark.parametrize("n", [60, 66])
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "bad", "index"),
+    [
+        ((2,), (3, 2), (1,), (1,)),
+        ((2,), (2, 2), (0,), (0,)),
+        ((2, 1), (1, 3), (1, 0), (1, 0)),
+        ((2, 3), (3,), (1, 2), (1, 2)),
+        ((1, 3), (2, 1), (0, 2), (0, 2)),
+    ],
+)
+def test_the_matrix_of_a_broadcast_batch_is_named_where_it_is(
+    n: int, of_a: tuple[int, ...], of_b: tuple[int, ...], bad: tuple[int, ...], index: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(n)
+    a, b = rng.standard_normal((n, n, *of_a)), rng.standard_normal((n, 2, *of_b))
+    a[(slice(None), slice(None), *bad)] = 0.0
+    with pytest.raises(tl.SingularMatrixError) as raised:
+        tl.solve(tr.asarray(a), tr.asarray(b))
+    assert raised.value.batch_index == index

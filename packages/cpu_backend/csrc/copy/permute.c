@@ -65,7 +65,7 @@ static void copy_tiles(void *context, Index begin, Index end) {
     const Index *axes = (const Index *)plan->loops;
     CopyTile tile = plan->tile;
     StridedWalk walk;
-    char *buffer = job->staged ? scratch_acquire((size_t)plan->buffer_bytes) : NULL;
+    char *buffer = job->staged ? block_scratch_acquire((size_t)plan->buffer_bytes) : NULL;
     if (job->out_of_memory != NULL && buffer == NULL) {
         atomic_store(job->out_of_memory, true);
         return;
@@ -88,7 +88,7 @@ static void copy_tiles(void *context, Index begin, Index end) {
         strided_walk_step(&walk, plan->rank, axes, 2);
     }
     if (job->stream || buffer != NULL) plan->kernels->finish_stream();
-    if (buffer != NULL) scratch_release(buffer, (size_t)plan->buffer_bytes);
+    if (buffer != NULL) block_scratch_release(buffer, (size_t)plan->buffer_bytes);
 }
 
 static bool run_tiles(Job *job) {

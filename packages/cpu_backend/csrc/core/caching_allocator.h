@@ -75,7 +75,7 @@ static inline void block_release(void *block, size_t bytes) {
 }
 
 AllocatorStats allocator_stats(void);
-void allocator_clear(void); /* every kept buffer goes back to the operating system; the peak is forgotten */
+void allocator_clear(void); /* every kept buffer goes back to the operating system; the peaks are forgotten */
 /* What no longer fits leaves at once; less than nothing is nothing. The first limit is small: tensor_cpu.system.memory,
  * which knows what the machine and its control groups have, sets another. */
 void allocator_set_limit(int64_t bytes);

@@ -27,6 +27,7 @@ from tensor_core.foreign import check_holds, refuse_masked, refuse_nulls
 from tensor_core.host.dlpack.borrowing import lent_capsule
 from tensor_core.host.dlpack.lending import HOST
 from tensor_core.host.tensor import HostTensor
+from tensor_core.interrupts import is_of_a_signal
 from tensor_core.shapes import row_major_strides
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
 from tensor_runtime.form import Form, form_of
@@ -339,6 +340,8 @@ def _as_array(source: Any) -> Array:
     except (TensorError, MemoryError):
         raise
     except Exception as error:  # each library refuses in its own words, such as PyTorch a tensor that requires grad
+        if is_of_a_signal(error):
+            raise
         raise (DTypeError if isinstance(error, TypeError) else ArgumentError)(
             f"asarray: a {type(source).__module__}.{type(source).__qualname__} gives no array: {type(error).__name__}: "
             f"{error}; accepted: what NumPy reads, with elements that are {DTYPE_NAMES}"

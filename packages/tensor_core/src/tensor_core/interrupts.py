@@ -45,10 +45,13 @@ class InterruptsHeld:
 def is_of_a_signal(error: BaseException, /) -> bool:
     """Whether a handler of signals raised it, as one of SIGALRM does where somebody bounds the time of a call.
 
+    Only handlers written in Python are known, that are installed still.
+
     >>> is_of_a_signal(ValueError())
     False
     """
-    codes = {_code_of(signal.getsignal(one)) for one in signal.valid_signals()} - {None}
+    handlers = [signal.getsignal(one) for one in signal.valid_signals()]
+    codes = {code for code in map(_code_of, filter(callable, handlers)) if code is not None}
     trace = error.__traceback__
     while codes and trace is not None:
         if trace.tb_frame.f_code in codes:
@@ -61,5 +64,5 @@ def _code_of(handler: Any) -> CodeType | None:
     while isinstance(handler, partial):
         handler = handler.func
     handler = getattr(handler, "__func__", handler)
-    found = handler if hasattr(handler, "__code__") or not callable(handler) else type(handler).__call__
-    return getattr(found, "__code__", None)
+    code = getattr(handler, "__code__", None) or getattr(type(handler).__call__, "__code__", None)
+    return code if isinstance(code, CodeType) else None

@@ -24,11 +24,16 @@ _SHARE: Final = 8  # of what the process may have, one part is kept at most
 
 
 class PoolStats(NamedTuple):
-    """What the pool holds, and what it has done since the process started."""
+    """What the pool holds, and what it has done since the process started.
+
+    What is in use and what is kept of buffers of a mebibyte and more is together at most what was in use at one time,
+    a 32nd of that and 16 MiB; of smaller buffers at most 32 MiB are kept.
+    """
 
     used_bytes: int
     """In results and copies that somebody uses."""
     used_buffers: int
+    """How many those are, and those of threads."""
     kept_bytes: int
     """In buffers that wait for their next use."""
     kept_buffers: int
@@ -44,10 +49,7 @@ class PoolStats(NamedTuple):
     """Most that results and copies took at one time since :meth:`Pool.clear`."""
     thread_peak_bytes: int
     """Most that threads took at one time besides, since then, for the part of an operation that they were at: panels of
-    a product, the lines of a reduction; some MiB a thread at most, whatever the size of the operands.
-
-    What is used and what is kept of buffers of a mebibyte and more is together at most what was in use at one time, a
-    32nd of that and 16 MiB; of smaller buffers at most 32 MiB are kept."""
+    a product, the lines of a reduction; some MiB a thread at most, whatever the size of the operands."""
 
 
 class Pool:

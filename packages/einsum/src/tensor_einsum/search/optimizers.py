@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
 from tensor_core.errors import shortened
+from tensor_core.interrupts import is_of_a_signal
 from tensor_einsum.errors import PathError
 from tensor_einsum.notation.label_names import label_number
 from tensor_einsum.notation.network import Labels, Network
@@ -143,6 +144,8 @@ def _ask(
     except PathError:
         raise
     except Exception as error:
+        if is_of_a_signal(error):
+            raise
         raise PathError(
             f"{operation}: the search by {_name_of(optimize)} failed: {type(error).__name__}: {error}; try 'greedy', "
             "or give a path",

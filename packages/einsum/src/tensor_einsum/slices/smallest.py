@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TRIED: Final = 8  # limits below the smallest one that is kept
 _STEP: Final = 1.0  # bits between the first two of them, then twice as many, down to the largest that is not kept
 _NEAR: Final = 0.2  # bits between the two that are not worth another one
-_MOST_LOOKED_AT: Final = 4_000_000  # steps of a model: a second
+_MOST_LOOKED_AT: Final = 4_000_000  # steps of a model, a second; the limit that is tried then is tried to its end
 _MOST_BITS: Final = 62.0  # of limits that are tried
 
 

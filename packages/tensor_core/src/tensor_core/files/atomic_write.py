@@ -152,8 +152,11 @@ def remove_leftover(path: str, /) -> None:
     """
     target = os.path.realpath(path)
     if fcntl is not None and len(os.fsencode(os.path.basename(target))) <= _LONGEST_NAME:
-        with suppress(OSError):
+        try:
             _removed_if_left(_temporary_of(target))
+        except OSError as error:
+            if is_of_a_signal(error):
+                raise
 
 
 def _removed_if_left(path: str) -> bool:

@@ -12,6 +12,7 @@ import stat
 from typing import Any, Final
 
 from tensor_core.errors import ArgumentError, FormatError, LoadError, OutOfMemoryError, SaveError, shortened
+from tensor_core.interrupts import is_of_a_signal
 
 Path = str | os.PathLike[str]
 LARGEST: Final = 2**63 - 1
@@ -123,7 +124,13 @@ class Source:
         return LoadError(f"load: {text}, so they cannot be mapped; load it without mmap", path=self.path)
 
     def unreadable(self, error: OSError, /) -> LoadError:
-        """The error of the system, as ours."""
+        """The error of the system, as ours.
+
+        Raises:
+            OSError: the error itself, where no system raised it but a handler of signals.
+        """
+        if is_of_a_signal(error):
+            raise error
         refused = LoadError(
             f"load: {self.shown} cannot be read: {error.strerror or error}", path=self.path, errno=error.errno
         )

@@ -86,7 +86,7 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     shared = a.rank == 2 and bool(batch)
     behind = drivers.bind(name, operands, result, check, driver)
     if batch and not shared and name in _REFUSING:
-        behind = _each_alone(name, forms, results[0], behind)
+        behind = _each_alone(name, forms, results[0], check, behind)
     is_large = max(a.shape[:2]) > LARGEST_IN_LANES
     kernel = LIBRARY.bind_lapack(
         name,
@@ -105,17 +105,17 @@ def bind(name: str, operands: tuple[Operand, ...], result: Result, check: bool, 
     return _scaling(kernel, behind) if name == "qr" and is_large and dtype in (F64, C64) else kernel
 
 
-def _each_alone(name: str, forms: list[Form], result: Form, behind: Kernel) -> Kernel:
+def _each_alone(name: str, forms: list[Form], result: Form, check: bool, behind: Kernel) -> Kernel:
     """What stands behind LAPACK that refuses a matrix of a batch: each alone, so that none depends on the others."""
-    wanted = [form_of(form.dtype, form.shape[:2], form.placement) for form in (*forms, result)]
+    *read, made = [form_of(form.dtype, form.shape[:2], form.placement) for form in (*forms, result)]
 
     def kernel(*arrays: Any) -> Any:
-        if not all(np.isfinite(array).all() for array in arrays):
-            return behind(*arrays)
-        one = bind_kernel(name, tuple(wanted[:-1]), wanted[-1], (False,))
+        if check and not all(np.isfinite(array).all() for array in arrays):
+            return behind(*arrays)  # which raises
+        one = bind_kernel(name, tuple(read), made, (False,))
         found = empty(result)
         batch = found.shape[:-2]
-        stacks = [np.broadcast_to(array, (*batch, *array.shape[-2:])) for array in arrays]
+        stacks = [_spread(array, batch) for array in arrays]
         for place in np.ndindex(batch):
             try:
                 found[place] = one(*(np.ascontiguousarray(stack[place]) for stack in stacks))
@@ -123,10 +123,18 @@ def _each_alone(name: str, forms: list[Form], result: Form, behind: Kernel) -> K
                 told: Any = error
                 raise not_positive_definite(told.element_index[0] + 1, place[::-1]) from None
             except SingularMatrixError:
-                raise linalg.exactly_singular(name, place[::-1]) from None
+                own = zip(place, arrays[0].shape[:-2], strict=False)  # batches are aligned at the last axis of tensors
+                index = tuple(0 if extent == 1 else number for number, extent in own)
+                raise linalg.exactly_singular(name, index[::-1]) from None
         return found
 
     return ignoring_fp_errors(kernel)
+
+
+def _spread(array: Any, batch: Shape) -> Any:
+    """A stack broadcast to a batch, of which it has the first axes."""
+    own, matrix = array.shape[:-2], array.shape[-2:]
+    return np.broadcast_to(array.reshape(*own, *(1,) * (len(batch) - len(own)), *matrix), (*batch, *matrix))
 
 
 def _scaling(kernel: Kernel, behind: Kernel) -> Kernel:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tensor_core.dtypes import C32, C64, F32, F64, I32, I64, Bool, DType
 from tensor_cpu.kernel_table import NativeBinder, bind
 from tensor_cpu.system.extension import AVAILABLE, LIBRARY
-from tensor_runtime.backends.workspaces import one_after_another
+from tensor_runtime.backends.workspaces import one_after_another, with_workspace, workspace_of
 from tensor_runtime.backends.xp_tables.elementwise import REDUCTIONS
 from tensor_runtime.dispatch.dtype_rules import Reduction, accumulator, reduced_axes
 from tensor_runtime.form import Form, form_of
@@ -211,7 +211,8 @@ def _of_truths(name: str, form: Form, result: Form, params: Reduction, /) -> Ker
     """The kernel of what is true of each element first, a copy in Bool."""
     truths = form_of(Bool, form.shape, form.placement)
     compare, kernel = bind("not_equal", (form, int), truths, None), bind(name, (truths,), result, params)
-    return one_after_another(lambda x: compare(x, 0), kernel, truths.nbytes, result.nbytes)
+    first = with_workspace(lambda x: compare(x, 0), workspace_of(compare))
+    return one_after_another(first, kernel, truths.nbytes, result.nbytes)
 
 
 def short_lines(
