@@ -60,9 +60,9 @@ def _handler(request: Any) -> Iterator[None]:
 
 def ends_in_time(call: Callable[[], object], seconds: float) -> bool:
     """Whether the handler's error comes out; Python itself drops one that is raised while something is deleted."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
     end = monotonic() + 1
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         while monotonic() < end:
             call()
     except OutOfTimeError:
