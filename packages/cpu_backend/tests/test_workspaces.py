@@ -27,8 +27,8 @@ from tensor_runtime.tensors.tensor import Tensor
 
 N = 1024
 MATRIX = N * N * 8  # bytes, a size that the pool does not round
-UNSEEN = 1 << 16
-"""Bytes of a buffer below which it is not the pool's."""
+UNSEEN = 1 << 16 if AVAILABLE else 3 << 19
+"""Bytes of a buffer below which it is not the pool's; NumPy's kernels take some of a fixed size for a block."""
 PANELS = 5 << 19
 """Bytes of the panels that a thread packs of operands of 8 bytes an element, at most."""
 PRODUCT = ((0, 1), (1, 2), (0, 2))
@@ -149,7 +149,7 @@ def test_a_unary_einsum_announces_what_it_takes(shape: tuple[int, ...], labels: 
 def test_truth_values_and_other_algebras_announce_what_they_convert(view: str) -> None:
     x, y = VIEWS[view](), tr.ones((N, 4), dtype=I32)
     kernel = bound("semiring_contract", (x, y), (N, 4), F64, (*PRODUCT, MAX_PLUS))
-    assert workspace_of(kernel) == N * 4 * 8
+    assert N * 4 * 8 <= workspace_of(kernel) <= N * 4 * 8 + 2 * UNSEEN * (not AVAILABLE)
     assert_announced(kernel, x, y)
     truth = tr.cast(x, Bool)
     kernel = bound("contract", (truth, truth), (N, N), Bool, PRODUCT)
