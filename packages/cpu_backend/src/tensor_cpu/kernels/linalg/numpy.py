@@ -168,7 +168,7 @@ def solve(a: Array, b: Array) -> tuple[Array, ...]:
         columns = b.reshape(prod(b.shape[:-1]), b.shape[-1])
         return (_compact(_swap(np.linalg.solve(_swap(a), columns.T))).reshape(b.shape),)
     if 0 in b.shape[:-2]:
-        _try_solve(a)
+        _try_solve(_swap(a))
     rank = max(a.ndim, b.ndim)
     return (_swap(np.linalg.solve(_swap(_pad_batch(a, rank)), _swap(_pad_batch(b, rank)))),)
 
@@ -258,7 +258,7 @@ def _explain_cholesky(a: Array) -> LinalgError:
 
 
 def _explain_solve(a: Array, *_: Array) -> LinalgError:
-    return singular("solve", a, _try_solve)
+    return singular("solve", _swap(a), _try_solve)  # as it was factored: rounding may decide
 
 
 def _explain_inv(a: Array) -> LinalgError:
@@ -294,7 +294,7 @@ def _explain_det(a: Array) -> LinalgError:
 
 
 def _try_solve(a: Array) -> Array:
-    return np.linalg.solve(a, np.zeros((a.shape[-1], 1)))  # a singular matrix has a singular transpose
+    return np.linalg.solve(a, np.zeros((a.shape[-1], 1)))
 
 
 # Elements of the largest array or workspace, from the documentation of the LAPACK drivers.
