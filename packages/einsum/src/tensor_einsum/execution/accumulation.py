@@ -151,7 +151,7 @@ def _write(target: TypedTensorViewMut[Any], function: Callable[..., Tensor], *op
 def _check_kind(name: str, factor: Number, dtype: DType, target: DType) -> None:
     """Refuse a number whose multiples of the dtype are of one that ``out`` does not hold."""
     multiple = promote_scalar(dtype, type(factor))
-    if not can_convert(multiple, target):
+    if multiple is not target and not can_convert(multiple, target):
         raise LossyConversionError(
             f"einsum: {name} is {shortened(factor)}, which makes {dtype.name} {multiple.name}, and that to "
             f"{target.name} can lose values; accepted: a number of the kind of out, or an out of {multiple.name}",

@@ -114,7 +114,7 @@ needs 648 B beside its operands; accepted: 648 bytes or more
         return again
     sure = exact and (not own or (few and not timed))
     every = not own or len(forms) <= _ONE_ORDER
-    raise _refusal(operation, found, limit, again, sure, "" if every else " that were found")
+    raise _refusal(operation, found, limit, again, sure, every)
 
 
 def _lower(made: Callable[..., Plan], limit: int, forms: Sequence[Form], least: Least) -> Plan | Least:
@@ -163,8 +163,8 @@ def _between(
     return least
 
 
-def _refusal(operation: str, plan: Plan, limit: int, least: Least, sure: bool, of_which: str) -> OutOfMemoryError:
-    """What is raised; ``sure`` says whether no slices need less, along the paths ``of_which`` it can be said."""
+def _refusal(operation: str, plan: Plan, limit: int, least: Least, sure: bool, every: bool) -> OutOfMemoryError:
+    """What is raised; ``sure`` says whether no slices along the paths tried need less, ``every`` that those are all."""
     start, network = f"{operation}: memory_limit is {readable_bytes(limit)}, and", shortened(plan.notation)
     if not least.fits and least.bytes <= limit:
         return OutOfMemoryError(f"{start} no memory is enough for slices that keep it; give a smaller one")
@@ -176,8 +176,9 @@ def _refusal(operation: str, plan: Plan, limit: int, least: Least, sure: bool, o
             "optimize="
         )
     elif sure:
+        which = "" if every else " that were found"
         told = (
-            f"in the smallest slices{of_which} {network} still needs {needs} beside its operands; "
+            f"in the smallest slices{which} {network} still needs {needs} beside its operands; "
             f"accepted: {least.bytes} bytes or more"
         )
     else:

@@ -108,7 +108,7 @@ def lsmr(
                 if not converged and apply.products < stop.maxiter:
                     kept = done.iterated(length, lift, drop)
                     rest = tr.subtract(_direction(b, core, batch)[0], times(apply(kept), lift))
-                    kept = tr.multiply(kept, tr.multiply(damping, damping))
+                    kept = tr.multiply(tr.multiply(kept, damping), damping)  # whose square may be beyond the range
                     zeta_bar = tr.norm(tr.subtract(times(turn(rest), lift), kept), axis=0)
                     missed = tr.multiply(first, over(rounding(u, drop), length))
                     converged = bool(tr.all(zeta_bar <= tr.maximum(bound, missed)))
@@ -142,7 +142,7 @@ def lsmr(
     except KeyboardInterrupt:
         converged, interrupted = False, taken(apply.products)
     done = _returned(x, first, length, lift, drop)
-    zeta_bar = tr.where(done.beyond | ~tr.isfinite(zeta_bar), first, tr.abs(zeta_bar))
+    zeta_bar = tr.where(done.beyond, first, tr.abs(zeta_bar))
     residuals = owned(tr.multiply(tr.multiply(zeta_bar, scale), drop).reshape(batch))
     return SolverResult(owned(done.x.reshape((*domain, *batch))), converged, apply.products, residuals, interrupted)
 
