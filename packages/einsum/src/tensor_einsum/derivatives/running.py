@@ -112,15 +112,17 @@ class BoundSweep:
     ) -> list[Tensor]:
         if needs_check(self.needed_bytes, self.home):
             self._check_fits()
-        slots = [*arrays, *[None] * len(instructions)]
         try:
-            if not (at_once and self._at_once.run(slots)):
+            found = self._at_once.found(arrays) if at_once else None
+            if found is None:
+                slots = [*arrays, *[None] * len(instructions)]
                 _run_one_by_one(instructions, slots, len(arrays), done)
+                found = [slots[slot] for slot in self.sweep.results]
         except StepError as step:
             if isinstance(step.error, TensorError):
                 raise step.error from None
             raise self._failure(step.place - len(arrays), step.error) from step.error
-        return [wrap(form, slots[slot]) for form, slot in zip(self.forms, self.sweep.results, strict=True)]
+        return list(map(wrap, self.forms, found))
 
     def _check_fits(self) -> None:
         found = lacking(self.home, self.needed_bytes)

@@ -31,8 +31,11 @@ class Sequenced:
 
     >>> from tensor_runtime.backends.meta import META
     >>> slots = [1, 2, None]
-    >>> Sequenced(META, [(max, 0, 1, 2)], [2]).run(slots), slots
+    >>> steps = Sequenced(META, [(max, 0, 1, 2)], [2])
+    >>> steps.run(slots), slots
     (False, [1, 2, None])
+    >>> steps.found([1, 2]) is None
+    True
     """
 
     __slots__ = ("_home", "_kernel", "_places", "_reads", "_results", "_wanted")
@@ -42,7 +45,7 @@ class Sequenced:
         self._places, self._wanted = tuple(places), tuple(wanted)
         self._kernel: Kernel | None = None
         self._reads: list[int] = []
-        self._results: list[int] = []
+        self._results: tuple[int, ...] = ()
 
     def run(self, slots: list[Any]) -> bool:
         """Fill the slots that are wanted; False, and nothing has run, where the backend has no such kernel.
@@ -50,22 +53,36 @@ class Sequenced:
         Raises:
             StepError: with what a step raised.
         """
-        home = self._home  # read once: another thread may find out meanwhile that there is no such kernel
-        if home is None:
-            return False
-        kernel = self._kernel or self._bind(home)
+        kernel = self._kernel or self._bind()
         if kernel is None:
-            self._home = None
             return False
         found = kernel(*[slots[slot] for slot in self._reads])
         for slot, array in zip(self._results, found, strict=True):
             slots[slot] = array
         return True
 
-    def _bind(self, home: Placement) -> Kernel | None:
+    def found(self, given: Sequence[Any]) -> Sequence[Any] | None:
+        """What is wanted, in order, of what fills the first slots; None, and nothing has run, as for :meth:`run`.
+
+        Raises:
+            StepError: with what a step raised.
+        """
+        kernel = self._kernel or self._bind()
+        if kernel is None:
+            return None
+        found: Sequence[Any] = kernel(*[given[slot] for slot in self._reads])
+        if self._results == self._wanted:
+            return found
+        made = dict(zip(self._results, found, strict=True))
+        return [made[slot] if slot in made else given[slot] for slot in self._wanted]
+
+    def _bind(self) -> Kernel | None:
+        home = self._home  # read once: another thread may find out meanwhile that there is no such kernel
+        if home is None:
+            return None
         made = {result for _, _, _, result in self._places}
         read = {slot for _, first, second, _ in self._places for slot in (first, second)} - made - {-1}
-        reads, results = sorted(read), sorted(made.intersection(self._wanted))
+        reads, results = sorted(read), tuple([slot for slot in dict.fromkeys(self._wanted) if slot in made])
         numbers = {slot: number for number, slot in enumerate(reads)}
         numbers[-1] = -1
         steps: list[KernelStep] = []
@@ -78,5 +95,7 @@ class Sequenced:
             return StepError(places[number], error)
 
         bound = bind_sequence(home, len(reads), steps, tuple(numbers[slot] for slot in results), failed)
+        if bound is None:
+            self._home = None
         self._reads, self._results, self._kernel = reads, results, bound
         return bound
