@@ -16,6 +16,7 @@ import tensor_runtime as tr
 from tensor_core.errors import TensorError
 from tensor_cpu.call_checks import CHECKED
 from tensor_cpu.system.extension import AVAILABLE
+from tensor_cpu.system.memory import pool
 from tensor_runtime.ops import indexing
 from tensor_runtime.tensors.tensor import Tensor
 
@@ -77,11 +78,13 @@ def assert_nothing_is_kept(run: Callable[[], None], *held: Any) -> None:
 
 
 def _memory_kept(run: Callable[[], None]) -> int:
-    """In bytes, of what was allocated while ``run`` ran."""
+    """In bytes, of what was allocated while ``run`` ran and the pool does not keep for the next arrays."""
+    pool.clear()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     run()
     gc.collect()
+    pool.clear()
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     return grown

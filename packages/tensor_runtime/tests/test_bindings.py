@@ -12,6 +12,7 @@ import pytest
 
 import tensor_linalg
 import tensor_runtime as tr
+from tensor_cpu.system.memory import pool
 from tensor_einsum import plan_cache
 from tensor_runtime.backends.bindings import BindingTable, PairTable
 from tensor_runtime.backends.bounded_cache import BoundedCache, held_bytes
@@ -192,7 +193,7 @@ def test_what_many_shapes_hold_stays_near_the_budget(name: str) -> None:
     tr.binding_cache.set_limit(limit)
     try:
         # a table of the whole process may grow meanwhile, once
-        stays = any(_memory_held_after(operation, shapes) <= 1.5 * limit for _ in range(3))
+        stays = any(_memory_held_after(operation, shapes) <= 1.2 * limit for _ in range(3))
     finally:
         tr.binding_cache.set_limit(former)
 
@@ -201,6 +202,7 @@ def test_what_many_shapes_hold_stays_near_the_budget(name: str) -> None:
 
 
 def _memory_held_after(operation: Callable[[tr.Tensor], Any], shapes: list[tuple[int, int]]) -> int:
+    """In bytes; what the pool keeps for the next arrays, up to half of the budget, is not the cache's."""
     tr.binding_cache.clear()
     plan_cache.clear()
     gc.collect()
@@ -210,6 +212,7 @@ def _memory_held_after(operation: Callable[[tr.Tensor], Any], shapes: list[tuple
             operation(tr.ones(shape))
         plan_cache.clear()  # which has a budget of its own
         gc.collect()
+        pool.clear()
         return tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
