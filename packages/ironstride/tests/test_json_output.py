@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +81,28 @@ def test_what_a_search_tells_is_json() -> None:
     text = json_text({**document, "more": [{"tried": (-np.inf, {"seconds": np.float64("nan")})}]})
     found = json.loads(text, parse_constant=pytest.fail)
     assert found["more"] == [{"tried": ["-Infinity", {"seconds": "NaN"}]}]
+
+
+@pytest.mark.parametrize(("element", "found", "agrees"), [(4.0, 2.0, True), (16.0, 4.0, False), (-1.0, None, False)])
+def test_a_reference_is_told_with_what_the_result_makes_of_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, element: float, found: float | None, agrees: bool
+) -> None:
+    reference = {
+        "quantity": "log2",
+        "value": 2.0,
+        "divide_by": math.log(2.0),
+        "tolerance": 1e-12,
+        "source": "by hand",
+    }
+    operand = {"dtype": "float64", "operands": [[element]]}
+    file = tmp_path / "network.json"
+    file.write_text(json.dumps({"format_string": "i->", "shapes": [[1]], **operand, "reference": reference}), "utf-8")
+
+    status = main(["contract", str(file), "--json"])
+
+    told = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["reference"]
+    difference = None if found is None else pytest.approx(found - 2.0, abs=1e-12)
+    assert status == (0 if agrees else 1)
+    assert (told["quantity"], told["value"], told["tolerance"], told["source"]) == ("log2", 2.0, 1e-12, "by hand")
+    assert told["found"] == (found if found is None else pytest.approx(found, rel=1e-15))
+    assert told["difference"] == difference and told["agrees"] is agrees

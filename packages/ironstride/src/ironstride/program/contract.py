@@ -90,24 +90,24 @@ def _contract_source(source: Path | Network, options: Options, printer: Printer)
     operands = make_operands(network)
     result, seconds = _contract(plan, operands, options)
     del operands
-    text, agrees = ("", True) if network.reference is None else report.reference_text(network.reference, result)
+    comparison = None if network.reference is None else report.compared(network.reference, result)
     if options.json:
         document = json_report.plan_document(network, planned, options.steps)
         document["result"] = json_report.result_document(result)
         document["seconds"] |= {"first": seconds[0], "later": seconds[1:]}
-        if text:
-            document["agrees"] = agrees
+        if comparison is not None:
+            document["reference"] = json_report.comparison_document(comparison)
         printer(json_text(document))
     else:
         printer(report.result_text(result))
         printer(report.time_text(plan, seconds))
-        if text:
-            printer(text)
+        if comparison is not None:
+            printer(report.comparison_text(comparison))
     if options.output is not None:
         make_folder("-o", options.output)
         tr.save(options.output, result)
     _write(network, plan, options, printer)
-    return agrees
+    return comparison is None or comparison.agrees
 
 
 def show_plan(source: Path | Network, options: Options) -> bool:

@@ -13,7 +13,7 @@ import tensor_einsum
 import tensor_runtime as tr
 from ironstride.program.network_file import Network
 from ironstride.program.planning import Planned
-from ironstride.program.report import norm, norm_text
+from ironstride.program.report import Comparison, norm, norm_text
 
 
 def plan_document(network: Network, planned: Planned, every_step: bool = False) -> dict[str, Any]:
@@ -101,3 +101,25 @@ def result_document(result: tr.Tensor) -> dict[str, Any]:
     value = result.item()
     document["value"] = [value.real, value.imag] if isinstance(value, complex) else value
     return document
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """The reference of the file, what the result makes of its quantity, None where it makes nothing, and the verdict.
+
+    >>> from ironstride.program.network_file import Reference
+    >>> from ironstride.program.report import compared
+    >>> reference = Reference("ln Z", 2.0, 0.0, 1.0, 1e-10, "by hand")
+    >>> comparison_document(compared(reference, tr.tensor(-1.0)))  # doctest: +NORMALIZE_WHITESPACE
+    {'quantity': 'ln Z', 'value': 2.0, 'tolerance': 1e-10, 'source': 'by hand', 'found': None, 'difference': None,
+     'agrees': False}
+    """
+    reference, found, difference, agrees = comparison
+    return {
+        "quantity": reference.quantity,
+        "value": reference.value,
+        "tolerance": reference.tolerance,
+        "source": reference.source,
+        "found": None if math.isnan(found) else found,
+        "difference": None if math.isnan(difference) else difference,
+        "agrees": agrees,
+    }

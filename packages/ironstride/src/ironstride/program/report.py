@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import median
+from typing import NamedTuple
 
 import tensor_einsum
 import tensor_runtime as tr
@@ -159,32 +160,47 @@ def time_text(plan: tensor_einsum.Plan, seconds: Sequence[float]) -> str:
     return f"time: first {first:.{digits}f} s, then {middle:.{digits}f} s ({spread}), {rate:.2f} GFLOP/s"
 
 
-def reference_text(reference: Reference, result: tr.Tensor) -> tuple[str, bool]:
-    """The result beside the known answer, and whether the two agree to the file's tolerance.
+class Comparison(NamedTuple):
+    """A result beside the known answer of its file."""
+
+    reference: Reference
+    found: float  # NaN where the result is no positive number
+    difference: float
+    agrees: bool
+
+
+def compared(reference: Reference, result: tr.Tensor) -> Comparison:
+    """What the reference says of a result, and whether the two agree to the file's tolerance.
 
     A result that is no positive number has no logarithm and so agrees with nothing; a complex one is a positive number
     where its imaginary part is 0.
 
-    >>> text, agrees = reference_text(Reference("ln Z", 2.0, 1.0, 1.0, 1e-10, "by hand"), tr.tensor(math.e))
-    >>> print(text)
-      ln Z        2.000000000000000
-      reference   2.000000000000000  by hand
-      difference  0.0e+00, within 1e-10
-    >>> agrees
-    True
+    >>> compared(Reference("ln Z", 2.0, 1.0, 1.0, 1e-10, "by hand"), tr.tensor(math.e))[1:]
+    (2.0, 0.0, True)
     """
     value: complex = complex(result.item()) if result.rank == 0 else math.nan
     positive = value.imag == 0 and value.real > 0
     found = (math.log(value.real) + reference.log_offset) / reference.divide_by if positive else math.nan
     difference = abs(found - reference.value)
-    agrees = difference <= reference.tolerance
+    return Comparison(reference, found, difference, difference <= reference.tolerance)
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """Three rows.
+
+    >>> print(comparison_text(compared(Reference("ln Z", 2.0, 1.0, 1.0, 1e-10, "by hand"), tr.tensor(math.e))))
+      ln Z        2.000000000000000
+      reference   2.000000000000000  by hand
+      difference  0.0e+00, within 1e-10
+    """
+    reference, found, difference, agrees = comparison
     quantity = printable(reference.quantity)[1:-1]
     rows = [
-        (quantity, f"{found:.15f}" if positive else "none: the result is no positive number"),
+        (quantity, "none: the result is no positive number" if math.isnan(found) else f"{found:.15f}"),
         ("reference", f"{reference.value:.15f}  {printable(reference.source, 100)[1:-1]}"),
         ("difference", f"{difference:.1e}, {'within' if agrees else 'MORE THAN'} {reference.tolerance:.0e}"),
     ]
-    return table(rows, "<<"), agrees
+    return table(rows, "<<")
 
 
 def steps_text(plan: tensor_einsum.Plan) -> str:
