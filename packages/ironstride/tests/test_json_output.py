@@ -72,7 +72,19 @@ def test_norms_beyond_the_range_are_told_apart_from_infinities(
 def test_singular_values_beyond_the_range_are_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.full((2, 2), 1.7e308))
     found = printed(capsys, "svd", str(tmp_path / "x.npy"))
-    assert found["singular_values"][0] == found["norm"] == "Infinity"
+    assert found["singular_values"][0] == found["norm"] == "3.40000000000e+308"
+    assert found["errors"][0] < 1e-15 and found["entropy"] < 1e-15
+    assert main(["svd", str(tmp_path / "x.npy"), "--plot", str(tmp_path / "x.svg")]) == 2
+    assert "beyond what a float holds" in capsys.readouterr().err and not (tmp_path / "x.svg").exists()
+
+
+def test_singular_values_of_floats_beyond_their_own_range_are_numbers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    np.save(tmp_path / "x.npy", np.diag(np.array([2.0, 1.0], np.float32) * np.float32(2.0**126)) * np.ones(2, "f4"))
+    np.save(tmp_path / "y.npy", np.full((4, 4), 2.0**127, np.float32))
+    assert printed(capsys, "svd", str(tmp_path / "x.npy"))["singular_values"] == [2.0**127, 2.0**126]
+    assert printed(capsys, "svd", str(tmp_path / "y.npy"))["singular_values"][0] == pytest.approx(2.0**129, rel=1e-6)
 
 
 def test_what_a_search_tells_is_json() -> None:

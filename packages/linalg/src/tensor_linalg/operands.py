@@ -19,6 +19,7 @@ from tensor_runtime.backends.meta import META_KIND
 from tensor_runtime.dispatch.arguments import whole
 from tensor_runtime.dispatch.call import execute_with_params
 from tensor_runtime.dispatch.conversion import convert
+from tensor_runtime.dispatch.spec import common_placement
 from tensor_runtime.errors import (
     ForeignOperandError,
     NotConvergedError,
@@ -55,6 +56,21 @@ def floating(operation: str, *operands: Tensor) -> DType:
     require_floating(operation, dtypes)
     first = dtypes[0]
     return first if all(dtype is first for dtype in dtypes) else promote(*dtypes)
+
+
+def require_together(operation: str, *operands: Tensor) -> None:
+    """Raise where tensors live in different places.
+
+    Raises:
+        PlacementError: they do.
+
+    >>> import tensor_runtime as tr
+    >>> require_together("qr_append", tr.ones(2), tr.ones(3))
+    """
+    home = operands[0].placement
+    for operand in operands:
+        if operand.placement is not home:
+            common_placement(operation, [unwrap(operation, one)[0] for one in operands])  # which tells of all
 
 
 def promoted(operation: str, *operands: Tensor) -> tuple[Tensor, ...]:

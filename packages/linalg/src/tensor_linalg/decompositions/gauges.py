@@ -6,6 +6,7 @@ from typing import Final
 
 from tensor_core.dtypes import I32, Bool
 from tensor_core.errors import DTypeError, ShapeError
+from tensor_linalg.operands import require_together
 from tensor_runtime.dispatch.arguments import choice
 from tensor_runtime.dispatch.conversion import cast
 from tensor_runtime.dispatch.dtype_rules import inexact
@@ -69,6 +70,7 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Ten
         ArgumentError: another gauge.
         ShapeError: a tensor of another shape.
         DTypeError: a complex tensor for real columns.
+        PlacementError: a tensor that lives elsewhere.
 
     >>> from tensor_runtime.ops.creation import tensor
     >>> [part.to_numpy().tolist() for part in turned("svd", tensor([[0.6, 0.8], [-0.8, 0.6]]), "canonical")]
@@ -86,6 +88,7 @@ def turned(operation: str, vectors: Tensor, gauge: str | Tensor, /) -> tuple[Ten
                 f"{operation}: gauge is {gauge.dtype.name} for vectors of {vectors.dtype.name}; accepted: a real one",
                 operation=operation,
             )
+        require_together(operation, vectors, gauge)
         inner = sum(multiply(conj(_near_one(gauge)), _near_one(vectors)), 0)
         found = cast(conj(phases(where(isfinite(inner), inner, 1.0))), vectors.dtype)
         return multiply(vectors, expand_dims(found, 0)), found

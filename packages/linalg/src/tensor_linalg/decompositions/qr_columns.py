@@ -10,7 +10,7 @@ from tensor_linalg.composed import floating_form, matrices
 from tensor_linalg.decompositions.gauges import root_of_power, with_positive_diagonal
 from tensor_linalg.decompositions.qr import QRResult, qr
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result, screened_result
-from tensor_linalg.operands import require_finite, some, unit_of
+from tensor_linalg.operands import require_finite, require_together, some, unit_of
 from tensor_linalg.products import matmul, mT, vecdot
 from tensor_linalg.results import FactorT, fields_html, fields_text
 from tensor_linalg.specs.decompositions import QR_PIVOTED
@@ -169,6 +169,8 @@ def qr_append(
     Raises:
         DTypeError: integer or Bool tensors, or dtypes that differ.
         ShapeError: shapes that do not fit.
+        PlacementError: tensors that live in different places.
+        ArgumentError: another ``check``.
         NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
 
     Source: Gram and Schmidt's method for blocks, done twice (Barlow and Smoktunowicz, Numer. Math. 123, 2013), and for
@@ -195,6 +197,7 @@ def qr_append(
             operation="qr_append",
         )
     given = (q, r, columns)
+    require_together("qr_append", *given)
     if check is not True and asks_for_mask(check):
         safe = [eye(*q.shape[:2], dtype=q.dtype, placement=q.placement)]
         safe += [zeros(x.shape[:2], dtype=x.dtype, placement=x.placement) for x in (r, columns)]

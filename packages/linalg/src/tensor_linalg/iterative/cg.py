@@ -17,11 +17,11 @@ from tensor_linalg.iterative.operators import (
     over,
     parted,
     preconditioning,
-    require_numbers,
     share,
     times,
     unsolved,
 )
+from tensor_linalg.iterative.refusals import require_numbers
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import first, unit_of
 from tensor_runtime.errors import NotPositiveDefiniteError

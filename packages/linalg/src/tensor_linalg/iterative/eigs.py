@@ -12,7 +12,8 @@ from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
 from tensor_linalg.iterative.eigsh import sizes, start_vector
 from tensor_linalg.iterative.interrupts import ended, taken
-from tensor_linalg.iterative.operators import LinearMap, Operator, finite_images, padded, quotient
+from tensor_linalg.iterative.operators import LinearMap, Operator, padded, quotient
+from tensor_linalg.iterative.refusals import finite_images
 from tensor_linalg.iterative.results import Callback, EigenSearchResult, Progress, Stop
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matmul, mH

@@ -16,8 +16,8 @@ from tensor_linalg.host import from_numbers
 from tensor_linalg.iterative.block_lanczos import BlockLanczos
 from tensor_linalg.iterative.interrupts import ended
 from tensor_linalg.iterative.lanczos import Lanczos
-from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, raising, require_numbers
-from tensor_linalg.iterative.refusals import OPERATOR, require_operator
+from tensor_linalg.iterative.operators import LinearMap, Operator, flat, parted, raising
+from tensor_linalg.iterative.refusals import OPERATOR, require_numbers, require_operator
 from tensor_linalg.iterative.results import Callback, EigenSearchResult, Stop
 from tensor_linalg.operands import number, require_regular, seed_of
 from tensor_linalg.solving.factored import lu_solve

@@ -11,7 +11,8 @@ from tensor_core.errors import ArgumentError
 from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.iterative.basis import Basis
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.operators import LinearMap, Operator, directions, finite_images, flat, parted
+from tensor_linalg.iterative.operators import LinearMap, Operator, directions, flat, parted
+from tensor_linalg.iterative.refusals import finite_images
 from tensor_linalg.iterative.results import Callback, Stop
 from tensor_linalg.operands import number, plain, require_finite, unit_of
 from tensor_linalg.products import matmul, matvec, mH

@@ -13,7 +13,6 @@ from tensor_linalg.iterative.looks import Seen, in_range, moved, seen, started
 from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
-    finite_images,
     levelled,
     names,
     over,
@@ -23,6 +22,7 @@ from tensor_linalg.iterative.operators import (
     times,
     unsolved,
 )
+from tensor_linalg.iterative.refusals import finite_images
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import unit_of
 from tensor_linalg.products import matvec, vecdot
@@ -113,6 +113,10 @@ class _Cycle(NamedTuple):
     asked: bool
 
 
+def _preconditioned(apply: LinearMap, precondition: LinearMap | None, v: tr.Tensor) -> tr.Tensor:
+    return apply(v) if precondition is None else apply(precondition(v), of_image=True)
+
+
 def _cycle(
     apply: LinearMap,
     precondition: LinearMap | None,
@@ -128,7 +132,7 @@ def _cycle(
     start = tr.norm(r, axis=0)
     v = over(r, start, there=active)
     try:
-        w = apply(v if precondition is None else precondition(v))
+        w = _preconditioned(apply, precondition, v)
     except KeyboardInterrupt:
         return _Cycle(tr.multiply(r, 0.0), start, taken(apply.products), False)
     lift = levelled(w, v)  # A times that is iterated
@@ -162,7 +166,7 @@ def _cycle(
             if asked or count == size or not tr.any(active):
                 break
             v = basis[count]
-            w = times(apply(v if precondition is None else precondition(v)), lift)
+            w = times(_preconditioned(apply, precondition, v), lift)
     except KeyboardInterrupt:
         interrupted = taken(apply.products)
     if not count:

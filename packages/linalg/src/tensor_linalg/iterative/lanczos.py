@@ -16,7 +16,8 @@ from tensor_linalg.decompositions.eigh import eigh
 from tensor_linalg.host import from_numbers, numbers
 from tensor_linalg.iterative.basis import Basis, Changes
 from tensor_linalg.iterative.interrupts import taken
-from tensor_linalg.iterative.operators import LinearMap, finite_images, quotient
+from tensor_linalg.iterative.operators import LinearMap, quotient
+from tensor_linalg.iterative.refusals import finite_images
 from tensor_linalg.iterative.results import Progress, Stop
 from tensor_linalg.operands import unit_of
 

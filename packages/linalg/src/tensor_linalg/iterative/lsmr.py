@@ -24,7 +24,7 @@ from tensor_linalg.iterative.operators import (
     times,
     unsolved,
 )
-from tensor_linalg.iterative.refusals import require_operator, wrong_image
+from tensor_linalg.iterative.refusals import require_beside, require_operator, wrong_image
 from tensor_linalg.iterative.results import Callback, SolverResult, Stop
 from tensor_linalg.operands import number
 from tensor_runtime.tensors.tensor import owned
@@ -195,5 +195,6 @@ def _first_image(a: Operator, back: Operator, u: tr.Tensor, core: Shape, batch: 
     y: Any = called(back, u.reshape(given))
     if not isinstance(y, tr.Tensor) or y.shape[max(y.rank - len(batch), 0) :] != batch or y.dtype not in FLOATING:
         raise wrong_image("lsmr", "adjoint", y, given, f" whose last axes are {batch}" if batch else "")
+    require_beside("lsmr", "adjoint", y, u)
     domain = y.shape[: y.rank - len(batch)]
     return domain, flat(y, domain, batch)

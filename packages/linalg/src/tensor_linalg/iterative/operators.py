@@ -12,22 +12,30 @@ copied where it is made, as :meth:`LinearMap.kept` and :meth:`LinearMap.images` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from math import isfinite, prod
-from typing import Any
+from typing import Any, Final
 
 import tensor_runtime as tr
 from tensor_core.dtypes import FLOATING
 from tensor_core.errors import ArgumentError, DTypeError, ShapeError
 from tensor_core.shapes import Shape
 from tensor_linalg.iterative.interrupts import called
-from tensor_linalg.iterative.refusals import OPERATOR, require_operator, wrong_image
-from tensor_linalg.operands import first, no_tensor, require_tensor
+from tensor_linalg.iterative.refusals import (
+    OPERATOR,
+    require_beside,
+    require_numbers,
+    require_operator,
+    written_argument,
+    wrong_image,
+)
+from tensor_linalg.operands import no_tensor, require_tensor, require_together
 from tensor_linalg.products import vecdot
 from tensor_runtime.dispatch.arguments import whole
-from tensor_runtime.errors import NonFiniteError
 
 Operator = tr.Tensor | Callable[[tr.Tensor], tr.Tensor]
+WATCHED: Final = 2
+"""Of how many products it is looked at whether a function leaves its argument as it is: one that writes does so always,
+and the first vector may be one that it does not change."""
 
 
 class LinearMap:
@@ -61,9 +69,13 @@ class LinearMap:
         self.dtype: tr.DType | None = a.dtype if isinstance(a, tr.Tensor) else None
         self._apply = self._of_matrix(a) if isinstance(a, tr.Tensor) else self._of_function(a)
 
-    def __call__(self, x: tr.Tensor, /) -> tr.Tensor:
-        """The image of a flat vector, or of each column; good until a function of the caller's is called again."""
-        y = self._apply(x if self.lift == 1.0 else tr.multiply(x, self.lift))
+    def __call__(self, x: tr.Tensor, /, *, of_image: bool = False) -> tr.Tensor:
+        """The image of a flat vector, or of each column; good until a function of the caller's is called again.
+
+        A vector that is the image of another map may be written into by the function: nobody needs it any more.
+        """
+        watched = self.products < WATCHED and not of_image
+        y = self._apply(x if self.lift == 1.0 else tr.multiply(x, self.lift), watched)
         self.products += 1
         if self.dtype is None:
             self.dtype = y.dtype
@@ -98,7 +110,7 @@ class LinearMap:
             image = self.kept(padded(block, width) if self.batch else block[:, 0])
             yield image[:, : block.shape[1]] if self.batch else tr.expand_dims(image, 1)
 
-    def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor], tr.Tensor]:
+    def _of_matrix(self, a: tr.Tensor) -> Callable[[tr.Tensor, bool], tr.Tensor]:
         if a.shape != (*self.target, *self.domain) or a.dtype not in FLOATING:
             raise (ShapeError if a.dtype in FLOATING else DTypeError)(
                 f"{self.operation}: {self.name} is {a.dtype} of shape {a.shape}, for vectors of shape {self.domain}; "
@@ -107,16 +119,26 @@ class LinearMap:
                 shape=a.shape,
             )
         matrix = a.reshape((prod(self.target), prod(self.domain)))
-        return lambda x: tr.dot_general(matrix, x, contracting=([1], [0]))
 
-    def _of_function(self, a: Callable[[tr.Tensor], tr.Tensor]) -> Callable[[tr.Tensor], tr.Tensor]:
+        def product(x: tr.Tensor, watched: bool) -> tr.Tensor:
+            require_together(self.operation, matrix, x)
+            return tr.dot_general(matrix, x, contracting=([1], [0]))
+
+        return product
+
+    def _of_function(self, a: Callable[[tr.Tensor], tr.Tensor]) -> Callable[[tr.Tensor, bool], tr.Tensor]:
         given, wanted = (*self.domain, *self.batch), (*self.target, *self.batch)
         flattened = flat_shape(self.target, self.batch)
 
-        def applied(x: tr.Tensor) -> tr.Tensor:
-            y: Any = called(a, x.reshape(given))
+        def applied(x: tr.Tensor, watched: bool) -> tr.Tensor:
+            vector = x.reshape(given)
+            before = tr.copy(vector) if watched else None
+            y: Any = called(a, vector)
             if not isinstance(y, tr.Tensor) or y.shape != wanted or y.dtype not in FLOATING:
                 raise wrong_image(self.operation, self.name, y, given, f" of shape {wanted}")
+            require_beside(self.operation, self.name, y, x)
+            if before is not None and tr.any((vector != before) & (before == before)):
+                raise written_argument(self.operation, self.name)
             return y.reshape(flattened)
 
         return applied
@@ -133,31 +155,6 @@ def padded(block: tr.Tensor, width: int, /) -> tr.Tensor:
         return block
     nothing = tr.zeros((n, width - held), dtype=block.dtype, placement=block.placement)
     return tr.concatenate([block, nothing], axis=1)
-
-
-@contextmanager
-def finite_images(operation: str, maps: str = OPERATOR, /) -> Iterator[None]:
-    """What a decomposition inside says of NaN and infinities becomes an error about the map, where they came from.
-
-    >>> with finite_images("demo"):
-    ...     raise NonFiniteError("eigh: ...")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    tensor_runtime.errors.NonFiniteError: demo: the operator or the start holds NaN or an infinity, or products ...
-    """
-    try:
-        yield
-    except NonFiniteError:
-        raise _not_finite(operation, (), maps) from None
-
-
-def _not_finite(operation: str, column: Shape, maps: str) -> NonFiniteError:
-    where = f", as batch index {column} shows" if column else ""
-    return NonFiniteError(
-        f"{operation}: {maps} or the start holds NaN or an infinity, or products overflow{where}; "
-        "accepted: finite images of finite tensors",
-        operation=operation,
-        batch_index=column,
-    )
 
 
 def unsolved(
@@ -204,19 +201,6 @@ def names(*maps: LinearMap | None) -> str:
     'the operator, b'
     """
     return ", ".join((*(one.name for one in maps if one is not None), "b"))
-
-
-def require_numbers(operation: str, x: tr.Tensor, batch: Shape, maps: str = OPERATOR, /) -> None:
-    """Raise where what the columns of an iteration tell is NaN or infinite.
-
-    Raises:
-        NonFiniteError: with ``batch_index``.
-
-    >>> require_numbers("demo", tr.ones((2,)), (2,))
-    """
-    bad = ~tr.isfinite(x)
-    if tr.any(bad):
-        raise _not_finite(operation, first(bad.reshape(batch)), maps)
 
 
 def flat(x: tr.Tensor, core: Shape, batch: Shape, /) -> tr.Tensor:

@@ -17,13 +17,12 @@ from tensor_linalg.iterative.operators import (
     LinearMap,
     Operator,
     adjoint_of,
-    finite_images,
     flat,
     levelled,
     raising,
     times,
 )
-from tensor_linalg.iterative.refusals import require_operator, wrong_image
+from tensor_linalg.iterative.refusals import finite_images, require_beside, require_operator, wrong_image
 from tensor_linalg.iterative.results import Callback, EigenSearchResult, Stop
 from tensor_linalg.products import matmul, mH
 from tensor_linalg.results import fields_html, fields_text
@@ -286,6 +285,7 @@ def _function(a: Any, what: str, batch: Shape) -> Callable[[tr.Tensor], tr.Tenso
         y: Any = called(a, x)
         if not isinstance(y, tr.Tensor) or y.dtype not in FLOATING or y.shape[max(y.rank - len(batch), 0) :] != batch:
             raise wrong_image("svds", what, y, x.shape, f" whose last axes are {batch}" if batch else "")
+        require_beside("svds", what, y, x)
         return y
 
     return checked

@@ -21,6 +21,7 @@ from ironstride.program.commands.tensor_files import read_one
 from ironstride.program.json_report import norm_value
 from ironstride.program.json_text import json_text
 from ironstride.program.output_paths import check_inputs_kept, check_output_path, make_folder
+from ironstride.program.report import norm
 from ironstride.program.units import table
 from tensor_core.dtypes import F64, FLOATING
 from tensor_core.errors import TensorError
@@ -42,6 +43,10 @@ class Asked:
 
 class AxesError(TensorError, ValueError):
     """Axes that do not cut a tensor in two."""
+
+
+class RangeError(TensorError, ValueError):
+    """Values that no axis of a picture reaches."""
 
 
 def svd(asked: Asked) -> bool:
@@ -73,41 +78,38 @@ def svd(asked: Asked) -> bool:
         check_inputs_kept([("--plot", asked.plot)], [asked.file])
         drawing.require_matplotlib()
     _, x = read_one(asked.file, asked.reading, asked.name)
-    values, shape = spectrum(x, asked.rows)
-    errors = truncation_errors(values)
-    rank = None if asked.cutoff is None else rank_for(values, asked.cutoff)
+    values, unit, shape = spectrum(x, asked.rows)
+    if asked.plot is not None and values and math.isinf(values[0] * unit):
+        raise RangeError("--plot: the largest singular value is beyond what a float holds")
     document: dict[str, Any] = {
         "shape": list(x.shape),
         "matrix": list(shape),
-        "singular_values": values,
-        "errors": errors,
-        "norm": math.hypot(*values),
+        "singular_values": [norm_value(value, unit) for value in values],
+        "errors": truncation_errors(values),
+        "norm": norm_value(math.hypot(*values), unit),
         "entropy": entropy(values),
         "cutoff": asked.cutoff,
-        "rank": rank,
+        "rank": None if asked.cutoff is None else rank_for(values, asked.cutoff),
     }
-    if asked.json:
-        if math.isinf(document["norm"]) and math.isfinite(values[0]):
-            document["norm"] = norm_value(values[0], math.hypot(*(value / values[0] for value in values)))
-        print(json_text(document))
-    else:
-        print(_text(document))
+    print(json_text(document) if asked.json else _text(document))
     if asked.plot is not None:
         make_folder("--plot", asked.plot)
-        plot_spectrum(values, asked.plot, cutoff=asked.cutoff)
+        plot_spectrum([value * unit for value in values], asked.plot, cutoff=asked.cutoff)
         if not asked.json:
             print(f"drawn {asked.plot}")
     return True
 
 
-def spectrum(x: tr.Tensor, rows: Sequence[int]) -> tuple[list[float], tuple[int, int]]:
-    """Singular values, the largest first, and the shape of the matrix.
+def spectrum(x: tr.Tensor, rows: Sequence[int]) -> tuple[list[float], float, tuple[int, int]]:
+    """Singular values, the largest first, in a unit, which is 1 but near the end of the range; and the matrix's shape.
 
     Raises:
         AxesError: an axis twice, one that is not there, or a tensor of rank 0.
 
     >>> spectrum(tr.tensor([[[2]], [[0]]]), (0,))
-    ([2.0], (2, 1))
+    ([2.0], 1.0, (2, 1))
+    >>> spectrum(tr.tensor([1.5 * 2.0**1023]), (0,))
+    ([1.5], 8.98846567431158e+307, (1, 1))
     """
     if not x.rank or not all(-x.rank <= axis < x.rank for axis in rows):
         raise AxesError(f"--rows {','.join(map(str, rows))}: the tensor has {x.rank} axes, {shape_text(x.shape)}")
@@ -117,9 +119,24 @@ def spectrum(x: tr.Tensor, rows: Sequence[int]) -> tuple[list[float], tuple[int,
     second = [axis for axis in range(x.rank) if axis not in first]
     height, width = (math.prod(x.shape[axis] for axis in group) for group in (first, second))
     y = x if x.dtype in FLOATING else tr.convert(x, F64)
+    largest, ratio = norm(y)
+    unit = 1.0
+    if math.isfinite(largest) and not largest * ratio < (2.0**1023 if y.dtype.component is F64 else 2.0**127):
+        unit = 2.0 ** (math.frexp(largest)[1] - 1)
+        y = tr.divide(y, unit)
     matrix = tr.to_contiguous(tr.permute_axes(y, [*first, *second])).reshape((height, width))
     found: Any = tl.svdvals(matrix)
-    return [float(value) for value in found.tolist()], (height, width)
+    return [float(value) for value in found.tolist()], unit, (height, width)
+
+
+def _extremes(found: dict[str, Any]) -> list[tuple[str, float | str]]:
+    values = found["singular_values"]
+    return [("largest", values[0]), ("smallest", values[-1]), ("norm", found["norm"])]
+
+
+def _number(value: float | str, form: str) -> str:
+    """As it is asked for; what no float holds has its text already."""
+    return value if isinstance(value, str) else f"{value:{form}}"
 
 
 def _text(found: dict[str, Any]) -> str:
@@ -128,12 +145,11 @@ def _text(found: dict[str, Any]) -> str:
     head = f"{shape}: {len(values)} singular values"
     if not values:
         return head
-    norm = f"{found['norm']:.10}" if math.isfinite(found["norm"]) else "beyond F64"
-    rows = [("largest", f"{values[0]:.10}"), ("smallest", f"{values[-1]:.10}"), ("norm", norm)]
+    rows = [(name, _number(value, ".10")) for name, value in _extremes(found)]
     rows.append(("entropy", f"{found['entropy']:.6f}"))
     if found["rank"] is not None:
         rows.append(("cutoff", f"{found['cutoff']}: rank {found['rank']}, error {errors[found['rank'] - 1]:.3e}"))
     last = len(values)
     shown = sorted({rank for power in range(last.bit_length()) for rank in (2**power, 3 * 2**power // 2)} | {last})
-    listed = [(str(rank), f"{values[rank - 1]:.6e}", f"{errors[rank - 1]:.3e}") for rank in shown if rank <= last]
+    listed = [(str(rank), _number(values[rank - 1], ".6e"), f"{errors[rank - 1]:.3e}") for rank in shown if rank <= last]
     return f"{head}\n{table(rows, '<<')}\n{table([('rank', 'singular value', 'error'), *listed], '>><')}"
