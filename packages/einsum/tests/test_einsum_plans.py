@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import gc
 import itertools
 import json
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -196,6 +198,15 @@ def test_a_plan_survives_pickle_json_and_copy(found: Plan) -> None:
         assert other.steps == found.steps
         assert str(other) == str(found)
         assert {found: 1}[other] == 1
+
+
+def test_a_plan_may_be_held_weakly() -> None:
+    found = Plan.from_json(plan("ij,jk->ik", (2, 3), (3, 4)).to_json())
+    held = weakref.ref(found)
+    assert held() is found
+    del found
+    gc.collect()
+    assert held() is None
 
 
 @pytest.mark.parametrize("found", PLANS, ids=str)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from typing import Self
 
@@ -9,10 +11,10 @@ import pytest
 
 
 @pytest.fixture
-def interrupting_bar() -> Callable[[int], type]:
-    """Makes bars of progress that are interrupted, as by Ctrl-C, when they are told of so many steps."""
+def interrupting_bar() -> Callable[..., type]:
+    """Makes bars of progress that are interrupted, by Ctrl-C or a signal, when they are told of so many steps."""
 
-    def made(after: int) -> type:
+    def made(after: int, number: signal.Signals | None = None) -> type:
         class Interrupting:
             n, disable = 0, False
 
@@ -24,7 +26,9 @@ def interrupting_bar() -> Callable[[int], type]:
             def update(self, _: float) -> None:
                 self.n += 1
                 if self.n == after:
-                    raise KeyboardInterrupt
+                    if number is None:
+                        raise KeyboardInterrupt
+                    os.kill(os.getpid(), number)
 
         return Interrupting
 

@@ -88,7 +88,7 @@ def test_the_path_of_the_file_is_taken_when_asked_for(chain: str, capsys: pytest
 def test_a_file_without_operands_is_drawn_and_says_so(chain: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["contract", chain]) == 0
 
-    assert "the file gives no operands: uniform on (0, 1), seed 0" in capsys.readouterr().out
+    assert "no operands are given: uniform on (0, 1), seed 0" in capsys.readouterr().out
 
 
 def test_a_scalar_result_prints_its_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -350,7 +350,7 @@ def test_an_interrupt_between_two_steps_leaves_nothing_behind(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    interrupting_bar: Callable[[int], type],
+    interrupting_bar: Callable[..., type],
 ) -> None:
     monkeypatch.setattr(ironstride.program.contract, "tqdm", interrupting_bar(1))
     files = ["-o", str(tmp_path / "out.npy"), "--plot", str(tmp_path / "plan.svg")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_a_text_file_has_an_equation_and_a_shape_a_line(tmp_path: Path, capsys: 
 
     assert main(["contract", str(file), "--dtype", "complex64"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("chain: 3 operands, C32 (complex64), 304 B\nthe file gives no operands: uniform on (0, 1)")
+    assert out.startswith("chain: 3 operands, C32 (complex64), 304 B\nno operands are given: uniform on (0, 1)")
     assert "result: C32 [2, 5], norm " in out
 
 
@@ -171,6 +172,8 @@ def test_a_plan_of_another_network_is_refused(tmp_path: Path, capsys: pytest.Cap
     missing = str(tmp_path / "missing.json")
     assert f"--load-plan {missing}: cannot be read" in refused(capsys, "plan", *CHAIN, "--load-plan", missing)
     assert f"read_calibration: {file}: " in refused(capsys, "plan", *CHAIN, "--calibration", str(file))
+    missing = refused(capsys, "plan", *CHAIN, "--calibration", str(tmp_path / "none.json"))
+    assert "--calibration: there is no file" in missing and "without FILE it goes behind SOURCE" in missing
 
 
 @pytest.mark.parametrize(
@@ -320,7 +323,7 @@ def test_a_stopped_sum_of_slices_goes_on(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    interrupting_bar: Callable[[int], type],
+    interrupting_bar: Callable[..., type],
 ) -> None:
     whole, stopped, kept = tmp_path / "whole.npy", tmp_path / "stopped.npy", tmp_path / "new" / "sum"
     sliced = ["contract", "ij,jk->ik", "6x8", "8x5", "--slices", "j"]
@@ -334,3 +337,33 @@ def test_a_stopped_sum_of_slices_goes_on(
     assert main([*sliced, "--checkpoint", str(kept), "-o", str(stopped)]) == 0
     assert whole.read_bytes() == stopped.read_bytes()
     assert "--checkpoint and --repeat" in refused(capsys, *sliced, "--checkpoint", str(kept), "--repeat", "2")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_a_batch_system_stops_saves_its_sum_first(
+    number: signal.Signals,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    interrupting_bar: Callable[..., type],
+) -> None:
+    whole, stopped, kept = tmp_path / "whole.npy", tmp_path / "stopped.npy", tmp_path / "sum"
+    sliced = ["contract", "ij,jk->ik", "6x8", "8x5", "--slices", "j"]
+    resumed = [*sliced, "--checkpoint", str(kept), "-o", str(stopped)]
+    assert main([*sliced, "-o", str(whole)]) == 0
+    former = signal.signal(number, signal.SIG_DFL)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(ironstride.program.contract, "tqdm", interrupting_bar(3, number))
+            with pytest.raises(SystemExit) as ended:
+                main(resumed)
+        assert signal.getsignal(number) is signal.SIG_DFL
+        signal.signal(number, signal.SIG_IGN)  # as under nohup
+        with monkeypatch.context() as patched:
+            patched.setattr(ironstride.program.contract, "tqdm", interrupting_bar(3, number))
+            assert ended.value.code == 128 + number and kept.exists() and not stopped.exists()
+            assert main(resumed) == 0
+    finally:
+        signal.signal(number, former)
+    assert whole.read_bytes() == stopped.read_bytes() and not kept.exists()
+    assert capsys.readouterr().err == ""

@@ -20,7 +20,7 @@ is inf, where the larger of 0 × inf and 1 × inf, as slices of that label give 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tensor_core.dtypes import ALL, DTYPES, REAL_FLOATING, Bool, DType, Element, as_dtype
@@ -130,6 +130,33 @@ def check_algebra(operation: str, algebra: object, /) -> None:
             f"{operation}: algebra is {shortened(algebra)}; accepted: {_names()} of tensor_runtime.algebras",
             operation=operation,
         )
+
+
+def undefined_for(operation: str, algebra: Semiring, dtypes: Sequence[DType], /) -> DTypeError:
+    """The error about operands whose elements an algebra does not have.
+
+    >>> from tensor_core import C64, F64, I64
+    >>> print(undefined_for("einsum", MAX_PLUS, [I64, I64]))
+    einsum: operands are I64, I64; accepted by the algebra max_plus: F32, F64 (convert() first)
+    >>> print(undefined_for("einsum", OR_AND, [I64] * 100))
+    einsum: 100 operands are I64; accepted by the algebra or_and: Bool (not_equal(x, 0) makes truths)
+    >>> print(undefined_for("einsum", MIN_PLUS, [F64, C64]))
+    einsum: operands are F64, C64; accepted by the algebra min_plus: F32, F64 (real(), imag() or abs() first)
+    """
+    kinds = list(dict.fromkeys(dtypes))
+    found = f"operands are {', '.join(dtype.name for dtype in dtypes)}"
+    if len(dtypes) > 4:
+        found = f"{len(dtypes)} operands are {', '.join(dtype.name for dtype in kinds)}"
+    if Bool in algebra.accepts:
+        remedy = "not_equal(x, 0) makes truths"
+    elif any(dtype.kind == "complex" for dtype in kinds):
+        remedy = "real(), imag() or abs() first"
+    else:
+        remedy = "convert() first"
+    return DTypeError(
+        f"{operation}: {found}; accepted by the algebra {algebra.name}: {dtype_names(algebra.accepts)} ({remedy})",
+        operation=operation,
+    )
 
 
 def dtype_names(dtypes: Iterable[DType], /) -> str:

@@ -31,7 +31,7 @@ class PlanMethods:
     True
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
 
     def __copy__(self) -> Plan:
         return cast("Plan", self)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from tensor_core.dtypes import DType
-from tensor_core.errors import ArgumentError, DTypeError, shortened
+from tensor_core.errors import ArgumentError, shortened
 from tensor_core.promotion import promote
-from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
+from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, undefined_for
 from tensor_runtime.dispatch.arguments import wholes
 
 
@@ -49,11 +49,7 @@ def arithmetic_of(operation: str, algebra: Any, conj: Any, dtypes: Sequence[DTyp
     check_algebra(operation, algebra)
     found = promote(*dtypes)
     if found not in algebra.accepts:
-        raise DTypeError(
-            f"{operation}: operands are {', '.join(dtype.name for dtype in dtypes)}; accepted by the algebra "
-            f"{algebra.name}: {dtype_names(algebra.accepts)} (convert() first)",
-            operation=operation,
-        )
+        raise undefined_for(operation, algebra, dtypes)
     positions = set()
     for position in wholes(operation, "conj", conj):
         if not -len(dtypes) <= position < len(dtypes):

@@ -25,6 +25,7 @@ _OF_PYTHON: Final = (
     (re.compile(r"dtype='(\w+)' converts"), r"ironstride convert --dtype \1 converts"),
     (re.compile(r" \(check=False [^()]*\)"), ""),
     (re.compile(r"; or overflow='\w+' or '\w+'"), ""),
+    (re.compile(r"^set_threads: count is"), "--threads is"),
 )  # what errors advise that no command takes, and what a command does instead
 
 
@@ -316,7 +317,7 @@ def _add_planning(command: argparse.ArgumentParser) -> None:
         nargs="?",
         type=_file,
         const=Path(),
-        help="estimate time by what `calibrate` wrote",
+        help="estimate time by what `calibrate` wrote; without FILE it goes behind SOURCE",
     )
     command.add_argument("--memory", metavar="SIZE", help="contract in slices that take no more, such as 2GiB")
     command.add_argument(

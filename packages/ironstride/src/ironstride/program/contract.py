@@ -6,11 +6,14 @@ plan whose operands and intermediates would not fit into memory.
 
 from __future__ import annotations
 
+import signal
+import sys
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any
 
 from tqdm import tqdm
@@ -238,7 +241,8 @@ def _contract(
     if options.checkpoint is not None and plan.sliced:
         make_folder("--checkpoint", options.checkpoint)
         keep["checkpoint"] = options.checkpoint
-    with tqdm(total=plan.flops * options.repeat, unit="flop", unit_scale=True, disable=None, leave=False) as bar:
+    bar_of_flops = tqdm(total=plan.flops * options.repeat, unit="flop", unit_scale=True, disable=None, leave=False)
+    with _ended_by_exceptions() if keep else nullcontext(), bar_of_flops as bar:
 
         def show(now: tensor_einsum.Progress) -> None:
             bar.update((len(seconds) + now.share) * plan.flops - bar.n)
@@ -250,6 +254,29 @@ def _contract(
             result = plan(*operands, **shown, **keep)
             seconds.append(time.perf_counter() - begun)
     return result, seconds
+
+
+@contextmanager
+def _ended_by_exceptions() -> Iterator[None]:
+    """SIGTERM and SIGHUP, which end the process at once, end it as an exception does, behind what has to be saved.
+
+    A second one ends it at once. Those that are ignored, as by ``nohup``, or somebody else's, are left as they are.
+    """
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        sys.exit(128 + number)
+
+    named = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    mine = current_thread() is main_thread()  # only that one may ask for signals
+    ending = [number for number in named if mine and signal.getsignal(number) is signal.SIG_DFL]
+    for number in ending:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _write(network: Network, plan: tensor_einsum.Plan, options: Options, printer: Printer) -> None:

@@ -136,6 +136,8 @@ def _found(network: Network, options: PlanOptions) -> tuple[tensor_einsum.Plan, 
     objective: object = options.objective or "time"
     if options.calibration is not None:
         file = options.calibration
+        if file.parts and not file.exists():
+            raise OptionError(f"--calibration: there is no file {str(file)!r}; without FILE it goes behind SOURCE")
         objective = tensor_einsum.read_calibration(file if file.parts else None)
     how = {"seconds": options.seconds, "objective": objective, "memory_limit": options.memory}
     return _planned(network, optimize=optimize, **how), origin
@@ -188,7 +190,8 @@ def _cuts(text: str) -> dict[str, int]:
         label, equals, extent = text[bracket.end if bracket else begin : end].strip().partition("=")
         rest, label = (label, bracket.name) if bracket else ("", label)
         if rest or not label or (equals and not re.fullmatch(r"\d{1,18}", extent, re.ASCII)):
-            raise OptionError(f"found {text[begin:end]!r}; accepted: labels, such as j,k or j=4 or [left bond]=4")
+            accepted = "labels, such as j,k or j=4 or [left bond]=4, of at most 18 digits"
+            raise OptionError(f"found {text[begin:end]!r}; accepted: {accepted}")
         if label in cuts:
             raise OptionError(f"found {label!r} twice; accepted: each label once")
         cuts[label] = int(extent) if equals else 1

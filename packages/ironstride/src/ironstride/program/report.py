@@ -31,7 +31,7 @@ def network_text(network: Network) -> str:
     operands: uniform on (-1, 1), seed 3
     """
     if network.drawn_by_default:
-        source = f"the file gives no operands: {values_drawn(Drawn(0, 'uniform'), network.dtype)}, seed 0"
+        source = f"no operands are given: {values_drawn(Drawn(0, 'uniform'), network.dtype)}, seed 0"
     else:
         kinds = sorted({_source(operand, network.dtype) for operand in network.operands})
         source = "operands: " + ", ".join(kinds or ["none"])

@@ -67,6 +67,8 @@ def cg(
     Raises:
         NotPositiveDefiniteError: A, or the preconditioner, is found not to be positive definite.
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        PlacementError: what the function gave, or a tensor, lives elsewhere.
+        ReadOnlyError: the function wrote into the vector that it was given.
         NonFiniteError: what the function gave, or ``b``, holds NaN or an infinity; with ``batch_index``.
 
     Source: M. R. Hestenes and E. Stiefel, J. Res. Natl. Bur. Stand. 49, 409 (1952); Golub and Van Loan, Matrix

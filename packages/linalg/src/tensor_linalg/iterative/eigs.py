@@ -82,6 +82,8 @@ def eigs(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        PlacementError: what the function gave, or a tensor, lives elsewhere.
+        ReadOnlyError: the function wrote into the vector that it was given.
         NonFiniteError: what the function gave, or ``x0``, holds NaN or an infinity.
         NotConvergedError: LAPACK's iteration failed for the small matrix.
 

@@ -102,6 +102,8 @@ def eigsh(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        PlacementError: what the function gave, or a tensor, lives elsewhere.
+        ReadOnlyError: the function wrote into the vector that it was given.
         NonFiniteError: what the function gave, or ``x0``, holds NaN or an infinity.
         SingularMatrixError: a matrix less ``sigma`` is exactly singular.
 

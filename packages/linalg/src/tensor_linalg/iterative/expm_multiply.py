@@ -102,6 +102,7 @@ def expm_multiply(
         sure; which share of ``t`` was reached; and whether Ctrl-C stopped it.
 
     Raises:
+        PlacementError, ReadOnlyError: as for ``cg``.
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit; t A is so large that
             no part of the time is short enough, or so far from normal that rounding leads beyond the dtype's range.
         NonFiniteError: what the function gave holds NaN or an infinity, or the result is beyond the dtype's range.

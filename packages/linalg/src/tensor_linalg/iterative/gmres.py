@@ -58,6 +58,8 @@ def gmres(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what the function gave, or an option, does not fit.
+        PlacementError: what the function gave, or a tensor, lives elsewhere.
+        ReadOnlyError: the function wrote into the vector that it was given.
         NonFiniteError: what the function gave, or ``b``, holds NaN or an infinity.
 
     Source: Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 856 (1986); the residual of each step by the vector

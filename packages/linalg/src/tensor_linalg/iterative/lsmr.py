@@ -62,7 +62,7 @@ def lsmr(
         subnormal they are computed from x, with one product more each way.
 
     Raises:
-        ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
+        ShapeError, DTypeError, ArgumentError, PlacementError, ReadOnlyError, NonFiniteError: as for ``cg``.
 
     Source: D. C.-L. Fong and M. Saunders, SIAM J. Sci. Comput. 33, 2950 (2011).
 

@@ -55,7 +55,7 @@ def minres(
         ``converged`` is False.
 
     Raises:
-        ShapeError, DTypeError, ArgumentError, NonFiniteError: as for ``cg``.
+        ShapeError, DTypeError, ArgumentError, PlacementError, ReadOnlyError, NonFiniteError: as for ``cg``.
 
     Source: C. C. Paige and M. A. Saunders, SIAM J. Numer. Anal. 12, 617 (1975).
 

@@ -101,6 +101,8 @@ def svds(
 
     Raises:
         ShapeError, DTypeError, ArgumentError: what a function gave, or an option, does not fit.
+        PlacementError: what a function gave, or a tensor, lives elsewhere.
+        ReadOnlyError: a function wrote into the vector that it was given.
         NonFiniteError: what a function gave, or ``x0``, holds NaN or an infinity.
 
     Source: Golub and Van Loan, Matrix Computations, 4th ed., §10.4.

@@ -11,9 +11,9 @@ from operator import index
 from typing import Any, Final
 
 from tensor_core.dtypes import ALL
-from tensor_core.errors import ArgumentError, DTypeError, ShapeError, UnsupportedOperationError, shortened
+from tensor_core.errors import ArgumentError, ShapeError, UnsupportedOperationError, shortened
 from tensor_core.shapes import Shape, normalize_axes
-from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, dtype_names
+from tensor_runtime.algebras import PLUS_TIMES, Semiring, check_algebra, undefined_for
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.kernel_facts import state
 from tensor_runtime.backends.registry import registry
@@ -142,12 +142,7 @@ class AlgebraSpec(ContractionSpec):
         result = super().infer(operands, params)
         algebra: Semiring = params[1]
         if isinstance(result, Form) and result.dtype not in algebra.accepts:
-            found = ", ".join(operand.dtype.name for operand in operands if isinstance(operand, Form))
-            raise DTypeError(
-                f"{self.name}: operands are {found}; accepted by the algebra {algebra.name}: "
-                f"{dtype_names(algebra.accepts)} (convert() first)",
-                operation=self.name,
-            )
+            raise undefined_for(self.name, algebra, [form.dtype for form in operands if isinstance(form, Form)])
         return result
 
     def _params_of_kernel(self, labels: Signature, *params: Any) -> Any:

@@ -142,7 +142,7 @@ def _number(value: float | str, form: str) -> str:
 def _text(found: dict[str, Any]) -> str:
     values, errors = found["singular_values"], found["errors"]
     shape = f"{shape_text(tuple(found['shape']))} as a matrix of {shape_text(tuple(found['matrix']))}"
-    head = f"{shape}: {len(values)} singular values"
+    head = f"{shape}: {len(values)} singular value{'s' * (len(values) != 1)}"
     if not values:
         return head
     rows = [(name, _number(value, ".10")) for name, value in _extremes(found)]
@@ -151,5 +151,7 @@ def _text(found: dict[str, Any]) -> str:
         rows.append(("cutoff", f"{found['cutoff']}: rank {found['rank']}, error {errors[found['rank'] - 1]:.3e}"))
     last = len(values)
     shown = sorted({rank for power in range(last.bit_length()) for rank in (2**power, 3 * 2**power // 2)} | {last})
-    listed = [(str(rank), _number(values[rank - 1], ".6e"), f"{errors[rank - 1]:.3e}") for rank in shown if rank <= last]
+    listed = [
+        (str(rank), _number(values[rank - 1], ".6e"), f"{errors[rank - 1]:.3e}") for rank in shown if rank <= last
+    ]
     return f"{head}\n{table(rows, '<<')}\n{table([('rank', 'singular value', 'error'), *listed], '>><')}"
