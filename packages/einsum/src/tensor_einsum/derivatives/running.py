@@ -11,10 +11,11 @@ from tensor_core.formatting import readable_bytes
 from tensor_einsum.derivatives.sweep import SweepPlan, result_axes
 from tensor_einsum.execution.executor import BINDERS, bind_zeros
 from tensor_einsum.execution.memory import lacking, needs_check
+from tensor_einsum.execution.scaling import Range, range_of
 from tensor_einsum.execution.semirings import binders_in
 from tensor_einsum.execution.sequenced import Sequenced, StepError
 from tensor_einsum.execution.unary_steps import StepBinder, conversion
-from tensor_einsum.steps.steps import Step
+from tensor_einsum.steps.steps import VIEWS, Step
 from tensor_runtime.algebras import PLUS_TIMES, Semiring
 from tensor_runtime.backends.bindings import Binding
 from tensor_runtime.backends.error_translation import translated
@@ -26,6 +27,8 @@ from tensor_runtime.form import Form, form_of
 from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.tensors.tensor import Tensor, wrap
+
+Change = Callable[[int, Any], Any]
 
 
 class _Instruction(NamedTuple):
@@ -52,7 +55,7 @@ class BoundSweep:
     (2,)
     """
 
-    __slots__ = ("_at_once", "forms", "home", "instructions", "made", "needed_bytes", "operation", "sweep")
+    __slots__ = ("_at_once", "_ranges", "forms", "home", "instructions", "made", "needed_bytes", "operation", "sweep")
 
     def __init__(self, operation: str, sweep: SweepPlan, operands: Sequence[Form], converts: bool = True) -> None:
         home = operands[0].placement
@@ -87,42 +90,50 @@ class BoundSweep:
         self.forms = tuple([slots[slot] for slot in sweep.results])
         self.made = tuple(slots[len(operands) :])  # forms of what the steps give
         self.needed_bytes = sweep.peak_with(workspaces)
+        self._ranges: tuple[Range | None, ...] | None = None
 
-    def __call__(self, arrays: Sequence[Any], done: Callable[[], object] | None = None) -> list[Tensor]:
-        """The results, of native arrays of the operands and perhaps the cotangent; ``done`` is called after each step.
+    def __call__(
+        self, arrays: Sequence[Any], done: Callable[[], object] | None = None, change: Change | None = None
+    ) -> list[Tensor]:
+        """The results, of native arrays of the operands and perhaps the cotangent.
+
+        Args:
+            arrays: as the forms say.
+            done: called after each step.
+            change: gives what takes the place of each step's result, of its number and its array.
 
         Raises:
             OutOfMemoryError: more than this process may have in all; or memory ran out, and the message says where.
         """
-        return self._run(arrays, self.instructions, done, done is None)
-
-    def with_kernels(
-        self, kernels: Sequence[Kernel], arrays: Sequence[Any], done: Callable[[], object] | None
-    ) -> list[Tensor]:
-        """The same with other kernels in the place of those of the steps, which run one after another."""
-        pairs = zip(self.instructions, kernels, strict=True)
-        return self._run(arrays, [instruction._replace(kernel=kernel) for instruction, kernel in pairs], done, False)
-
-    def _run(
-        self,
-        arrays: Sequence[Any],
-        instructions: Sequence[_Instruction],
-        done: Callable[[], object] | None,
-        at_once: bool,
-    ) -> list[Tensor]:
         if needs_check(self.needed_bytes, self.home):
             self._check_fits()
         try:
-            found = self._at_once.found(arrays) if at_once else None
+            found = self._at_once.found(arrays) if done is None and change is None else None
             if found is None:
-                slots = [*arrays, *[None] * len(instructions)]
-                _run_one_by_one(instructions, slots, len(arrays), done)
+                slots = [*arrays, *[None] * len(self.instructions)]
+                _run_one_by_one(self.instructions, slots, len(arrays), done, change)
                 found = [slots[slot] for slot in self.sweep.results]
         except StepError as step:
             if isinstance(step.error, TensorError):
                 raise step.error from None
             raise self._failure(step.place - len(arrays), step.error) from step.error
         return list(map(wrap, self.forms, found))
+
+    @property
+    def ranges(self) -> tuple[Range | None, ...]:
+        """Of what each step gives, the range of magnitudes that is left as it is; None of integers, and of views.
+
+        A view has been brought near with what it shows.
+        """
+        if self._ranges is None:
+            pairs = zip(self.sweep.steps, self.made, strict=True)
+            self._ranges = tuple(
+                [
+                    None if step.kind in VIEWS or form.dtype.kind not in ("float", "complex") else range_of(form)
+                    for step, form in pairs
+                ]
+            )
+        return self._ranges
 
     def _check_fits(self) -> None:
         found = lacking(self.home, self.needed_bytes)
@@ -150,18 +161,24 @@ class BoundSweep:
 
 
 def _run_one_by_one(
-    instructions: Sequence[_Instruction], slots: list[Any], operands: int, done: Callable[[], object] | None
+    instructions: Sequence[_Instruction],
+    slots: list[Any],
+    operands: int,
+    done: Callable[[], object] | None,
+    change: Change | None,
 ) -> None:
     for slot, (kernel, first, second, dropped) in enumerate(instructions, operands):
         try:
             if second >= 0:
-                slots[slot] = kernel(slots[first], slots[second])
+                array = kernel(slots[first], slots[second])
             elif first >= 0:
-                slots[slot] = kernel(slots[first])
+                array = kernel(slots[first])
             else:
-                slots[slot] = kernel()
+                array = kernel()
+            slots[slot] = array if change is None else change(slot - operands, array)
         except Exception as error:
             raise StepError(slot, error) from error
+        del array
         for gone in dropped:
             slots[gone] = None
         if done is not None:

@@ -26,15 +26,12 @@ from tensor_einsum.execution.scaling import (
     check_scalable,
     copied_bytes,
     largest_magnitude,
-    look_at,
     normalised,
-    scaled_kernel,
 )
 from tensor_einsum.search.options import bytes_of
 from tensor_einsum.slices.scaled import rescaled, together
-from tensor_einsum.steps.steps import VIEWS
 from tensor_runtime.placement import Placement
-from tensor_runtime.tensors.tensor import Tensor
+from tensor_runtime.tensors.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from tensor_einsum.plans.plan import Plan
@@ -132,18 +129,30 @@ def _within(operation: str, limit: int | None, copied: int, home: Placement, bin
 
 def _run(bound: BoundSweep, arrays: Sequence[Any], exponents: Sequence[int], done: Done) -> list[Scaled]:
     """The results of a sweep, of arrays that have these exponents."""
-    steps = bound.sweep.steps
-    scales = [Scale() for _ in steps]
-    kernels = [
-        kernel
-        if step.kind in VIEWS or form.dtype.kind not in _INEXACT  # a view has been brought near with what it shows
-        else scaled_kernel(kernel, form, look_at(form), scale)
-        for (kernel, *_), step, form, scale in zip(bound.instructions, steps, bound.made, scales, strict=True)
-    ]
-    found = bound.with_kernels(kernels, arrays, done)
+    ranges, made = bound.ranges, bound.made
+    taken: dict[int, int] = {}  # exponents by steps
+
+    def near(number: int, array: Any) -> Any:
+        within = ranges[number]
+        if within is None:
+            return array
+        look, least, most = within
+        largest = look(array)
+        if least <= largest < most:
+            return array
+        scale = Scale()
+        changed = scale.bring_near(wrap(made[number], array), largest)._array
+        taken[number] = scale.exponent
+        return changed
+
+    found = bound(arrays, done, near)
     of_slots = [*exponents]
-    for step, scale in zip(steps, scales, strict=True):
-        of_slots.append(sum([of_slots[slot] for slot in step.operands]) + scale.exponent)
+    for number, (_, first, second, _) in enumerate(bound.instructions):
+        exponent = taken.get(number, 0)
+        for slot in (first, second):
+            if slot >= 0:
+                exponent += of_slots[slot]
+        of_slots.append(exponent)
     return list(zip(found, [of_slots[slot] for slot in bound.sweep.results], strict=True))
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import frexp, inf, isfinite, log10
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tensor_core.dtypes import C32, F32
 from tensor_core.errors import ArgumentError, DTypeError, ReadOnlyError, UnsupportedOperationError
@@ -67,8 +67,32 @@ _BLOCK: Final = _PIECE // 2
 Change = Callable[[Tensor], Tensor]
 Look = Callable[[Any], float]
 _bound: Final[CacheTable[Any]] = CacheTable(binding_cache)
-"""By (plan, threads, *forms of the operands), as they are read: the executable, the forms of all slots, and what looks
-at each that is floating or complex."""
+"""By (plan, threads, *forms of the operands), as they are read: the executable, the forms of all slots, and the range
+of each that is floating or complex."""
+_ranges: Final[CacheTable[Range]] = CacheTable(binding_cache)
+
+
+class Range(NamedTuple):
+    """Between which magnitudes tensors of a form are left as they are, and what tells the largest one of an array."""
+
+    look: Look
+    least: float
+    most: float  # left out
+
+
+def range_of(form: Form) -> Range:
+    """The range of floating or complex tensors of a form.
+
+    >>> from tensor_runtime import tensor
+    >>> x = tensor([-3.0, 2.0])
+    >>> range_of(x._form).look(x._array)
+    3.0
+    """
+    known = _ranges.get(form)
+    if known is None:
+        least, most = _NARROW if form.dtype in (F32, C32) else _WIDE
+        known = _ranges.insert(form, Range(_look_at(form), 2.0 ** (least - 1), 2.0**most))
+    return known
 
 
 class Scale:
@@ -80,25 +104,29 @@ class Scale:
     ([0.5, 0.0], -899)
     """
 
+    __slots__ = ("exponent",)
+
     def __init__(self, exponent: int = 0) -> None:
         self.exponent = exponent
 
     def brought_near(self, x: Tensor) -> Tensor:
         """The tensor, or a copy multiplied by a power of two where its finite elements are out of range."""
-        return self._near(x, _copied)
+        look, least, most = range_of(x._form)
+        largest = call_translated("einsum", x._form, look, x._array)
+        return x if least <= largest < most else self._near(x, largest, _copied)
 
-    def bring_near(self, x: Tensor) -> Tensor:
-        """The same of a result that belongs to nobody else, which is changed where it lies.
+    def bring_near(self, x: Tensor, largest: float) -> Tensor:
+        """The same of a result that belongs to nobody else, which is changed where it lies; of its largest magnitude.
 
         >>> from tensor_runtime import tensor
         >>> scale, x = Scale(), tensor([2.0**-900] * 200_000)
-        >>> scale.bring_near(x) is x, x[0].item()
+        >>> scale.bring_near(x, 2.0**-900) is x, x[0].item()
         (True, 0.5)
         """
-        return self._near(x, in_place)
+        return self._near(x, largest, in_place)
 
-    def _near(self, x: Tensor, changed: Callable[[Tensor, Change], Tensor]) -> Tensor:
-        largest, halved = largest_magnitude(x), 0
+    def _near(self, x: Tensor, largest: float, changed: Callable[[Tensor, Change], Tensor]) -> Tensor:
+        halved = 0
         if not isfinite(largest):
             largest = max([largest_magnitude(_finite(piece)) for piece in _pieces(x)])
         if not isfinite(largest):  # of a complex number, whose parts are finite all the same
@@ -180,18 +208,12 @@ def largest_magnitude(x: Tensor) -> float:
     >>> largest_magnitude(tensor([3j, -4.0]))
     4.0
     """
-    largest: float = call_translated("einsum", x._form, look_at(x._form), x._array)
+    largest: float = call_translated("einsum", x._form, range_of(x._form).look, x._array)
     return largest
 
 
-def look_at(form: Form) -> Look:
-    """What tells the largest magnitude of native arrays of a form.
-
-    >>> from tensor_runtime import tensor
-    >>> x = tensor([-3.0, 2.0])
-    >>> look_at(x._form)(x._array)
-    3.0
-    """
+def _look_at(form: Form) -> Look:
+    """What tells the largest magnitude of native arrays of a form."""
     kernel, found = NORM.bindings[form, _LARGEST]
     backend: Any = registry.backend_for(found.placement)
     if hasattr(backend, "lend") and form.dtype.kind == "complex" and form.nbytes > _BLOCK:
@@ -221,12 +243,6 @@ def _blocks(x: Tensor) -> Iterator[Tensor]:
     count = max(_BLOCK * shape[axis] // x._form.nbytes, 1)
     for start in range(0, shape[axis], count):
         yield from _blocks(x[(slice(None),) * axis + (slice(start, min(start + count, shape[axis])),)])
-
-
-def _near_enough(form: Form) -> tuple[float, float]:
-    """Between which magnitudes, the second left out, a tensor is left as it is."""
-    least, most = _NARROW if form.dtype in (F32, C32) else _WIDE
-    return 2.0 ** (least - 1), 2.0**most
 
 
 def check_scalable(plan: Plan, operation: str = "einsum") -> None:
@@ -271,17 +287,16 @@ def run_scaled(
     """
     check_scalable(plan)
     scale = Scale()
-    bound, forms, looks = _binding(plan, [x._form for x in operands])
-    near = [_brought_near(x, look, scale) for x, look in zip(operands, looks, strict=False)]
+    near = [scale.brought_near(x) if x.dtype.kind in _KINDS else x for x in operands]
     copied = copied_bytes(operands, near)
-    if copied:
-        bound, forms, looks = _binding(plan, [x._form for x in near])
+    bound, forms, ranges = _binding(plan, [x._form for x in near])
+    first = len(near)
     scaled = [
         instruction
-        if look is None or step.kind == "squeeze"
-        else Instruction(scaled_kernel(instruction.kernel, form, look, scale), instruction.first, instruction.second)
-        for instruction, form, look, step in zip(
-            bound.instructions, forms[len(near) :], looks[len(near) :], plan.steps, strict=True
+        if within is None or step.kind == "squeeze"
+        else Instruction(scaled_kernel(instruction.kernel, form, within, scale), instruction.first, instruction.second)
+        for instruction, form, within, step in zip(
+            bound.instructions, forms[first:], ranges[first:], plan.steps, strict=True
         )
     ]
     needed = bound.needed_bytes + copied
@@ -291,37 +306,31 @@ def run_scaled(
     return normalised(wrap(forms[-1], executable.run([x._array for x in near], on_step)), scale)
 
 
-def _binding(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Form], list[Look | None]]:
-    """The plan for operands of these forms, the forms of all slots, and what looks at each of them."""
+def _binding(plan: Plan, forms: Sequence[Form]) -> tuple[Executable, list[Form], list[Range | None]]:
+    """The plan for operands of these forms, the forms of all slots, and the range of each of them."""
     key = (plan, threads_in_force.value, *forms)
     known: Any = _bound.get(key)
     if known is None:
         executable, slots = bind_in_room(plan, forms)
-        looks = [look_at(form) if form.dtype.kind in _KINDS else None for form in slots]
-        known = _bound.insert(key, (executable, slots, looks))
+        ranges = [range_of(form) if form.dtype.kind in _KINDS else None for form in slots]
+        known = _bound.insert(key, (executable, slots, ranges))
     return known  # type: ignore[no-any-return]
 
 
-def _brought_near(x: Tensor, look: Look | None, scale: Scale) -> Tensor:
-    if look is None:
-        return x
-    least, most = _near_enough(x._form)
-    return x if least <= call_translated("einsum", x._form, look, x._array) < most else scale.brought_near(x)
-
-
-def scaled_kernel(kernel: Any, form: Form, look: Look, scale: Scale) -> Callable[..., Any]:
+def scaled_kernel(kernel: Any, form: Form, within: Range, scale: Scale) -> Callable[..., Any]:
     """A kernel of a step whose result is brought near where it lies; it belongs to nobody else.
 
     >>> from tensor_runtime import tensor
     >>> x, scale = tensor([2.0**-900]), Scale()
-    >>> scaled_kernel(lambda: x._array, x._form, look_at(x._form), scale)().tolist(), scale.exponent
+    >>> scaled_kernel(lambda: x._array, x._form, range_of(x._form), scale)().tolist(), scale.exponent
     ([0.5], -899)
     """
-    least, most = _near_enough(form)
+    look, least, most = within
 
     def run(*arrays: Any) -> Any:
         array = kernel(*arrays)
-        return array if least <= look(array) < most else scale.bring_near(wrap(form, array))._array
+        largest = look(array)
+        return array if least <= largest < most else scale.bring_near(wrap(form, array), largest)._array
 
     return run
 

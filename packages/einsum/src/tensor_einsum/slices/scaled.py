@@ -19,6 +19,8 @@ from tensor_einsum.execution.scaling import (
     in_place,
     largest_magnitude,
     normalised,
+    range_of,
+    scaled_kernel,
     shifted,
 )
 from tensor_einsum.slices.checkpoint import Checkpoint
@@ -60,7 +62,7 @@ def run_scaled_slices(
     near = [scale.brought_near(x) if x.dtype.kind in inexact else x for x in operands]
 
     def around(kernel: Kernel, form: Form) -> Kernel:
-        return lambda *arrays: scale.bring_near(wrap(form, kernel(*arrays)))._array
+        return scaled_kernel(kernel, form, range_of(form), scale) if form.dtype.kind in inexact else kernel
 
     pairs = [unwrap("einsum", x) for x in near]
     executable = SlicedExecutable(plan, [form for form, _ in pairs], around)
