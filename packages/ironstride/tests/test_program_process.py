@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import signal
@@ -10,9 +11,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+
+from ironstride.program.start import start
 
 PROGRAM = [sys.executable, "-m", "ironstride"]
 
@@ -65,6 +69,22 @@ def test_control_c_ends_with_status_130_and_no_partial_file(tmp_path: Path) -> N
     assert process.returncode == 130, out
     assert error == "ironstride: interrupted\n"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["circuit.json"]
+
+
+def test_control_c_while_the_program_is_imported_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usual = builtins.__import__
+
+    def interrupted(name: str, *rest: Any) -> Any:
+        if name == "ironstride.program.main":
+            raise KeyboardInterrupt
+        return usual(name, *rest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, "__import__", interrupted)
+        assert start() == 130
+    assert capsys.readouterr() == ("", "ironstride: interrupted\n")
 
 
 def test_a_bad_file_ends_with_status_2_and_one_line(tmp_path: Path) -> None:

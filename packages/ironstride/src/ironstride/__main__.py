@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ironstride.program.main import main
+from ironstride.program.start import start
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(start())

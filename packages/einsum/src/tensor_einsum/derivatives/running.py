@@ -29,6 +29,7 @@ from tensor_runtime.protocols import Kernel
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
 Change = Callable[[int, Any], Any]
+"""Of the number of a step and the array that it gives, the one that is kept."""
 
 
 class _Instruction(NamedTuple):

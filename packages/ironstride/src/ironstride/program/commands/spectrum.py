@@ -119,12 +119,12 @@ def spectrum(x: tr.Tensor, rows: Sequence[int]) -> tuple[list[float], float, tup
     second = [axis for axis in range(x.rank) if axis not in first]
     height, width = (math.prod(x.shape[axis] for axis in group) for group in (first, second))
     y = x if x.dtype in FLOATING else tr.convert(x, F64)
-    largest, ratio = norm(y)
+    matrix = tr.to_contiguous(tr.permute_axes(y, [*first, *second])).reshape((height, width))
+    largest, ratio = norm(matrix)
     unit = 1.0
     if math.isfinite(largest) and not largest * ratio < (2.0**1023 if y.dtype.component is F64 else 2.0**127):
         unit = 2.0 ** (math.frexp(largest)[1] - 1)
-        y = tr.divide(y, unit)
-    matrix = tr.to_contiguous(tr.permute_axes(y, [*first, *second])).reshape((height, width))
+        matrix = tr.divide(matrix, unit)
     found: Any = tl.svdvals(matrix)
     return [float(value) for value in found.tolist()], unit, (height, width)
 
