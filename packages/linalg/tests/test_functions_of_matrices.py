@@ -168,6 +168,22 @@ def test_hermitian_roots_and_logarithms_take_what_is_singular_and_refuse_what_is
         assert info.value.batch_index == (1,)
 
 
+@pytest.mark.parametrize("dtype", ["F32", "F64", "C32", "C64"])
+@pytest.mark.parametrize("shape", ["full", "triangular", "far from normal", "large"])
+def test_an_exponential_has_the_bits_that_it_has_beside_another(shape: str, dtype: str) -> None:
+    for size in (1e-3, 0.1, 0.4, 3.0, 60.0):
+        a = tr.normal((19, 19), seed=7, dtype=dtype) * (size / 19)
+        if shape == "triangular":
+            a = tr.triu(a)
+        if shape == "far from normal":
+            a = tr.triu(a, 1) * 30.0 + a * 0.01
+        if shape == "large":
+            a = a - tr.eye(19, dtype=dtype) * 2.0**21
+        beside = tr.stack([a, a * 0.25, a * 2.0], axis=2)
+        alone, among = tl.expm(a), tl.expm(beside)[:, :, 0]
+        assert alone.to_numpy().tobytes() == tr.copy(among).to_numpy().tobytes()
+
+
 @pytest.mark.parametrize("bad", [np.diag([-1.0, 1.0]), np.zeros((2, 2)), np.array([[0.0, 1.0], [0.0, 0.0]])])
 def test_a_matrix_without_a_principal_root_is_named(bad: Array) -> None:
     batch = np.stack([np.eye(2), np.eye(2), bad], -1)

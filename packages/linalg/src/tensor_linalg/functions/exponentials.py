@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeVar, overload
 from tensor_core.dtypes import C64, F64, DType, TensorScalar
 from tensor_linalg.functions.balances import balancing_powers, rescaled
 from tensor_linalg.masking import Check, MaskedResult, asks_for_mask, checks, masked_result
-from tensor_linalg.operands import floating, require_finite, some
+from tensor_linalg.operands import floating, lent, require_finite, some
 from tensor_linalg.products import matmul, matvec, mT
 from tensor_linalg.solving.condition import one_norm
 from tensor_linalg.solving.systems import solve
@@ -24,7 +24,7 @@ from tensor_runtime.dispatch.conversion import cast, convert
 from tensor_runtime.dispatch.out import Out
 from tensor_runtime.ops import complex_parts, exponential
 from tensor_runtime.ops.arithmetic import abs, add, divide, multiply, subtract
-from tensor_runtime.ops.comparison import greater, less, less_equal
+from tensor_runtime.ops.comparison import greater
 from tensor_runtime.ops.creation import eye, full
 from tensor_runtime.ops.logic import logical_and, logical_not
 from tensor_runtime.ops.reduction import max
@@ -34,6 +34,8 @@ from tensor_runtime.ops.views import copy
 from tensor_runtime.tensors.tensor import Tensor, TypedTensor, unwrap
 
 T = TypeVar("T", bound=TensorScalar)
+Number = Tensor | float
+"""A norm, or what matrices are scaled by: a float of one matrix on the host, else a tensor [B...]."""
 SMALL: Final = 16
 """Rows up to which exponentials and square roots ask for kernels; of larger matrices products take the time."""
 _PADE: Final = (
@@ -249,12 +251,14 @@ def _exponential(a: Tensor, less_one: bool = False, balanced: bool = False) -> T
     """exp(A), or exp(A) - 1 with the digits of its own that a small A leaves it."""
     if 0 in a.shape:
         return copy(a)
-    size = one_norm(a)
+    size = _read(one_norm(a))
     factors, degree = _coefficients(size)
-    if degree == 13 and not balanced and some(large := greater(size, _BALANCED)):
-        shifts = where(large, balancing_powers(a), 0.0)
+    if degree == 13 and not balanced and _some(large := size > _BALANCED):
+        shifts = balancing_powers(a)
+        if isinstance(large, Tensor):
+            shifts = where(large, shifts, 0.0)
         return rescaled(_exponential(rescaled(a, shifts), less_one, True), shifts, -1)
-    halvings: Tensor | None = None
+    halvings: Number | None = None
     if degree < 13:
         b, powers = a, [matmul(a, a)]
         while len(powers) < degree // 2:
@@ -281,25 +285,49 @@ def _exponential(a: Tensor, less_one: bool = False, balanced: bool = False) -> T
     if halvings is None:
         return x
     for k in range(_MOST):
-        more = greater(halvings, float(k))
-        if not some(more):
+        more = halvings > float(k)
+        if not _some(more):
             break
         squared = matmul(x, x)
         squared = add(squared, multiply(x, 2.0)) if less_one else squared
-        x = where(more, squared, x) if more.rank else squared
+        x = where(more, squared, x) if isinstance(more, Tensor) and more.rank else squared
     return x
 
 
-def _coefficients(size: Tensor) -> tuple[Sequence[Tensor | float], int]:
+def _read(x: Tensor) -> Number:
+    """The number itself of one matrix on the host: of such Python computes in a tenth of the time, to the same bits."""
+    array = None if x.rank else lent(x)
+    return x if array is None else float(array)
+
+
+def _some(condition: Tensor | bool) -> bool:
+    return some(condition) if isinstance(condition, Tensor) else condition
+
+
+def _both(one: Tensor | bool, other: Tensor | bool) -> Tensor | bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return logical_and(one, other)
+    return one and other
+
+
+def _where(condition: Tensor | bool, x: Number, y: Number) -> Number:
+    if isinstance(condition, Tensor):
+        return where(condition, x, y)
+    return x if condition else y
+
+
+def _coefficients(size: Number) -> tuple[Sequence[Tensor | float], int]:
     """Coefficients of approximants for matrices of these norms, each its own, and the highest of their degrees.
 
     Those beyond the degree of a matrix are zeros, so that its terms add up to what they are without others beside it.
     """
-    fits = [less_equal(size, norm) for norm, _ in _SMALLER]
-    least = next((k for k, one in enumerate(fits) if some(one)), len(fits))
+    fits = [size <= norm for norm, _ in _SMALLER]
+    least = next((k for k, one in enumerate(fits) if _some(one)), len(fits))
     most = least
-    if size.rank:
-        most = next((k for k, one in enumerate(fits) if not some(logical_not(one))), len(fits))
+    if isinstance(size, Tensor) and size.rank:
+        most = next(
+            (k for k, one in enumerate(fits) if isinstance(one, Tensor) and not some(logical_not(one))), len(fits)
+        )
     if least == most:
         return _COEFFICIENTS[most], len(_COEFFICIENTS[most]) - 1
     factors: list[Tensor | float] = []
@@ -307,53 +335,49 @@ def _coefficients(size: Tensor) -> tuple[Sequence[Tensor | float], int]:
         found: Tensor | float = factor
         for k in reversed(range(least, most)):
             smaller = _COEFFICIENTS[k]
-            found = where(fits[k], smaller[power] if power < len(smaller) else 0.0, found)
+            found = _where(fits[k], smaller[power] if power < len(smaller) else 0.0, found)
         factors.append(found)
     return factors, len(factors) - 1
 
 
-def _scaled(a: Tensor, size: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
+def _scaled(a: Tensor, size: Number) -> tuple[Number, Number, list[Tensor]]:
     """A power of two for each matrix of this norm, how often it halves, and powers 2, 4 and 6 of the scaled matrix."""
-    scale = full(size.shape, 1.0, dtype=F64, placement=a.placement)
-    halvings = multiply(scale, 0.0)
+    one: Number = full(size.shape, 1.0, dtype=F64, placement=a.placement) if isinstance(size, Tensor) else 1.0
+    scale, halvings = one, one * 0.0
     for _ in range(_MOST):
-        large = greater(multiply(size, scale), _LARGEST)
-        if not some(large):
+        large = size * scale > _LARGEST
+        if not _some(large):
             break
-        scale, halvings = where(large, multiply(scale, 0.5), scale), where(large, add(halvings, 1.0), halvings)
+        scale, halvings = _where(large, scale * 0.5, scale), _where(large, halvings + 1.0, halvings)
     b = multiply(a, scale)
     b2 = matmul(b, b)
     b4 = matmul(b2, b2)
     b6 = matmul(b4, b2)
-    if not some(greater(halvings, 0.0)):
+    if not _some(halvings > 0.0):
         return scale, halvings, [b2, b4, b6]
     # Roots of norms of powers may be much smaller than the norm, where a matrix is far from normal; what is scaled by
     # the norm then loses digits in squarings that it does not need.
     sized = (6, one_norm(b6)), (8, one_norm(matmul(b4, b4))), (10, one_norm(matmul(b4, b6)))
     roots = [exponential.exp(multiply(exponential.log(norm), 1 / k)) for k, norm in sized]
-    needed = minimum(maximum(roots[0], roots[1]), maximum(roots[1], roots[2]))
-    doubled = full(size.shape, 1.0, dtype=F64, placement=a.placement)
+    needed = _read(minimum(maximum(roots[0], roots[1]), maximum(roots[1], roots[2])))
+    doubled = one
     for _ in range(_MOST):
-        room = logical_and(less(doubled, _MOST_DOUBLED), less_equal(multiply(needed, multiply(doubled, 2.0)), _LARGEST))
-        room = logical_and(greater(halvings, 0.0), room)
-        if not some(room):
+        room = _both(_both(halvings > 0.0, doubled < _MOST_DOUBLED), needed * (doubled * 2.0) <= _LARGEST)
+        if not _some(room):
             break
-        doubled = where(room, multiply(doubled, 2.0), doubled)
-        halvings = where(room, subtract(halvings, 1.0), halvings)
-    if not some(greater(doubled, 1.0)):
+        doubled, halvings = _where(room, doubled * 2.0, doubled), _where(room, halvings - 1.0, halvings)
+    if not _some(doubled > 1.0):
         return scale, halvings, [b2, b4, b6]
-    again = _lost(multiply(abs(b), doubled))
+    again = _read(_lost(multiply(abs(b), doubled)))
     for _ in range(_MOST):
-        much = greater(again, 0.0)
-        if not some(much):
+        much = again > 0.0
+        if not _some(much):
             break
-        doubled = where(much, multiply(doubled, 0.5), doubled)
-        halvings = where(much, add(halvings, 1.0), halvings)
-        again = subtract(again, 1.0)
-    square = multiply(doubled, doubled)
-    fourth = multiply(square, square)
-    powers = [multiply(b2, square), multiply(b4, fourth), multiply(b6, multiply(fourth, square))]
-    return multiply(scale, doubled), halvings, powers
+        doubled, halvings = _where(much, doubled * 0.5, doubled), _where(much, halvings + 1.0, halvings)
+        again = again - 1.0
+    square = doubled * doubled
+    fourth = square * square
+    return scale * doubled, halvings, [multiply(b2, square), multiply(b4, fourth), multiply(b6, fourth * square)]
 
 
 def _lost(sizes: Tensor) -> Tensor:
