@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ironstride.program.start import start
+from ironstride.program.start import main
 
 PROGRAM = [sys.executable, "-m", "ironstride"]
 
@@ -83,7 +83,7 @@ def test_control_c_while_the_program_is_imported_is_told_in_one_line(
 
     with monkeypatch.context() as patched:
         patched.setattr(builtins, "__import__", interrupted)
-        assert start() == 130
+        assert main() == 130
     assert capsys.readouterr() == ("", "ironstride: interrupted\n")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from ironstride.program.start import start
+from ironstride.program.start import main
 
 if __name__ == "__main__":
-    sys.exit(start())
+    sys.exit(main())
