@@ -17,6 +17,7 @@ from network_cases import Case, laid_out, naive, networks
 from tensor_core.errors import OutOfMemoryError, ShapeError, TensorError
 from tensor_einsum import einsum, plan
 from tensor_einsum.execution.executor import Executable, Instruction, bind_plan
+from tensor_einsum.execution.sequenced import Sequenced
 from tensor_runtime.backends.error_translation import translated
 from tensor_runtime.backends.meta import META
 from tensor_runtime.backends.registry import registry
@@ -211,3 +212,25 @@ def test_which_step_of_which_slice_is_out_of_memory_is_told() -> None:
     with pytest.raises(OutOfMemoryError) as caught:
         found.run_slice(1, tr.ones((2, count)), vector, vector, force=True)
     assert (caught.value.step, caught.value.slice) == (1, 1)
+
+
+@ALL_AT_ONCE
+@pytest.mark.parametrize("wanted", [(4, 6, 5), (6, 4), (5, 5, 6), (0, 6, 0), (6,), (1,)])
+def test_steps_give_what_is_wanted_in_its_order(wanted: tuple[int, ...]) -> None:
+    form = tr.ones((3, 3))._form
+    product = bind_plan(plan("ij,jk", (3, 3), (3, 3)), [form, form])[0].instructions[0].kernel
+    rng = np.random.default_rng(4)
+    arrays = [tr.tensor(rng.integers(-3, 4, (3, 3)) * 1.0)._array for _ in range(4)]
+    places = [(product, 0, 1, 4), (product, 4, 2, 5), (product, 5, 3, 6)]
+    slots: list[Any] = [*arrays, None, None, None]
+    for kernel, first, second, result in places:
+        slots[result] = kernel(slots[first], slots[second])
+
+    sequenced = Sequenced(CPU, places, wanted)
+    for _ in range(2):  # the first call binds
+        found = sequenced.found(arrays)
+        assert found is not None
+        assert [np.array(one).tolist() for one in found] == [np.array(slots[slot]).tolist() for slot in wanted]
+    filled: list[Any] = [*arrays, None, None, None]
+    assert sequenced.run(filled)
+    assert all(np.array_equal(filled[slot], slots[slot]) for slot in wanted)
