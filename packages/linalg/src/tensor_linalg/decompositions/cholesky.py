@@ -57,6 +57,7 @@ def cholesky(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another ``upper``, ``check`` or ``overwrite``.
         NonFiniteError: NaN or an infinity anywhere, with ``batch_index`` and ``element_index``.
         NotPositiveDefiniteError: the matrix at ``batch_index``, the first such in column-major order, is not positive
             definite to working precision; ``element_index`` is the last diagonal element of its smallest bad leading

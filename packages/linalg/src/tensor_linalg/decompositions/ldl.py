@@ -61,6 +61,7 @@ def ldl(a: Tensor, /, *, check: Check = True, out: Any = None) -> LDLResult | Ma
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another ``check``.
         NonFiniteError: NaN or an infinity anywhere, with ``batch_index`` and ``element_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 

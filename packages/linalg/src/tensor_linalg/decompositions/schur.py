@@ -169,6 +169,7 @@ def hessenberg(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another ``check``.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 

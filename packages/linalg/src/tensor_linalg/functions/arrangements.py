@@ -207,6 +207,7 @@ def vander(x: Tensor, /, n: int | None = None, *, increasing: bool = False, out:
         ShapeError: no axes.
         DTypeError: Bool.
         ArgumentError: ``n`` is no int from 0 on.
+        SizeLimitError: more elements than int64 counts.
 
     Source: Golub and Van Loan, Matrix Computations, 4th ed., §4.6.
 

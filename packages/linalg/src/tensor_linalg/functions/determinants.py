@@ -63,6 +63,7 @@ def det(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Maske
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another ``check``.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 
@@ -113,6 +114,7 @@ def slogdet(a: Tensor, /, *, check: Check = True, out: Any = None) -> SlogdetRes
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another ``check``.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         SizeLimitError: more elements than the LAPACK in use can count.
 

@@ -91,6 +91,7 @@ def expm(a: Tensor, /, *, check: Check = True, out: Any = None) -> Tensor | Mask
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another ``check``.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
 
     Source: Al-Mohy and Higham, A new scaling and squaring algorithm for the matrix exponential, SIAM J. Matrix Anal.

@@ -87,6 +87,7 @@ def sqrtm(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another ``hermitian`` or ``check``.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
             near it that no real root is found; or the complex one has the eigenvalue 0 more than once; or a root is so
@@ -141,6 +142,7 @@ def logm(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: fewer than two axes, or matrices that are not square.
+        ArgumentError: another ``hermitian`` or ``check``.
         NonFiniteError: NaN or an infinity, with ``batch_index`` and ``element_index``.
         NotConvergedError: the real matrix at ``batch_index`` has an eigenvalue on the closed negative real axis, or so
             near it that it has no square root here; or a root is so large that :func:`sqrtm` refuses it, but not for

@@ -246,6 +246,7 @@ def cho_solve(
     Raises:
         DTypeError: an integer or Bool tensor; convert it first.
         ShapeError: matrices that are not square, shapes that do not fit, or no column axis.
+        ArgumentError: another ``lower``, ``check``, ``condition`` or ``overwrite``.
         NonFiniteError: NaN or an infinity, with ``operand``, ``batch_index`` and ``element_index``.
         SingularMatrixError: the factor at ``batch_index`` has a zero on its diagonal.
         PlacementError: the operands live in different places.
