@@ -99,7 +99,8 @@ def expm_multiply(
         the norms of v and x nowhere; the number of products; the estimated errors [B...], in which a part of the time
         counts with what it loses, and with a rounding unit of t A times the square of the norm of exp(t A / 2), large
         where A is far from normal, or more where rounded maps show more, infinite where they show that no digit is
-        sure; which share of ``t`` was reached; and whether Ctrl-C stopped it.
+        sure (they do not count that what is lost early grows where solutions grow); which share of ``t`` was reached;
+        and whether Ctrl-C stopped it.
 
     Raises:
         PlacementError, ReadOnlyError: as for ``cg``.
