@@ -67,8 +67,10 @@ METHODS: dict[str, tuple[str, Callable[[Function, tr.Tensor], Any]]] = {
 @pytest.mark.parametrize("method", METHODS)
 def test_a_function_that_writes_into_its_argument_is_refused(method: str, function: Function) -> None:
     name, run = METHODS[method]
+    v = start()
     with pytest.raises(ReadOnlyError, match=f"^{name} wrote into the tensor that it was given"):
-        run(function, start())
+        run(function, v)
+    assert v.tolist() == start().tolist()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -112,4 +114,5 @@ def test_tensors_in_different_places_are_refused_by_the_name_of_the_function(
     a = tr.eye(3) * 2.0
     with pytest.raises(PlacementError, match=f"^{name}: operands live in different places") as found:
         call(a, tr.eye(3).to("sim:0"))
-    assert f"{found.value.placements}" in ("(cpu, sim:0)", "(sim:0, cpu)", "(cpu, cpu, sim:0)")
+    placements: Any = found.value.placements
+    assert {*map(str, placements)} == {"cpu", "sim:0"}

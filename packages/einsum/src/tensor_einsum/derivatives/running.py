@@ -28,7 +28,7 @@ from tensor_runtime.placement import Placement
 from tensor_runtime.protocols import Kernel
 from tensor_runtime.tensors.tensor import Tensor, wrap
 
-Change = Callable[[int, Any], Any]
+AfterStep = Callable[[int, Any], Any]
 """Of the number of a step and the array that it gives, the one that is kept."""
 
 
@@ -94,14 +94,14 @@ class BoundSweep:
         self._ranges: tuple[Range | None, ...] | None = None
 
     def __call__(
-        self, arrays: Sequence[Any], done: Callable[[], object] | None = None, change: Change | None = None
+        self, arrays: Sequence[Any], done: Callable[[], object] | None = None, after: AfterStep | None = None
     ) -> list[Tensor]:
         """The results, of native arrays of the operands and perhaps the cotangent.
 
         Args:
             arrays: as the forms say.
             done: called after each step.
-            change: gives what takes the place of each step's result, of its number and its array.
+            after: gives what takes the place of each step's result, of its number and its array.
 
         Raises:
             OutOfMemoryError: more than this process may have in all; or memory ran out, and the message says where.
@@ -109,10 +109,10 @@ class BoundSweep:
         if needs_check(self.needed_bytes, self.home):
             self._check_fits()
         try:
-            found = self._at_once.found(arrays) if done is None and change is None else None
+            found = self._at_once.found(arrays) if done is None and after is None else None
             if found is None:
                 slots = [*arrays, *[None] * len(self.instructions)]
-                _run_one_by_one(self.instructions, slots, len(arrays), done, change)
+                _run_one_by_one(self.instructions, slots, len(arrays), done, after)
                 found = [slots[slot] for slot in self.sweep.results]
         except StepError as step:
             if isinstance(step.error, TensorError):
@@ -166,7 +166,7 @@ def _run_one_by_one(
     slots: list[Any],
     operands: int,
     done: Callable[[], object] | None,
-    change: Change | None,
+    after: AfterStep | None,
 ) -> None:
     for slot, (kernel, first, second, dropped) in enumerate(instructions, operands):
         try:
@@ -176,7 +176,7 @@ def _run_one_by_one(
                 array = kernel(slots[first])
             else:
                 array = kernel()
-            slots[slot] = array if change is None else change(slot - operands, array)
+            slots[slot] = array if after is None else after(slot - operands, array)
         except Exception as error:
             raise StepError(slot, error) from error
         del array

@@ -213,7 +213,7 @@ def _named(operation: str, name: str) -> Callable[..., Any]:
     except KeyError:
         raise PathError(
             f"{operation}: optimize={shortened(name)} is no search; accepted: "
-            f"{', '.join(sorted({*OWN, *_OPT_EINSUM}))} or of another number of starts, a path, or a path optimizer",
+            f"{', '.join(sorted({*OWN, *_OPT_EINSUM}))}, random-greedy-N, a path, or a path optimizer",
             step=None,
         ) from None
     return found

@@ -211,6 +211,3 @@ _OTHERS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
     "completion": _completion,
 }
 """Commands that take no network; each imports what it needs when it is called."""
-
-if __name__ == "__main__":
-    sys.exit(main())

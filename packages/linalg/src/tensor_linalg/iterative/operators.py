@@ -132,12 +132,12 @@ class LinearMap:
 
         def applied(x: tr.Tensor, watched: bool) -> tr.Tensor:
             vector = x.reshape(given)
-            before = tr.copy(vector) if watched else None
-            y: Any = called(a, vector)
+            lent = tr.copy(vector) if watched else vector  # what is written into is not the caller's right-hand side
+            y: Any = called(a, lent)
             if not isinstance(y, tr.Tensor) or y.shape != wanted or y.dtype not in FLOATING:
                 raise wrong_image(self.operation, self.name, y, given, f" of shape {wanted}")
             require_beside(self.operation, self.name, y, x)
-            if before is not None and tr.any((vector != before) & (before == before)):
+            if watched and tr.any((lent != vector) & (vector == vector)):
                 raise written_argument(self.operation, self.name)
             return y.reshape(flattened)
 

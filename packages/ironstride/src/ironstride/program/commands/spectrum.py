@@ -129,11 +129,6 @@ def spectrum(x: tr.Tensor, rows: Sequence[int]) -> tuple[list[float], float, tup
     return [float(value) for value in found.tolist()], unit, (height, width)
 
 
-def _extremes(found: dict[str, Any]) -> list[tuple[str, float | str]]:
-    values = found["singular_values"]
-    return [("largest", values[0]), ("smallest", values[-1]), ("norm", found["norm"])]
-
-
 def _number(value: float | str, form: str) -> str:
     """As it is asked for; what no float holds has its text already."""
     return value if isinstance(value, str) else f"{value:{form}}"
@@ -145,7 +140,8 @@ def _text(found: dict[str, Any]) -> str:
     head = f"{shape}: {len(values)} singular value{'s' * (len(values) != 1)}"
     if not values:
         return head
-    rows = [(name, _number(value, ".10")) for name, value in _extremes(found)]
+    numbers = ("largest", values[0]), ("smallest", values[-1]), ("norm", found["norm"])
+    rows = [(name, _number(value, ".10")) for name, value in numbers]
     rows.append(("entropy", f"{found['entropy']:.6f}"))
     if found["rank"] is not None:
         rows.append(("cutoff", f"{found['cutoff']}: rank {found['rank']}, error {errors[found['rank'] - 1]:.3e}"))
